@@ -1,0 +1,123 @@
+//! The name of a content: its 256-bit BLAKE3 hash.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+/// The BLAKE3 hash of some bytes.
+///
+/// It is written as 64 lower-case hexadecimal digits everywhere: in file
+/// names, in JSON and on the screen. Upper case is refused when it is read,
+/// so that a digest has one spelling only.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; Digest::LEN]);
+
+impl Digest {
+    /// Number of bytes in a digest.
+    pub const LEN: usize = 32;
+
+    /// Hashes `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(blake3::hash(bytes).into())
+    }
+
+    /// Takes a hash that was computed elsewhere.
+    pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
+        Self(bytes)
+    }
+
+    /// The raw hash.
+    pub fn as_bytes(&self) -> &[u8; Self::LEN] {
+        &self.0
+    }
+
+    /// The first 12 digits, for people. Never for looking something up.
+    pub fn short(&self) -> String {
+        hex(&self.0[..6])
+    }
+}
+
+/// Lower-case hexadecimal digits of `bytes`.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|nibble| char::from(HEX[usize::from(nibble)]))
+        .collect()
+}
+
+impl From<blake3::Hash> for Digest {
+    fn from(hash: blake3::Hash) -> Self {
+        Self(hash.into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&hex(&self.0))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// Why a text is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DigestError {
+    /// The text has another length.
+    #[error("a digest has 64 hexadecimal digits, this text has {0} bytes")]
+    Length(usize),
+    /// The byte at this offset is no lower-case hexadecimal digit.
+    #[error("byte {0} of the digest is not one of 0-9 and a-f (digests are written in lower case)")]
+    Character(usize),
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        if text.len() != 2 * Self::LEN {
+            return Err(DigestError::Length(text.len()));
+        }
+        let mut bytes = [0; Self::LEN];
+        for (offset, digit) in text.bytes().enumerate() {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return Err(DigestError::Character(offset)),
+            };
+            bytes[offset / 2] |= if offset % 2 == 0 { value << 4 } else { value };
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl de::Visitor<'_> for Text {
+            type Value = Digest;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a digest of 64 hexadecimal digits")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Digest, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}

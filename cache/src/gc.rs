@@ -1,0 +1,365 @@
+//! Garbage collection.
+//!
+//! An object lives as long as a ledger entry names it. An entry's last use is
+//! the latest of: its last lookup (to the day), its last writing, and the last
+//! recorded run that had its key. Collection goes in this order:
+//!
+//! 1. entries that name missing objects, and garbled records, go;
+//! 2. entries and runs not used for `keep_days` go;
+//! 3. objects that no entry names go once they are a day old;
+//! 4. while the objects are more than `max_size`: first the remaining objects
+//!    that no entry names, then entries, least recently used first, each with
+//!    the objects that only it still named.
+//!
+//! Entries are removed before objects. A collection that is killed leaves
+//! objects without entries, never entries without objects.
+//!
+//! No run may be under way ([`Store::in_use`]). Readers that hold an
+//! [`Object`](crate::Object) keep its bytes.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::history::NamedHistory;
+use crate::layout::Bucket;
+use crate::ledger::seconds;
+use crate::leftovers::{self, GRACE, age};
+use crate::sealed::Loaded;
+use crate::stat::Amount;
+use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
+
+/// What to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GcOptions {
+    /// Bytes that the objects may take. `None`: any number.
+    pub max_size: Option<u64>,
+    /// Days without use after which a ledger entry goes. `None`: never.
+    pub keep_days: Option<u32>,
+    /// Only report what would go.
+    pub dry_run: bool,
+}
+
+/// What went (or would go), and what stayed.
+#[derive(Debug, Default)]
+pub struct GcReport {
+    /// Removed objects and their lengths, sorted.
+    pub objects: Vec<(Digest, u64)>,
+    /// Bytes of the removed objects.
+    pub removed_bytes: u64,
+    /// Bytes of those that are really free now: the others have further hard
+    /// links outside the store.
+    pub freed_bytes: u64,
+    /// Keys of removed ledger entries, sorted.
+    pub entries: Vec<Digest>,
+    /// Other removed records: garbled ones, old runs, sources that are gone.
+    pub records: Vec<PathBuf>,
+    /// Files that killed processes had left in `tmp`.
+    pub leftovers: usize,
+    /// Objects that stay.
+    pub kept: Amount,
+    /// What could not be removed, and why.
+    pub failed: Vec<StoreError>,
+}
+
+#[derive(Clone, Copy)]
+struct Found {
+    len: u64,
+    modified: SystemTime,
+    links: u64,
+    /// Entries that stay and name it.
+    named: usize,
+}
+
+struct Entry {
+    key: Digest,
+    last_use: u64,
+    objects: Vec<Digest>,
+}
+
+struct Collection {
+    now: SystemTime,
+    objects: BTreeMap<Digest, Found>,
+    /// Entries that stay so far.
+    entries: Vec<Entry>,
+    report: GcReport,
+}
+
+impl Store {
+    /// Collects garbage: see the module's documentation for the order.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] if a run is using the store (not for a dry run);
+    /// otherwise when a folder cannot be listed or an entry cannot be removed.
+    pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
+        let _alone = if options.dry_run {
+            self.in_use()?
+        } else {
+            self.must_be_writable()?;
+            self.try_exclusive()?.ok_or_else(|| StoreError::InUse {
+                root: self.root().to_path_buf(),
+            })?
+        };
+        let mut collection = self.survey(options)?;
+        if let Some(days) = options.keep_days {
+            collection.drop_unused(days);
+        }
+        collection.drop_unnamed(GRACE);
+        if let Some(max_size) = options.max_size {
+            collection.shrink(max_size);
+        }
+        let mut report = collection.finish();
+        report.leftovers = leftovers::sweep(self.root(), options.dry_run)?;
+        if !options.dry_run {
+            self.remove(&mut report)?;
+            leftovers::sweep_locks(self.root())?;
+        }
+        Ok(report)
+    }
+
+    /// Everything there is; step 1 is done on the way.
+    fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
+        let mut collection = Collection {
+            now: SystemTime::now(),
+            objects: BTreeMap::new(),
+            entries: Vec::new(),
+            report: GcReport::default(),
+        };
+        for digest in walk::list(self.root(), Bucket::Objects)?.digests {
+            let path = self.object_path(&digest);
+            let Ok(metadata) = path.symlink_metadata() else {
+                continue;
+            };
+            let found = Found {
+                len: metadata.len(),
+                modified: metadata.modified().unwrap_or(UNIX_EPOCH),
+                links: metadata.nlink(),
+                named: 0,
+            };
+            collection.objects.insert(digest, found);
+        }
+        let uses = self.survey_history(options, &mut collection)?;
+        self.survey_sources(&mut collection.report)?;
+        for key in walk::list(self.root(), Bucket::Ledger)?.digests {
+            let (entry, file) = match self.load::<LedgerEntry>(Bucket::Ledger, &key) {
+                Ok(Loaded::Found(entry, file)) => (entry, file),
+                Ok(Loaded::Absent) => continue,
+                Ok(Loaded::Garbled) => {
+                    let path = Bucket::Ledger.file(self.root(), &key);
+                    collection.report.records.push(path);
+                    continue;
+                }
+                // What an unreadable entry names is unknown: collecting on
+                // would take objects from it.
+                Err(error) => return Err(error),
+            };
+            let touched = file.metadata().and_then(|metadata| metadata.modified());
+            let last_use = seconds(touched.unwrap_or(UNIX_EPOCH))
+                .max(entry.created)
+                .max(uses.get(&key).copied().unwrap_or(0));
+            collection.add(key, last_use, &entry);
+        }
+        Ok(collection)
+    }
+
+    /// When each key was last part of a recorded run.
+    fn survey_history(
+        &self,
+        options: &GcOptions,
+        collection: &mut Collection,
+    ) -> Result<HashMap<Digest, u64>, StoreError> {
+        let mut uses: HashMap<Digest, u64> = HashMap::new();
+        for name in walk::list(self.root(), Bucket::History)?.digests {
+            match self.load::<NamedHistory>(Bucket::History, &name)? {
+                Loaded::Found(NamedHistory { history, .. }, _)
+                    if !collection.is_unused(history.recorded, options.keep_days) =>
+                {
+                    for step in history.steps.values() {
+                        let last = uses.entry(step.key).or_default();
+                        *last = history.recorded.max(*last);
+                    }
+                }
+                Loaded::Found(..) | Loaded::Garbled => {
+                    let path = Bucket::History.file(self.root(), &name);
+                    collection.report.records.push(path);
+                }
+                Loaded::Absent => {}
+            }
+        }
+        Ok(uses)
+    }
+
+    fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
+        for key in walk::list(self.root(), Bucket::Sources)?.digests {
+            let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
+                Ok(Loaded::Found(source, _)) => is_gone(Path::new(&source.path)),
+                Ok(Loaded::Garbled) => true,
+                Ok(Loaded::Absent) => false,
+                Err(error) => {
+                    report.failed.push(error);
+                    false
+                }
+            };
+            if is_garbage {
+                let path = Bucket::Sources.file(self.root(), &key);
+                report.records.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries and records first: if one of them cannot be removed, no object is.
+    fn remove(&self, report: &mut GcReport) -> Result<(), StoreError> {
+        let entries = report.entries.iter();
+        let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
+        for path in entries.chain(report.records.iter().cloned()) {
+            remove_file(&path)?;
+        }
+        for (digest, _) in &report.objects {
+            self.forget_verified(digest);
+            if let Err(error) = remove_file(&self.object_path(digest)) {
+                report.failed.push(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Collection {
+    fn add(&mut self, key: Digest, last_use: u64, entry: &LedgerEntry) {
+        let mut objects: Vec<_> = entry.objects().copied().collect();
+        objects.sort_unstable();
+        objects.dedup();
+        if objects
+            .iter()
+            .any(|digest| !self.objects.contains_key(digest))
+        {
+            self.report.entries.push(key);
+            return;
+        }
+        for digest in &objects {
+            if let Some(found) = self.objects.get_mut(digest) {
+                found.named += 1;
+            }
+        }
+        self.entries.push(Entry {
+            key,
+            last_use,
+            objects,
+        });
+    }
+
+    fn is_unused(&self, last_use: u64, keep_days: Option<u32>) -> bool {
+        let Some(days) = keep_days else { return false };
+        let last_use = UNIX_EPOCH.checked_add(Duration::from_secs(last_use));
+        let limit = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
+        last_use.is_some_and(|last_use| age(self.now, last_use) > limit)
+    }
+
+    /// Step 2.
+    fn drop_unused(&mut self, days: u32) {
+        for entry in std::mem::take(&mut self.entries) {
+            if self.is_unused(entry.last_use, Some(days)) {
+                self.drop_entry(&entry);
+            } else {
+                self.entries.push(entry);
+            }
+        }
+    }
+
+    /// Step 3.
+    fn drop_unnamed(&mut self, older_than: Duration) {
+        let now = self.now;
+        let unnamed = self
+            .objects
+            .iter()
+            .filter(|(_, found)| found.named == 0 && age(now, found.modified) >= older_than);
+        let unnamed: Vec<_> = unnamed.map(|(digest, _)| *digest).collect();
+        for digest in unnamed {
+            self.drop_object(&digest);
+        }
+    }
+
+    /// Step 4.
+    fn shrink(&mut self, max_size: u64) {
+        let mut size: u64 = self.objects.values().map(|found| found.len).sum();
+        let mut unnamed: Vec<_> = self
+            .objects
+            .iter()
+            .filter(|(_, found)| found.named == 0)
+            .map(|(digest, found)| (found.modified, *digest))
+            .collect();
+        unnamed.sort_unstable();
+        for (_, digest) in unnamed {
+            if size <= max_size {
+                return;
+            }
+            size -= self.drop_object(&digest);
+        }
+        // Latest use first, so that the end of the list goes first.
+        self.entries
+            .sort_unstable_by_key(|entry| Reverse((entry.last_use, entry.key)));
+        while size > max_size
+            && let Some(entry) = self.entries.pop()
+        {
+            size -= self.drop_entry(&entry);
+        }
+    }
+
+    /// Drops an entry and the objects that it alone named. Returns their bytes.
+    fn drop_entry(&mut self, entry: &Entry) -> u64 {
+        self.report.entries.push(entry.key);
+        let mut bytes = 0;
+        for digest in &entry.objects {
+            let Some(found) = self.objects.get_mut(digest) else {
+                continue;
+            };
+            found.named -= 1;
+            if found.named == 0 {
+                bytes += self.drop_object(digest);
+            }
+        }
+        bytes
+    }
+
+    fn drop_object(&mut self, digest: &Digest) -> u64 {
+        let Some(found) = self.objects.remove(digest) else {
+            return 0;
+        };
+        self.report.objects.push((*digest, found.len));
+        self.report.removed_bytes += found.len;
+        if found.links <= 1 {
+            self.report.freed_bytes += found.len;
+        }
+        found.len
+    }
+
+    fn finish(mut self) -> GcReport {
+        for found in self.objects.values() {
+            self.report.kept.add(found.len);
+        }
+        self.report.objects.sort_unstable();
+        self.report.entries.sort_unstable();
+        self.report
+    }
+}
+
+/// Whether the file was removed. If its folder is not there either, it may
+/// just be on a disk that is not mounted now.
+fn is_gone(path: &Path) -> bool {
+    path.parent().is_some_and(Path::is_dir)
+        && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)
+}
+
+fn remove_file(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(StoreError::io("remove", path, error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,77 @@
+//! The last run of each competition and variant, so that "why did this step
+//! run" is a comparison of two key records, field by field.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Bucket;
+use crate::sealed::Loaded;
+use crate::{Digest, Store, StoreError};
+
+/// The steps of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct History {
+    /// When the run was recorded, in seconds since 1970. Also counts as a use
+    /// of the keys below for garbage collection.
+    pub recorded: u64,
+    /// By step name.
+    pub steps: BTreeMap<String, HistoryStep>,
+}
+
+/// What a step was in that run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryStep {
+    /// Its key: the digest of the record.
+    pub key: Digest,
+    /// Everything that determined its outputs.
+    pub record: serde_json::Value,
+}
+
+/// A history as it is stored: with its names, for people who look at the file.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct NamedHistory {
+    competition: String,
+    variant: String,
+    pub(crate) history: History,
+}
+
+impl Store {
+    /// What [`set_last_run`](Self::set_last_run) stored last, if it is there and whole.
+    ///
+    /// # Errors
+    /// When it is there but cannot be read.
+    pub fn last_run(
+        &self,
+        competition: &str,
+        variant: &str,
+    ) -> Result<Option<History>, StoreError> {
+        match self.load(Bucket::History, &name_of(competition, variant))? {
+            Loaded::Found(NamedHistory { history, .. }, _) => Ok(Some(history)),
+            Loaded::Absent | Loaded::Garbled => Ok(None),
+        }
+    }
+
+    /// Replaces the last run of a competition and variant.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_last_run(
+        &self,
+        competition: &str,
+        variant: &str,
+        history: &History,
+    ) -> Result<(), StoreError> {
+        let named = NamedHistory {
+            competition: competition.to_owned(),
+            variant: variant.to_owned(),
+            history: history.clone(),
+        };
+        self.save(Bucket::History, &name_of(competition, variant), &named)
+    }
+}
+
+fn name_of(competition: &str, variant: &str) -> Digest {
+    // The length keeps ("a", "bc") and ("ab", "c") apart.
+    Digest::of(format!("{} {competition} {variant}", competition.len()).as_bytes())
+}

@@ -1,0 +1,118 @@
+//! Where things are inside the store's folder.
+
+use std::path::{Path, PathBuf};
+
+use crate::Digest;
+
+/// The folders of a store.
+///
+/// A name carries the version of the format inside it. A format change takes a
+/// new name, so old data is never misread: it is just not found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bucket {
+    /// Contents, each named by the digest of its bytes. Read-only files.
+    ///
+    /// ```text
+    /// objects-v1/
+    ///   ab/                 first two digits of the digest
+    ///     cdef01...         the other 62
+    /// ```
+    Objects,
+
+    /// What each step key led to: a [sealed](crate::sealed) JSON record per key.
+    /// A file's modification time is the time of its last use, to the day.
+    ///
+    /// ```text
+    /// ledger-v1/
+    ///   ab/
+    ///     cdef01...         digest of the step's key record
+    /// ```
+    Ledger,
+
+    /// The last run of each competition and variant, sealed JSON.
+    ///
+    /// ```text
+    /// history-v1/
+    ///   ab/
+    ///     cdef01...         digest of competition and variant
+    /// ```
+    History,
+
+    /// Digests of files outside the store, sealed JSON.
+    ///
+    /// ```text
+    /// sources-v1/
+    ///   ab/
+    ///     cdef01...         digest of the file's canonical path
+    /// ```
+    Sources,
+
+    /// Files being written. Each is locked by its writer, so that what a
+    /// killed process left behind can be told from what is alive.
+    ///
+    /// ```text
+    /// tmp/
+    ///   .tmpA1b2C3
+    /// ```
+    Tmp,
+
+    /// Empty files that are locked, never read.
+    ///
+    /// ```text
+    /// locks/
+    ///   use                 shared by runs, exclusive for garbage collection
+    ///   abcdef01...         digest of a lock's name
+    /// ```
+    Locks,
+
+    /// Damaged objects, kept for a post-mortem. Nothing reads them.
+    ///
+    /// ```text
+    /// quarantine/
+    ///   abcdef01...-1760000000000000000      digest, time in ns
+    /// ```
+    Quarantine,
+}
+
+impl Bucket {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Objects,
+        Self::Ledger,
+        Self::History,
+        Self::Sources,
+        Self::Tmp,
+        Self::Locks,
+        Self::Quarantine,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Objects => "objects-v1",
+            Self::Ledger => "ledger-v1",
+            Self::History => "history-v1",
+            Self::Sources => "sources-v1",
+            Self::Tmp => "tmp",
+            Self::Locks => "locks",
+            Self::Quarantine => "quarantine",
+        }
+    }
+
+    /// The bucket's folder in the store `root`.
+    pub(crate) fn dir(self, root: &Path) -> PathBuf {
+        root.join(self.name())
+    }
+
+    /// The file of `digest` in a bucket with two levels.
+    pub(crate) fn file(self, root: &Path, digest: &Digest) -> PathBuf {
+        let hex = digest.to_string();
+        let (first, rest) = hex.split_at(2);
+        let mut path = PathBuf::with_capacity(root.as_os_str().len() + 80);
+        path.extend([
+            root,
+            Path::new(self.name()),
+            Path::new(first),
+            Path::new(rest),
+        ]);
+        path
+    }
+}

@@ -1,0 +1,100 @@
+//! The ledger: which outputs a step key led to.
+//!
+//! Order of writing: objects first, then the entry. So an entry that can be
+//! read names objects that were complete when it was written. They may be gone
+//! since (removed by hand, quarantined): a caller counts an entry as a hit
+//! only after [`Store::missing`] has found nothing.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::Bucket;
+use crate::sealed::Loaded;
+use crate::{Digest, Store, StoreError};
+
+/// A use is written down when the last one is older than this.
+const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What a step made, and from what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LedgerEntry {
+    /// The key record whose digest is the key: everything that determined the outputs.
+    pub record: serde_json::Value,
+    /// The step's outputs by name.
+    pub outputs: BTreeMap<String, Digest>,
+    /// Objects that the outputs need besides themselves: the files of a tree, say.
+    #[serde(default)]
+    pub references: Vec<Digest>,
+    /// When the step ran, in seconds since 1970.
+    pub created: u64,
+    /// How long it took, in milliseconds.
+    pub millis: u64,
+}
+
+impl LedgerEntry {
+    /// All objects the entry needs: outputs, then references.
+    pub fn objects(&self) -> impl Iterator<Item = &Digest> {
+        self.outputs.values().chain(&self.references)
+    }
+}
+
+impl Store {
+    /// The entry of a step key, if there is one. A torn or garbled entry
+    /// counts as absent; [`verify`](Self::verify) reports it. Counts as a use
+    /// for garbage collection.
+    ///
+    /// # Errors
+    /// When an entry is there but cannot be read.
+    pub fn lookup(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
+        match self.load(Bucket::Ledger, key)? {
+            Loaded::Found(entry, file) => {
+                if !self.is_read_only() {
+                    note_use(&file);
+                }
+                Ok(Some(entry))
+            }
+            Loaded::Absent | Loaded::Garbled => Ok(None),
+        }
+    }
+
+    /// Writes the entry of a step key, after its objects. A failure must fail
+    /// the run: without the entry the work is lost.
+    ///
+    /// # Errors
+    /// When the entry cannot be written.
+    pub fn record(&self, key: &Digest, entry: &LedgerEntry) -> Result<(), StoreError> {
+        self.save(Bucket::Ledger, key, entry)
+    }
+
+    /// The objects of an entry that the store does not have, in the entry's
+    /// order. Looks at directory entries only. Empty: the entry is a hit.
+    pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
+        entry
+            .objects()
+            .filter(|digest| self.len_of(digest).is_none())
+            .copied()
+            .collect()
+    }
+}
+
+/// Best effort: an entry of another user cannot be touched, and need not be.
+fn note_use(file: &File) {
+    let now = SystemTime::now();
+    let last = file.metadata().and_then(|metadata| metadata.modified());
+    let is_recent = last.is_ok_and(|last| {
+        now.duration_since(last)
+            .is_ok_and(|age| age < USE_RESOLUTION)
+    });
+    if !is_recent {
+        let _ = file.set_modified(now);
+    }
+}
+
+/// Seconds from 1970 to `time`, 0 for earlier times.
+pub(crate) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
+}

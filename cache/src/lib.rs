@@ -1,0 +1,84 @@
+//! A content-addressed store with a ledger.
+//!
+//! **Objects** are contents named by their BLAKE3 digest ([`Digest`]). The
+//! **ledger** says which objects a step key led to ([`LedgerEntry`]). The
+//! **history** says which keys the last run had ([`History`]). **Sources** are
+//! digests of files outside the store ([`SourceRecord`]).
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! use std::io::Write;
+//! let store = prep_cache::Store::open(&dir.path().join("store"))?;
+//! let mut writer = store.writer()?;
+//! writer.write_all(b"id,label\n")?;
+//! let stored = writer.commit()?;
+//! store.materialise(&stored.digest, &dir.path().join("prepared/train.csv"))?;
+//! assert_eq!(store.read(&stored.digest)?, b"id,label\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it promises
+//!
+//! | Promise | How |
+//! |---|---|
+//! | A damaged object is never served | the first open in a process hashes it; damaged ones go to quarantine |
+//! | Nothing is visible before it is complete | temporary file on the same file system, then rename |
+//! | The digest is that of the bytes written | hashed while writing, not by reading again |
+//! | An entry never outlives its objects by our doing | objects are written before, and removed after, the entries that name them |
+//! | A torn or changed record is absent, not wrong | each carries a hash of its bucket, key and content |
+//! | A killed process leaves nothing that is trusted | temporary files are never looked up; they are swept after a day |
+//! | Many processes may share a store | renames, and advisory locks that die with their holder |
+//!
+//! # Power failure
+//!
+//! Files are not flushed one by one: that would cost more than the work.
+//! [`Store::sync`] flushes everything, once. Without it, a power failure may
+//! lose or tear what was written in the last half minute. Nothing wrong comes of
+//! it: a torn object does not fit its digest when it is first opened, a torn
+//! ledger entry does not fit its hash, and both are then made again. Files
+//! that were *copied* out of the store have no such guard; call `sync` before
+//! telling anyone that they are complete.
+//!
+//! # What it refuses
+//!
+//! - It does not repair bytes. What is damaged is made again by its step.
+//! - It does not flush or hash in the background. All calls block.
+//! - It does not choose a folder: callers name it.
+//!
+//! The files are laid out as in `layout.rs`, in folders with a version in
+//! their names. Only Unix-like systems are supported.
+
+mod digest;
+mod error;
+mod gc;
+mod history;
+mod layout;
+mod ledger;
+mod leftovers;
+mod link;
+mod lock;
+mod object;
+mod sealed;
+mod source;
+mod stamp;
+mod stat;
+mod store;
+mod verify;
+mod walk;
+mod writer;
+
+pub use digest::{Digest, DigestError};
+pub use error::StoreError;
+pub use gc::{GcOptions, GcReport};
+pub use history::{History, HistoryStep};
+pub use ledger::LedgerEntry;
+pub use link::LinkMode;
+pub use lock::LockGuard;
+pub use object::{Object, ObjectReader};
+pub use source::SourceRecord;
+pub use stat::{Amount, StoreStat};
+pub use store::Store;
+pub use verify::VerifyReport;
+pub use writer::{ObjectWriter, Stored};

@@ -1,0 +1,172 @@
+//! Giving objects a name outside the store.
+//!
+//! A hard link costs nothing, but shares its bytes with the store; a reflink
+//! shares them until somebody writes; a copy is a copy. What a device refuses
+//! is remembered, so that it is tried once per process and not once per file.
+
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::object::Object;
+use crate::writer::READ_ONLY;
+use crate::{Digest, Store, StoreError};
+
+/// How an object got its name outside the store, cheapest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LinkMode {
+    /// One more name of the store's own file.
+    HardLink,
+    /// A new file that shares the blocks (Btrfs, XFS, bcachefs).
+    Reflink,
+    /// A new file.
+    Copy,
+}
+
+impl LinkMode {
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::HardLink => Some(Self::Reflink),
+            Self::Reflink => Some(Self::Copy),
+            Self::Copy => None,
+        }
+    }
+}
+
+impl Store {
+    /// Gives a verified object the name `dest`, in the cheapest way that
+    /// works, and says which. `dest` is read-only. A file that is there is
+    /// replaced at once: nobody sees it missing or half-written. Missing
+    /// parent folders are made.
+    ///
+    /// # Errors
+    /// As [`open_object`](Self::open_object), or when `dest` cannot be written.
+    pub fn materialise(&self, digest: &Digest, dest: &Path) -> Result<LinkMode, StoreError> {
+        self.materialise_as(digest, dest, LinkMode::HardLink)
+    }
+
+    /// [`materialise`](Self::materialise), but beginning with `cheapest`:
+    /// with [`LinkMode::Reflink`] nothing written to `dest` can reach the store.
+    ///
+    /// # Errors
+    /// As [`materialise`](Self::materialise).
+    pub fn materialise_as(
+        &self,
+        digest: &Digest,
+        dest: &Path,
+        cheapest: LinkMode,
+    ) -> Result<LinkMode, StoreError> {
+        let object = self.open_object(digest)?;
+        let error = |source| StoreError::writing("write", dest, object.len(), source);
+        let dir = match dest.parent() {
+            Some(dir) if !dir.as_os_str().is_empty() => dir,
+            _ => Path::new("."),
+        };
+        let device = device_of(dir).map_err(error)?;
+        let mut mode = cheapest;
+        loop {
+            let refused = self.has_refused(device, mode);
+            let done = match mode {
+                _ if refused => Err(ErrorKind::Unsupported.into()),
+                LinkMode::HardLink => hard_link(&object, dir, dest),
+                LinkMode::Reflink => reflink(&object, dir, dest),
+                LinkMode::Copy => copy(&object, dir, dest),
+            };
+            match (done, mode.next()) {
+                (Ok(()), _) => return Ok(mode),
+                (Err(source), Some(next)) if falls_back(&source) => {
+                    if !refused && is_for_all(&source) {
+                        self.set_refused(device, mode);
+                    }
+                    mode = next;
+                }
+                (Err(source), _) => return Err(error(source)),
+            }
+        }
+    }
+}
+
+/// Device of the folder `dir`, which is made if it is missing.
+fn device_of(dir: &Path) -> io::Result<u64> {
+    match dir.metadata() {
+        Ok(metadata) => Ok(metadata.dev()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(dir)?;
+            Ok(dir.metadata()?.dev())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the next mode may succeed. `PermissionDenied` (EACCES) is about the
+/// folder and ends it; EPERM is about linking, and has the same kind.
+fn falls_back(error: &io::Error) -> bool {
+    let permission = Some(rustix::io::Errno::PERM.raw_os_error());
+    is_for_all(error)
+        || error.raw_os_error() == permission
+        || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
+}
+
+/// Whether every other file would get the same answer on this device.
+fn is_for_all(error: &io::Error) -> bool {
+    let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
+    error.raw_os_error() == not_an_ioctl
+        || matches!(
+            error.kind(),
+            ErrorKind::CrossesDevices | ErrorKind::Unsupported | ErrorKind::InvalidInput
+        )
+}
+
+fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
+    match fs::hard_link(object.path(), dest) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        done => return done,
+    }
+    // It is the object already: the usual case when a run is repeated.
+    let (ours, theirs) = (object.file().metadata()?, dest.symlink_metadata()?);
+    if (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()) {
+        return Ok(());
+    }
+    let linked = tempfile::Builder::new()
+        .make_in(dir, |name| fs::hard_link(object.path(), name))?
+        .into_temp_path();
+    // Not `persist`: if another thread linked `dest` to the object just now,
+    // renaming one name of a file over another does nothing; dropping the
+    // temporary name removes it.
+    fs::rename(&linked, dest)
+}
+
+#[cfg(target_os = "linux")]
+fn reflink(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
+    let temp = temp_in(dir)?;
+    rustix::fs::ioctl_ficlone(temp.as_file(), object.file())?;
+    temp.persist(dest)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn reflink(_: &Object, _: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+fn copy(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
+    let temp = temp_in(dir)?;
+    // The object was opened for this call, so its cursor is at the start and
+    // the kernel can copy from file to file.
+    let copied = io::copy(&mut object.file(), &mut temp.as_file())?;
+    if copied != object.len() {
+        let message = format!("copied {copied} of {} bytes", object.len());
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
+    }
+    temp.persist(dest)?;
+    Ok(())
+}
+
+fn temp_in(dir: &Path) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .permissions(Permissions::from_mode(READ_ONLY))
+        .tempfile_in(dir)
+}

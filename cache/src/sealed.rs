@@ -1,0 +1,117 @@
+//! Small JSON files that notice when they are torn or changed.
+//!
+//! A file is one line with the BLAKE3 hash, in hexadecimal, of everything
+//! that makes it what it is (bucket, key, JSON), then the JSON. A file that
+//! was cut off, changed, or copied to another key's place does not fit its
+//! hash; it counts as absent. Files are replaced by renaming, never written in place.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::digest::hex;
+use crate::layout::Bucket;
+use crate::store::write_all;
+use crate::writer::rename_into;
+use crate::{Digest, Store, StoreError};
+
+/// Length of the first line without its end.
+const SEAL: usize = 2 * Digest::LEN;
+
+/// Nobody writes a record this long; a file that is longer is not a record.
+const LONGEST: u64 = 1 << 30;
+
+/// What was found in a record's place.
+pub(crate) enum Loaded<T> {
+    Absent,
+    /// There is a file, but it is not a whole record of this key.
+    Garbled,
+    /// The record and its open file.
+    Found(T, File),
+}
+
+impl Store {
+    /// Reads the record of `key`.
+    pub(crate) fn load<T: DeserializeOwned>(
+        &self,
+        bucket: Bucket,
+        key: &Digest,
+    ) -> Result<Loaded<T>, StoreError> {
+        let path = bucket.file(self.root(), key);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::Absent),
+            Err(error) => return Err(StoreError::io("open", &path, error)),
+        };
+        let Some(bytes) = contents(&file, &path)? else {
+            return Ok(Loaded::Garbled);
+        };
+        Ok(match unseal(bucket, key, &bytes) {
+            Some(record) => Loaded::Found(record, file),
+            None => Loaded::Garbled,
+        })
+    }
+
+    /// Writes the record of `key`, replacing an older one at once.
+    pub(crate) fn save<T: Serialize>(
+        &self,
+        bucket: Bucket,
+        key: &Digest,
+        record: &T,
+    ) -> Result<(), StoreError> {
+        let path = bucket.file(self.root(), key);
+        let bytes = sealed(bucket, key, record)
+            .map_err(|error| StoreError::io("write as JSON", &path, error.into()))?;
+        let temp = self.temp_file()?;
+        write_all(temp.as_file(), temp.path(), &bytes)?;
+        rename_into(temp, &path)
+    }
+}
+
+/// All bytes of a record's file in one read; `None` if it cannot be a record.
+fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let error = |source| StoreError::io("read", path, source);
+    let len = file.metadata().map_err(error)?.len();
+    if len > LONGEST {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+    match file.read_exact_at(&mut bytes, 0) {
+        Ok(()) => Ok(Some(bytes)),
+        Err(source) if source.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(source) => Err(error(source)),
+    }
+}
+
+fn sealed<T: Serialize>(
+    bucket: Bucket,
+    key: &Digest,
+    record: &T,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let json = serde_json::to_vec(record)?;
+    let mut bytes = seal(bucket, key, &json).into_bytes();
+    bytes.push(b'\n');
+    bytes.extend(json);
+    Ok(bytes)
+}
+
+fn unseal<T: DeserializeOwned>(bucket: Bucket, key: &Digest, bytes: &[u8]) -> Option<T> {
+    let (found, rest) = bytes.split_at_checked(SEAL)?;
+    let json = rest.strip_prefix(b"\n")?;
+    if found != seal(bucket, key, json).as_bytes() {
+        return None;
+    }
+    serde_json::from_slice(json).ok()
+}
+
+fn seal(bucket: Bucket, key: &Digest, json: &[u8]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(bucket.name().as_bytes());
+    hasher.update(key.as_bytes());
+    hasher.update(json);
+    hex(hasher.finalize().as_bytes())
+}

@@ -1,0 +1,204 @@
+//! Digests of files outside the store (bundles), so that each is hashed once.
+//!
+//! A record is valid while length, modification time and inode of the file are
+//! what they were. File systems stamp with the kernel's clock tick, so a file
+//! that is written twice within a tick keeps its stamp: a file that was
+//! modified just now is given a moment to age before it is read.
+
+use std::fs::{File, Metadata};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use md5::{Digest as _, Md5};
+use serde::{Deserialize, Serialize};
+
+use crate::digest::hex;
+use crate::layout::Bucket;
+use crate::sealed::Loaded;
+use crate::stamp::Stamp;
+use crate::{Digest, Store, StoreError};
+
+/// Longer than the tick of any kernel's clock.
+const TICK: Duration = Duration::from_millis(20);
+
+const CHUNK: usize = 1024 * 1024;
+
+/// Chunks on their way to the MD5 thread. More would only hold memory: MD5 is
+/// the slower hash.
+const CHUNKS_IN_FLIGHT: usize = 4;
+
+/// What is known about a file outside the store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceRecord {
+    /// The file's canonical path, in its printable form.
+    pub path: String,
+    /// BLAKE3 of its bytes.
+    pub digest: Digest,
+    /// MD5 of its bytes, 32 lower-case hexadecimal digits. MD5 is what the
+    /// published checksums are; it protects against accidents only.
+    pub md5: String,
+    stamp: Stamp,
+}
+
+impl SourceRecord {
+    /// Length of the file in bytes.
+    pub fn len(&self) -> u64 {
+        self.stamp.len
+    }
+
+    /// Whether the file has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.stamp.len == 0
+    }
+}
+
+impl Store {
+    /// The digests of the file `path`, if they are known and it has not changed since.
+    ///
+    /// # Errors
+    /// When the file cannot be examined (it does not exist, say).
+    pub fn source(&self, path: &Path) -> Result<Option<SourceRecord>, StoreError> {
+        let path = canonical(path)?;
+        let now = path
+            .metadata()
+            .map_err(|error| StoreError::io("examine", &path, error))?;
+        match self.load::<SourceRecord>(Bucket::Sources, &key_of(&path))? {
+            Loaded::Found(record, _) if record.stamp == Stamp::of(&now) => Ok(Some(record)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Reads the file `path` once for both digests and remembers them.
+    /// `progress` is told how many bytes were read since its last call.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if the file is modified meanwhile; otherwise
+    /// when it cannot be read or the record cannot be written.
+    pub fn ingest(&self, path: &Path, progress: &dyn Fn(u64)) -> Result<SourceRecord, StoreError> {
+        self.must_be_writable()?;
+        let path = canonical(path)?;
+        let error = |source| StoreError::io("read", &path, source);
+        let file = File::open(&path).map_err(error)?;
+        let before = file.metadata().map_err(error)?;
+        let stamp = Stamp::of(&before);
+        wait_for_age(&before);
+
+        let (digest, md5, len) = hash_twice(&file, progress).map_err(error)?;
+        // By name, too: a writer that replaces files leaves ours untouched.
+        let open = Stamp::of(&file.metadata().map_err(error)?);
+        let named = Stamp::of(&path.metadata().map_err(error)?);
+        if open != stamp || named != stamp || len != stamp.len {
+            return Err(StoreError::Changed { path });
+        }
+        let record = SourceRecord {
+            path: path.display().to_string(),
+            digest,
+            md5,
+            stamp,
+        };
+        self.save(Bucket::Sources, &key_of(&path), &record)?;
+        Ok(record)
+    }
+}
+
+impl Store {
+    /// Remembers digests that were computed while `file` was written, so that it need not be read again.
+    /// `path` must be its name by now, and nobody may write to it any more.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if `path` names another file; otherwise when
+    /// it cannot be examined or the record cannot be written.
+    pub fn remember_source(
+        &self,
+        path: &Path,
+        file: &File,
+        digest: Digest,
+        md5: &str,
+    ) -> Result<SourceRecord, StoreError> {
+        self.must_be_writable()?;
+        let path = canonical(path)?;
+        let error = |source| StoreError::io("examine", &path, source);
+        let open = file.metadata().map_err(error)?;
+        let stamp = Stamp::of(&open);
+        wait_for_age(&open);
+        if Stamp::of(&path.metadata().map_err(error)?) != stamp {
+            return Err(StoreError::Changed { path });
+        }
+        let record = SourceRecord {
+            path: path.display().to_string(),
+            digest,
+            md5: md5.to_owned(),
+            stamp,
+        };
+        self.save(Bucket::Sources, &key_of(&path), &record)?;
+        Ok(record)
+    }
+}
+
+/// Waits until a later change of the file is sure to change its stamp.
+fn wait_for_age(metadata: &Metadata) {
+    let age = metadata
+        .modified()
+        .ok()
+        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    thread::sleep(TICK.saturating_sub(age.unwrap_or_default()));
+}
+
+fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
+    path.canonicalize()
+        .map_err(|error| StoreError::io("find", path, error))
+}
+
+fn key_of(canonical: &Path) -> Digest {
+    Digest::of(canonical.as_os_str().as_encoded_bytes())
+}
+
+/// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
+/// thread; spent buffers come back from it.
+fn hash_twice(
+    mut input: impl Read,
+    progress: &dyn Fn(u64),
+) -> std::io::Result<(Digest, String, u64)> {
+    thread::scope(|scope| {
+        let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
+        let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
+        let md5 = scope.spawn(move || md5_of(&incoming, &spent));
+        let mut blake3 = blake3::Hasher::new();
+        let mut len = 0;
+        loop {
+            let mut chunk = returned.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
+            chunk.resize(CHUNK, 0);
+            let read = match input.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            chunk.truncate(read);
+            blake3.update(&chunk);
+            len += read as u64;
+            if chunks.send(chunk).is_err() {
+                break;
+            }
+            progress(read as u64);
+        }
+        drop(chunks);
+        let md5 = md5
+            .join()
+            .map_err(|_| std::io::Error::other("the MD5 thread died"))?;
+        Ok((blake3.finalize().into(), md5, len))
+    })
+}
+
+fn md5_of(incoming: &Receiver<Vec<u8>>, spent: &SyncSender<Vec<u8>>) -> String {
+    let mut md5 = Md5::new();
+    for chunk in incoming {
+        md5.update(&chunk);
+        // Nobody waits for it: a full channel just means one buffer fewer.
+        let _ = spent.try_send(chunk);
+    }
+    hex(&md5.finalize())
+}

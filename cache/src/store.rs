@@ -1,0 +1,232 @@
+//! The handle on a store.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::free_bytes;
+use crate::layout::Bucket;
+use crate::link::LinkMode;
+use crate::stamp::Stamp;
+use crate::{Digest, StoreError, leftovers};
+
+/// Tells backup and search programs to leave the folder alone.
+const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
+# This folder is a cache of prep. It can be made again.\n";
+
+/// A content-addressed store in a folder. Cheap to clone; clones share what
+/// this process has verified. All calls block: use them on blocking threads.
+#[derive(Clone, Debug)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    read_only: bool,
+    /// Objects whose bytes this process has seen to be right, as they were then.
+    verified: Mutex<HashMap<Digest, Stamp>>,
+    /// One gate per object that is being verified, so that threads which open
+    /// the same big object at once hash it once.
+    verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
+    /// Ways of linking that a destination device has refused.
+    refused: Mutex<HashSet<(u64, LinkMode)>>,
+}
+
+impl Store {
+    /// Opens the store in the folder `root`, making it if it is not there.
+    /// Also sweeps away what killed processes left in it more than a day ago.
+    ///
+    /// # Errors
+    /// When the folder cannot be made or written.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        for bucket in Bucket::ALL {
+            let dir = bucket.dir(root);
+            fs::create_dir_all(&dir)
+                .map_err(|error| StoreError::io("create the store's folder", &dir, error))?;
+        }
+        let store = Self::with(root, false)?;
+        // The tag's first writer proves that the folder is writable; later on a probe does.
+        let tag = store.root().join("CACHEDIR.TAG");
+        if !tag.exists() {
+            fs::write(&tag, CACHE_TAG)
+                .map_err(|error| StoreError::io("write the store's tag", &tag, error))?;
+        }
+        drop(store.temp_file()?);
+        leftovers::sweep(store.root(), false)?;
+        Ok(store)
+    }
+
+    /// Opens the store in the folder `root` for reading, if there is one.
+    /// Creates, changes and removes nothing, now or later: lookups through
+    /// this handle do not count as uses, and damage is reported, not moved.
+    ///
+    /// # Errors
+    /// When the folder is there but cannot be examined.
+    pub fn open_existing(root: &Path) -> Result<Option<Self>, StoreError> {
+        let objects = Bucket::Objects.dir(root);
+        match objects.metadata() {
+            Ok(_) => Self::with(root, true).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(StoreError::io("open the store", &objects, error)),
+        }
+    }
+
+    fn with(root: &Path, read_only: bool) -> Result<Self, StoreError> {
+        let root = root
+            .canonicalize()
+            .map_err(|error| StoreError::io("open the store", root, error))?;
+        let inner = Inner {
+            root,
+            read_only,
+            verified: Mutex::default(),
+            verifying: Mutex::default(),
+            refused: Mutex::default(),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// The store's folder.
+    pub fn root(&self) -> &Path {
+        &self.inner.root
+    }
+
+    /// The folder for temporary files of this store's file system. What is left there is swept after a day.
+    pub fn temp_dir(&self) -> PathBuf {
+        Bucket::Tmp.dir(self.root())
+    }
+
+    /// Whether this handle came from [`open_existing`](Self::open_existing).
+    pub fn is_read_only(&self) -> bool {
+        self.inner.read_only
+    }
+
+    /// Length of an object in bytes, `None` if the store does not have it.
+    /// Looks only at the directory entry; the bytes are verified when the object is opened.
+    pub fn len_of(&self, digest: &Digest) -> Option<u64> {
+        let found = self.object_path(digest).symlink_metadata().ok()?;
+        found.is_file().then_some(found.len())
+    }
+
+    /// Bytes that can still be written to the store's file system, if it can tell.
+    pub fn free_space(&self) -> Option<u64> {
+        free_bytes(self.root())
+    }
+
+    /// Refuses early what would fill the disk.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] if fewer than `bytes` bytes are free.
+    pub fn require_space(&self, bytes: u64) -> Result<(), StoreError> {
+        match self.free_space() {
+            Some(free) if free < bytes => Err(StoreError::NoSpace {
+                action: "write to the store",
+                path: self.root().to_path_buf(),
+                needed: bytes,
+                free: Some(free),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until everything written so far has reached the disk.
+    ///
+    /// One call at the end of a run, instead of one per object: see the crate
+    /// documentation on what survives a power failure without it.
+    ///
+    /// # Errors
+    /// When the disk reports that writing failed.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        let error = |source| StoreError::io("flush to disk", self.root(), source);
+        let root = File::open(self.root()).map_err(error)?;
+        #[cfg(target_os = "linux")]
+        let done = rustix::fs::syncfs(&root).map_err(std::io::Error::from);
+        #[cfg(not(target_os = "linux"))]
+        let done = root.sync_all();
+        done.map_err(error)
+    }
+
+    pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
+        Bucket::Objects.file(self.root(), digest)
+    }
+
+    pub(crate) fn must_be_writable(&self) -> Result<(), StoreError> {
+        if self.inner.read_only {
+            return Err(StoreError::ReadOnlyHandle {
+                root: self.inner.root.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_verified(&self, digest: &Digest, stamp: Stamp) -> bool {
+        held(&self.inner.verified).get(digest) == Some(&stamp)
+    }
+
+    pub(crate) fn set_verified(&self, digest: Digest, stamp: Stamp) {
+        held(&self.inner.verified).insert(digest, stamp);
+    }
+
+    pub(crate) fn forget_verified(&self, digest: &Digest) {
+        held(&self.inner.verified).remove(digest);
+    }
+
+    /// Runs `verify` with no other thread verifying the same object.
+    pub(crate) fn one_at_a_time<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
+        let gate = Arc::clone(held(&self.inner.verifying).entry(*digest).or_default());
+        let entered = held(&gate);
+        let result = verify();
+        held(&self.inner.verifying).remove(digest);
+        drop(entered);
+        result
+    }
+
+    pub(crate) fn has_refused(&self, device: u64, mode: LinkMode) -> bool {
+        held(&self.inner.refused).contains(&(device, mode))
+    }
+
+    pub(crate) fn set_refused(&self, device: u64, mode: LinkMode) {
+        held(&self.inner.refused).insert((device, mode));
+    }
+}
+
+/// Locks a mutex whose data no panic can leave half-changed.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Writes `bytes` to `file`, naming `path` in the error.
+pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    file.write_all(bytes)
+        .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_the_bytes_needed() -> std::io::Result<()> {
+        let path = Path::new("/dev/full");
+        if !path.exists() {
+            return Ok(());
+        }
+        let full = OpenOptions::new().write(true).open(path)?;
+        match write_all(&full, path, &[1; 5000]) {
+            Err(error @ StoreError::NoSpace { needed: 5000, .. }) => {
+                let text = error.to_string();
+                assert!(text.starts_with("no space left to write /dev/full: 5000 bytes needed"));
+                assert_eq!(error.into_io().kind(), ErrorKind::StorageFull);
+            }
+            other => panic!("expected NoSpace, got {other:?}"),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,203 @@
+//! Checking everything the store holds against its names.
+//!
+//! One error does not end it: everything is looked at, and everything wrong
+//! is in the report. Repairing never invents bytes: damaged objects go to
+//! quarantine, records that lead nowhere are removed, and the next run makes
+//! again what is missing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde::de::DeserializeOwned;
+
+use crate::history::NamedHistory;
+use crate::layout::Bucket;
+use crate::sealed::Loaded;
+use crate::stat::Amount;
+use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
+
+/// Threads that hash objects. Two keep a disk busy and leave the processor to others.
+const THREADS: usize = 2;
+
+/// What [`Store::verify`] found. Lists are sorted.
+#[derive(Debug, Default)]
+pub struct VerifyReport {
+    /// Objects whose bytes were hashed.
+    pub checked: Amount,
+    /// Ledger entries that were read.
+    pub entries: u64,
+    /// Objects whose bytes are not the ones their name promises.
+    pub damaged: Vec<Digest>,
+    /// Objects that some ledger entry names and that are not there.
+    pub missing: Vec<Digest>,
+    /// Keys of ledger entries that name damaged or missing objects.
+    pub dangling: Vec<Digest>,
+    /// Records (ledger, history, sources) that are torn or were changed.
+    pub garbled: Vec<PathBuf>,
+    /// Files in the store that the store did not put there. Never touched.
+    pub foreign: Vec<PathBuf>,
+    /// What could not be read or repaired, and why.
+    pub failed: Vec<StoreError>,
+    /// Whether repairs were asked for.
+    pub repaired: bool,
+}
+
+impl VerifyReport {
+    /// Whether nothing was wrong. Foreign files are not wrong, just odd.
+    pub fn is_clean(&self) -> bool {
+        self.damaged.is_empty()
+            && self.missing.is_empty()
+            && self.dangling.is_empty()
+            && self.garbled.is_empty()
+            && self.failed.is_empty()
+    }
+}
+
+impl Store {
+    /// Hashes every object and reads every record. With `repair`, moves
+    /// damaged objects to quarantine and removes garbled records and entries
+    /// that name missing objects. `progress` is told how many bytes were
+    /// hashed since its last call, from several threads. Runs may go on meanwhile.
+    ///
+    /// # Errors
+    /// When a folder cannot be listed; other trouble is in the report.
+    pub fn verify(
+        &self,
+        repair: bool,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<VerifyReport, StoreError> {
+        if repair {
+            self.must_be_writable()?;
+        }
+        let _keep_collectors_out = self.in_use()?;
+        let mut report = VerifyReport {
+            repaired: repair,
+            ..VerifyReport::default()
+        };
+        let objects = walk::list(self.root(), Bucket::Objects)?;
+        report.foreign.extend(objects.foreign);
+        self.verify_objects(&objects.digests, repair, progress, &mut report);
+        self.verify_ledger(repair, &mut report)?;
+        self.verify_records::<NamedHistory>(Bucket::History, repair, &mut report)?;
+        self.verify_records::<SourceRecord>(Bucket::Sources, repair, &mut report)?;
+        report.damaged.sort_unstable();
+        Ok(report)
+    }
+
+    fn verify_objects(
+        &self,
+        digests: &[Digest],
+        repair: bool,
+        progress: &(dyn Fn(u64) + Sync),
+        report: &mut VerifyReport,
+    ) {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut part = VerifyReport::default();
+            while let Some(digest) = digests.get(next.fetch_add(1, Ordering::Relaxed)) {
+                match self.verify_object(digest, repair, progress) {
+                    Ok(Some(len)) => part.checked.add(len),
+                    Ok(None) => {}
+                    Err(error) => {
+                        if let StoreError::Damaged {
+                            len, quarantined, ..
+                        } = &error
+                        {
+                            part.checked.add(*len);
+                            part.damaged.push(*digest);
+                            if quarantined.is_some() || !repair {
+                                continue;
+                            }
+                        }
+                        part.failed.push(error);
+                    }
+                }
+            }
+            part
+        };
+        let parts: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect()
+        });
+        for part in parts {
+            // A panic in `progress` goes on in the caller's thread.
+            let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            report.checked.files += part.checked.files;
+            report.checked.bytes += part.checked.bytes;
+            report.damaged.extend(part.damaged);
+            report.failed.extend(part.failed);
+        }
+    }
+
+    fn verify_ledger(&self, repair: bool, report: &mut VerifyReport) -> Result<(), StoreError> {
+        let damaged: BTreeSet<_> = report.damaged.iter().copied().collect();
+        let mut missing = BTreeSet::new();
+        for (key, entry) in self.readable::<LedgerEntry>(Bucket::Ledger, repair, report)? {
+            report.entries += 1;
+            let absent: Vec<_> = self
+                .missing(&entry)
+                .into_iter()
+                .filter(|digest| !damaged.contains(digest))
+                .collect();
+            if absent.is_empty() && !entry.objects().any(|digest| damaged.contains(digest)) {
+                continue;
+            }
+            missing.extend(absent);
+            report.dangling.push(key);
+            if repair {
+                remove(&Bucket::Ledger.file(self.root(), &key), report);
+            }
+        }
+        report.missing.extend(missing);
+        Ok(())
+    }
+
+    fn verify_records<T: DeserializeOwned>(
+        &self,
+        bucket: Bucket,
+        repair: bool,
+        report: &mut VerifyReport,
+    ) -> Result<(), StoreError> {
+        self.readable::<T>(bucket, repair, report).map(drop)
+    }
+
+    /// The whole records of a bucket; the others go into the report.
+    fn readable<T: DeserializeOwned>(
+        &self,
+        bucket: Bucket,
+        repair: bool,
+        report: &mut VerifyReport,
+    ) -> Result<Vec<(Digest, T)>, StoreError> {
+        let listing = walk::list(self.root(), bucket)?;
+        report.foreign.extend(listing.foreign);
+        let mut records = Vec::with_capacity(listing.digests.len());
+        for key in listing.digests {
+            match self.load(bucket, &key) {
+                Ok(Loaded::Found(record, _)) => records.push((key, record)),
+                Ok(Loaded::Absent) => {}
+                Ok(Loaded::Garbled) => {
+                    let path = bucket.file(self.root(), &key);
+                    if repair {
+                        remove(&path, report);
+                    }
+                    report.garbled.push(path);
+                }
+                Err(error) => report.failed.push(error),
+            }
+        }
+        Ok(records)
+    }
+}
+
+fn remove(path: &Path, report: &mut VerifyReport) {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            report.failed.push(StoreError::io("remove", path, error));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,208 @@
+//! Putting objects into the store.
+//!
+//! The digest is that of the bytes handed to the file, computed while they
+//! are written; nothing is hashed by reading it again. The file gets its
+//! final name only when it is complete.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::layout::Bucket;
+use crate::stamp::Stamp;
+use crate::store::write_all;
+use crate::{Digest, Store, StoreError};
+
+/// Small writes are gathered up to this many bytes: fewer system calls, and
+/// BLAKE3 is fastest on long inputs.
+const BUFFER: usize = 64 * 1024;
+
+/// Objects and the links to them are for everybody to read, nobody to write
+/// (the user's umask may take more away).
+pub(crate) const READ_ONLY: u32 = 0o444;
+
+/// An object that is in the store now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// Its name.
+    pub digest: Digest,
+    /// Its length in bytes.
+    pub len: u64,
+}
+
+/// An object being written. It enters the store with [`commit`](Self::commit);
+/// dropped before that, it leaves nothing.
+#[derive(Debug)]
+pub struct ObjectWriter {
+    store: Store,
+    temp: NamedTempFile,
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+    /// Bytes in the file; those in the buffer come on top.
+    len: u64,
+    /// After a failed write nobody knows what the file holds.
+    failed: bool,
+}
+
+impl Store {
+    /// Starts a new object.
+    ///
+    /// # Errors
+    /// When no file can be made in the store.
+    pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
+        Ok(ObjectWriter {
+            store: self.clone(),
+            temp: self.temp_file()?,
+            hasher: blake3::Hasher::new(),
+            buffer: Vec::new(),
+            len: 0,
+            failed: false,
+        })
+    }
+
+    /// Stores `bytes` as an object. Writes nothing if it is there already.
+    ///
+    /// # Errors
+    /// When the object cannot be written.
+    pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
+        self.must_be_writable()?;
+        let digest = Digest::of(bytes);
+        if !self.has_verified(&digest)? {
+            let temp = self.temp_file()?;
+            write_all(temp.as_file(), temp.path(), bytes)?;
+            self.publish(temp, digest)?;
+        }
+        Ok(digest)
+    }
+
+    /// A locked, read-only file in the store's `tmp`, removed when dropped.
+    pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
+        self.must_be_writable()?;
+        let dir = Bucket::Tmp.dir(self.root());
+        let temp = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(READ_ONLY))
+            .tempfile_in(&dir)
+            .map_err(|error| StoreError::io("create a file in", &dir, error))?;
+        // Tells the sweeper that the writer lives. Where there are no locks,
+        // the sweeper goes by age.
+        let _ = temp.as_file().try_lock();
+        Ok(temp)
+    }
+
+    /// Whether the object is there *and* right. A damaged one is moved away,
+    /// so that a good copy can take its place.
+    fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
+        match self.open_object(digest) {
+            Ok(_) => Ok(true),
+            Err(StoreError::Missing { .. } | StoreError::Damaged { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the complete file `temp` its name.
+    fn publish(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
+        let path = self.object_path(&digest);
+        let metadata = temp
+            .as_file()
+            .metadata()
+            .map_err(|error| StoreError::io("examine", temp.path(), error))?;
+        rename_into(temp, &path)?;
+        self.set_verified(digest, Stamp::of(&metadata));
+        Ok(())
+    }
+}
+
+/// Renames `temp` to `path`, making the folder of `path` only if need be:
+/// it is there nearly always.
+pub(crate) fn rename_into(temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+    let failed = match temp.persist(path) {
+        Ok(_) => return Ok(()),
+        Err(failed) => failed,
+    };
+    let error = |source| StoreError::io("commit", path, source);
+    match path.parent() {
+        Some(parent) if failed.error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(parent).map_err(error)?;
+            failed.file.persist(path).map_err(|e| error(e.error))?;
+            Ok(())
+        }
+        _ => Err(error(failed.error)),
+    }
+}
+
+impl ObjectWriter {
+    /// Bytes written so far.
+    pub fn len(&self) -> u64 {
+        self.len + self.buffer.len() as u64
+    }
+
+    /// Whether nothing has been written yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Puts the object into the store. If the store has it already, that one
+    /// is verified and stays; a damaged one is replaced. After this call the
+    /// object is in the store and its bytes are right.
+    ///
+    /// # Errors
+    /// When the last bytes cannot be written or the file cannot be renamed,
+    /// or when an earlier write failed.
+    pub fn commit(mut self) -> Result<Stored, StoreError> {
+        self.flush_buffer()?;
+        let digest = Digest::from(self.hasher.finalize());
+        let stored = Stored {
+            digest,
+            len: self.len,
+        };
+        if !self.store.has_verified(&digest)? {
+            self.store.publish(self.temp, digest)?;
+        }
+        Ok(stored)
+    }
+
+    fn flush_buffer(&mut self) -> Result<(), StoreError> {
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = self.append(&buffer);
+        self.buffer = buffer;
+        self.buffer.clear();
+        written
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        if self.failed {
+            let source = io::Error::other("an earlier write to it failed");
+            return Err(StoreError::io("commit", self.temp.path(), source));
+        }
+        let file: &File = self.temp.as_file();
+        if let Err(error) = write_all(file, self.temp.path(), bytes) {
+            self.failed = true;
+            return Err(error);
+        }
+        self.hasher.update(bytes);
+        self.len += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// The I/O errors carry a [`StoreError`] inside.
+impl Write for ObjectWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush_buffer().map_err(StoreError::into_io)?;
+        }
+        if bytes.len() >= BUFFER {
+            self.append(bytes).map_err(StoreError::into_io)?;
+        } else {
+            self.buffer.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.flush_buffer().map_err(StoreError::into_io)
+    }
+}

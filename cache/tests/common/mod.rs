@@ -1,0 +1,91 @@
+//! What the tests of the store share.
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use prep_cache::{Digest, LedgerEntry, Store};
+use tempfile::TempDir;
+
+pub type Outcome = Result<(), Box<dyn Error>>;
+
+/// An empty store in a folder that goes with the returned guard.
+pub fn fresh() -> Result<(TempDir, Store), Box<dyn Error>> {
+    let dir = tempfile::tempdir()?;
+    let store = Store::open(&dir.path().join("store"))?;
+    Ok((dir, store))
+}
+
+/// A second handle that knows nothing of what the first has verified, as another process would have.
+pub fn stranger(store: &Store) -> Result<Store, Box<dyn Error>> {
+    Ok(Store::open(store.root())?)
+}
+
+/// The file of `digest` in a bucket. The layout is a contract: it is spelled out here again.
+pub fn file_of(store: &Store, bucket: &str, digest: &Digest) -> PathBuf {
+    let hex = digest.to_string();
+    store.root().join(bucket).join(&hex[..2]).join(&hex[2..])
+}
+
+pub fn object_file(store: &Store, digest: &Digest) -> PathBuf {
+    file_of(store, "objects-v1", digest)
+}
+
+/// Flips one bit of the byte at `offset`.
+pub fn flip(path: &Path, offset: u64) -> Outcome {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, offset)?;
+    file.write_all_at(&[byte[0] ^ 1], offset)?;
+    Ok(())
+}
+
+pub fn truncate(path: &Path, len: u64) -> Outcome {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+    OpenOptions::new().write(true).open(path)?.set_len(len)?;
+    Ok(())
+}
+
+/// Sets the modification time of `path` to `days` days ago.
+pub fn make_old(path: &Path, days: u64) -> Outcome {
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 60 * 60);
+    File::open(path)?.set_modified(then)?;
+    Ok(())
+}
+
+/// An entry of a step that made `outputs`, `days` days ago.
+pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error>> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let named = outputs.iter().enumerate();
+    Ok(LedgerEntry {
+        record: serde_json::json!({"step": "sql", "version": 1, "query": "SELECT 1"}),
+        outputs: named
+            .map(|(n, digest)| (format!("out{n}.csv"), *digest))
+            .collect::<BTreeMap<_, _>>(),
+        references: Vec::new(),
+        created: since.as_secs() - days * 24 * 60 * 60,
+        millis: 12,
+    })
+}
+
+/// Files in a flat bucket.
+pub fn count(store: &Store, bucket: &str) -> Result<usize, Box<dyn Error>> {
+    Ok(fs::read_dir(store.root().join(bucket))?.count())
+}
+
+/// `len` bytes that do not repeat soon.
+pub fn bytes(len: usize, seed: u64) -> Vec<u8> {
+    let mut state = 2 * seed + 1;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}

@@ -1,0 +1,211 @@
+//! Damaged objects and records: noticed, never served, reported, repaired.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+
+use common::{Outcome, bytes, count, entry, file_of, flip, fresh, object_file, stranger, truncate};
+use prep_cache::{Digest, LinkMode, Store, StoreError};
+
+type Damage = fn(&Store, &Digest) -> Outcome;
+
+const DAMAGES: [(&str, Damage); 5] = [
+    ("first byte flipped", |s, d| flip(&object_file(s, d), 0)),
+    ("last byte flipped", |s, d| {
+        let len = s.len_of(d).ok_or("absent")?;
+        flip(&object_file(s, d), len - 1)
+    }),
+    ("cut by one", |s, d| {
+        let len = s.len_of(d).ok_or("absent")?;
+        truncate(&object_file(s, d), len - 1)
+    }),
+    ("emptied", |s, d| truncate(&object_file(s, d), 0)),
+    ("one longer", |s, d| {
+        let len = s.len_of(d).ok_or("absent")?;
+        truncate(&object_file(s, d), len + 1)
+    }),
+];
+
+#[test]
+fn a_damaged_object_is_never_served() -> Outcome {
+    for len in [1, 1000, 70_000, 3_000_000] {
+        for (name, damage) in DAMAGES {
+            for way in 0..3 {
+                let (dir, store) = fresh()?;
+                let content = bytes(len, 5);
+                let digest = store.put(&content)?;
+                damage(&store, &digest)?;
+                let other = stranger(&store)?;
+                let dest = dir.path().join("dest");
+                let error = match way {
+                    0 => other.open_object(&digest).err(),
+                    1 => other.read(&digest).err(),
+                    _ => other.materialise(&digest, &dest).err(),
+                };
+                let Some(StoreError::Damaged {
+                    quarantined: Some(kept),
+                    ..
+                }) = error
+                else {
+                    return Err(format!("{len} bytes, {name}, way {way}: {error:?}").into());
+                };
+                assert!(kept.exists() && !dest.exists());
+                assert_eq!(other.len_of(&digest), None);
+                // The step that makes it puts it back.
+                assert_eq!(other.put(&content)?, digest);
+                assert_eq!(stranger(&store)?.read(&digest)?, content);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn damage_through_a_hard_link_is_noticed_in_the_same_process() -> Outcome {
+    let (dir, store) = fresh()?;
+    let digest = store.put(&bytes(5000, 1))?;
+    let dest = dir.path().join("view");
+    store.materialise(&digest, &dest)?;
+    store.open_object(&digest)?;
+    // Longer than the file system's clock tick after the object was written.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    flip(&dest, 100)?;
+    assert!(matches!(
+        store.open_object(&digest),
+        Err(StoreError::Damaged { .. })
+    ));
+    Ok(())
+}
+
+#[test]
+fn committing_replaces_a_damaged_object() -> Outcome {
+    for (name, damage) in DAMAGES {
+        let (_dir, store) = fresh()?;
+        let content = bytes(1000, 9);
+        let digest = store.put(&content)?;
+        damage(&store, &digest)?;
+        let other = stranger(&store)?;
+        let mut writer = other.writer()?;
+        writer.write_all(&content)?;
+        writer.commit()?;
+        assert_eq!(other.read(&digest)?, content, "{name}");
+        assert_eq!(count(&store, "quarantine")?, 1, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_store_opened_for_reading_reports_damage_and_moves_nothing() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let digest = store.put(b"12345")?;
+    flip(&object_file(&store, &digest), 2)?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    for _ in 0..2 {
+        let error = reader.read(&digest).err();
+        assert!(matches!(
+            error,
+            Some(StoreError::Damaged {
+                quarantined: None,
+                ..
+            })
+        ));
+    }
+    assert!(object_file(&store, &digest).exists());
+    Ok(())
+}
+
+#[test]
+fn a_garbled_entry_is_absent() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (key, other_key) = (Digest::of(b"key"), Digest::of(b"other"));
+    let written = entry(&[store.put(b"out")?], 0)?;
+    store.record(&key, &written)?;
+    let path = file_of(&store, "ledger-v1", &key);
+    let whole = fs::read(&path)?;
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    for len in 0..whole.len() {
+        fs::write(&path, &whole[..len])?;
+        assert_eq!(store.lookup(&key)?, None, "cut to {len}");
+    }
+    for at in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[at] ^= 1;
+        fs::write(&path, &changed)?;
+        assert_eq!(store.lookup(&key)?, None, "byte {at} changed");
+    }
+    fs::write(&path, &whole)?;
+    assert_eq!(store.lookup(&key)?, Some(written));
+    // A good entry in another key's place is not that key's entry.
+    let wrong_place = file_of(&store, "ledger-v1", &other_key);
+    fs::create_dir_all(wrong_place.parent().ok_or("has a parent")?)?;
+    fs::copy(&path, &wrong_place)?;
+    assert_eq!(store.lookup(&other_key)?, None);
+    Ok(())
+}
+
+#[test]
+fn verify_finds_everything_and_repair_makes_it_clean() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let [good, bad, lost] = [b"good", b"bad!", b"lost"].map(|content| store.put(content));
+    let (good, bad, lost) = (good?, bad?, lost?);
+    let keys = [b"k0", b"k1", b"k2", b"k3"].map(|key| Digest::of(key));
+    store.record(&keys[0], &entry(&[good], 0)?)?;
+    store.record(&keys[1], &entry(&[good, bad], 0)?)?;
+    let mut refers = entry(&[good], 0)?;
+    refers.references.push(lost);
+    store.record(&keys[2], &refers)?;
+    store.record(&keys[3], &entry(&[good], 0)?)?;
+    assert!(store.verify(false, &|_| {})?.is_clean());
+
+    flip(&object_file(&store, &bad), 0)?;
+    fs::remove_file(object_file(&store, &lost))?;
+    truncate(&file_of(&store, "ledger-v1", &keys[3]), 80)?;
+    fs::write(store.root().join("objects-v1/notes.txt"), "foreign")?;
+
+    let mut dangling = vec![keys[1], keys[2]];
+    dangling.sort();
+    for repair in [false, true] {
+        let hashed = std::sync::atomic::AtomicU64::new(0);
+        let report = store.verify(repair, &|bytes| {
+            hashed.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        })?;
+        assert!(!report.is_clean());
+        assert_eq!(report.damaged, [bad]);
+        assert_eq!(report.missing, [lost]);
+        assert_eq!(report.dangling, dangling);
+        assert_eq!(report.garbled, [file_of(&store, "ledger-v1", &keys[3])]);
+        assert_eq!(report.foreign, [store.root().join("objects-v1/notes.txt")]);
+        assert!(report.failed.is_empty(), "{:?}", report.failed);
+        assert_eq!((report.checked.files, report.checked.bytes), (2, 8));
+        assert_eq!(hashed.into_inner(), 8);
+        assert_eq!(report.entries, 3);
+    }
+    let after = store.verify(false, &|_| {})?;
+    assert!(after.is_clean(), "{after:?}");
+    assert_eq!(after.foreign.len(), 1);
+    assert!(store.lookup(&keys[0])?.is_some());
+    assert_eq!(count(&store, "quarantine")?, 1);
+    Ok(())
+}
+
+#[test]
+fn a_copy_is_not_the_stores_file() -> Outcome {
+    let (dir, store) = fresh()?;
+    let digest = store.put(b"abc")?;
+    let dest = dir.path().join("copy");
+    assert_eq!(
+        store.materialise_as(&digest, &dest, LinkMode::Copy)?,
+        LinkMode::Copy
+    );
+    flip(&dest, 0)?;
+    assert_eq!(stranger(&store)?.read(&digest)?, b"abc");
+    Ok(())
+}

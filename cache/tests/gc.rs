@@ -1,0 +1,262 @@
+//! What garbage collection takes and what it leaves.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use common::{Outcome, bytes, entry, file_of, fresh, make_old, object_file, stranger};
+use prep_cache::{Digest, GcOptions, GcReport, History, HistoryStep, Store, StoreError};
+
+/// Stores an object of `len` bytes with an entry that was last used `days` days ago.
+fn step(
+    store: &Store,
+    name: &str,
+    len: usize,
+    days: u64,
+) -> Result<(Digest, Digest), Box<dyn Error>> {
+    let seed = name
+        .bytes()
+        .fold(1, |n: u64, byte| (n * 31 + u64::from(byte)) % 1_000_003);
+    let object = store.put(&bytes(len, seed))?;
+    let key = Digest::of(name.as_bytes());
+    store.record(&key, &entry(&[object], days)?)?;
+    make_old(&file_of(store, "ledger-v1", &key), days)?;
+    make_old(&object_file(store, &object), days)?;
+    Ok((key, object))
+}
+
+fn options(max_size: Option<u64>, keep_days: Option<u32>) -> GcOptions {
+    GcOptions {
+        max_size,
+        keep_days,
+        dry_run: false,
+    }
+}
+
+/// Collects, after checking that a dry run tells the same and changes nothing.
+fn collect(store: &Store, options: GcOptions) -> Result<GcReport, Box<dyn Error>> {
+    let before = store.stat()?;
+    let dry = store.gc(&GcOptions {
+        dry_run: true,
+        ..options
+    })?;
+    assert_eq!(store.stat()?.objects, before.objects);
+    assert_eq!(store.stat()?.ledger, before.ledger);
+    assert_eq!(store.stat()?.temporary, before.temporary);
+    let wet = store.gc(&options)?;
+    assert!(wet.failed.is_empty(), "{:?}", wet.failed);
+    assert_eq!(format!("{dry:?}"), format!("{wet:?}"));
+    assert_eq!(store.stat()?.objects, wet.kept);
+    assert!(store.verify(false, &|_| {})?.is_clean());
+    Ok(wet)
+}
+
+#[test]
+fn without_limits_only_garbage_goes() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (_, kept) = step(&store, "old but kept", 10, 400)?;
+    let orphan = store.put(b"of a killed run")?;
+    make_old(&object_file(&store, &orphan), 2)?;
+    let young = store.put(b"young")?;
+    let (dangling, gone) = step(&store, "its object is gone", 10, 0)?;
+    fs::remove_file(object_file(&store, &gone))?;
+    fs::write(store.root().join("tmp/left"), "")?;
+    make_old(&store.root().join("tmp/left"), 2)?;
+
+    let report = collect(&store, GcOptions::default())?;
+    assert_eq!(report.objects, [(orphan, 15)]);
+    assert_eq!((report.removed_bytes, report.freed_bytes), (15, 15));
+    assert_eq!(report.entries, [dangling]);
+    assert_eq!(report.leftovers, 1);
+    assert!(store.len_of(&kept).is_some() && store.len_of(&young).is_some());
+    assert!(!store.root().join("tmp/left").exists());
+    Ok(())
+}
+
+#[test]
+fn what_was_not_used_for_long_goes() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (_, recent) = step(&store, "recent", 10, 3)?;
+    let (old_key, old) = step(&store, "old", 10, 31)?;
+    // Old, but its object is shared with an entry that is used.
+    let (sharing_key, _) = step(&store, "sharing", 10, 31)?;
+    store.record(&sharing_key, &entry(&[recent], 31)?)?;
+    make_old(&file_of(&store, "ledger-v1", &sharing_key), 31)?;
+    // Old, but a run had it lately without looking it up.
+    let (in_run_key, in_run) = step(&store, "in run", 10, 31)?;
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
+    let recorded = HistoryStep {
+        key: in_run_key,
+        record: serde_json::Value::Null,
+    };
+    let run = History {
+        recorded: since.as_secs() - 5 * 24 * 60 * 60,
+        steps: BTreeMap::from([("s".to_owned(), recorded)]),
+    };
+    store.set_last_run("c", "v1", &run)?;
+    let ancient = History {
+        recorded: 0,
+        ..run.clone()
+    };
+    store.set_last_run("c", "fixed", &ancient)?;
+
+    let report = collect(&store, options(None, Some(30)))?;
+    let mut gone = vec![old_key, sharing_key];
+    gone.sort();
+    assert_eq!(report.entries, gone);
+    assert_eq!(store.len_of(&old), None);
+    assert!(store.len_of(&recent).is_some() && store.len_of(&in_run).is_some());
+    assert_eq!(store.last_run("c", "v1")?, Some(run));
+    assert_eq!(store.last_run("c", "fixed")?, None);
+    Ok(())
+}
+
+#[test]
+fn a_lookup_saves_an_old_entry() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (key, object) = step(&store, "used again", 10, 31)?;
+    store.lookup(&key)?;
+    assert_eq!(collect(&store, options(None, Some(30)))?.entries, []);
+    assert!(store.len_of(&object).is_some());
+    Ok(())
+}
+
+#[test]
+fn the_least_recently_used_goes_until_the_rest_fits() -> Outcome {
+    for (max_size, stay) in [
+        (600, 3),
+        (599, 2),
+        (400, 2),
+        (300, 2),
+        (299, 1),
+        (99, 0),
+        (0, 0),
+    ] {
+        let (_dir, store) = fresh()?;
+        let young_orphan = store.put(&bytes(1000, 99))?;
+        // Newest first, to be taken from the end.
+        let steps = [
+            step(&store, "newest", 100, 1)?,
+            step(&store, "middle", 200, 2)?,
+            step(&store, "oldest", 300, 3)?,
+        ];
+        collect(&store, options(Some(max_size), None))?;
+        assert_eq!(store.len_of(&young_orphan), None, "goes before all entries");
+        for (n, (key, object)) in steps.iter().enumerate() {
+            assert_eq!(store.len_of(object).is_some(), n < stay, "{max_size}: {n}");
+            assert_eq!(store.lookup(key)?.is_some(), n < stay, "{max_size}: {n}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn linked_objects_are_removed_but_not_counted_as_freed() -> Outcome {
+    let (dir, store) = fresh()?;
+    let (_, object) = step(&store, "linked", 1000, 5)?;
+    let view = dir.path().join("view");
+    store.materialise(&object, &view)?;
+    let report = collect(&store, options(Some(0), None))?;
+    assert_eq!((report.removed_bytes, report.freed_bytes), (1000, 0));
+    assert_eq!(Digest::of(&fs::read(&view)?), object);
+    Ok(())
+}
+
+#[test]
+fn an_open_object_stays_readable() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (_, digest) = step(&store, "open", 100_000, 5)?;
+    let object = store.open_object(&digest)?;
+    stranger(&store)?.gc(&options(Some(0), None))?;
+    assert_eq!(store.len_of(&digest), None);
+    let mut read = Vec::new();
+    std::io::Read::read_to_end(&mut object.reader(), &mut read)?;
+    assert_eq!(Digest::of(&read), digest);
+    Ok(())
+}
+
+#[test]
+fn a_run_keeps_collection_out() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (_, object) = step(&store, "in use", 10, 400)?;
+    let guards = (store.in_use()?, stranger(&store)?.in_use()?);
+    let refused = stranger(&store)?.gc(&options(Some(0), None));
+    assert!(matches!(refused, Err(StoreError::InUse { .. })));
+    assert!(store.len_of(&object).is_some());
+    drop(guards);
+    store.gc(&options(Some(0), None))?;
+    assert_eq!(store.len_of(&object), None);
+    Ok(())
+}
+
+#[test]
+fn records_of_sources_go_with_their_files() -> Outcome {
+    let (dir, store) = fresh()?;
+    let (kept, gone) = (dir.path().join("kept.zip"), dir.path().join("gone.zip"));
+    for path in [&kept, &gone] {
+        fs::write(path, "bundle")?;
+        store.ingest(path, &|_| {})?;
+    }
+    // A whole folder that is missing may be a disk that is not mounted.
+    let disk = dir.path().join("disk");
+    fs::create_dir(&disk)?;
+    fs::write(disk.join("a.zip"), "bundle")?;
+    store.ingest(&disk.join("a.zip"), &|_| {})?;
+    fs::remove_file(&gone)?;
+    fs::rename(&disk, dir.path().join("unmounted"))?;
+    assert_eq!(collect(&store, GcOptions::default())?.records.len(), 1);
+    assert_eq!(store.stat()?.sources.files, 2);
+    assert!(store.source(&kept)?.is_some());
+    Ok(())
+}
+
+#[test]
+fn lock_files_go_unless_they_are_held() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let locks = || Ok::<_, std::io::Error>(fs::read_dir(store.root().join("locks"))?.count());
+    let held = store.lock("held")?;
+    drop(store.lock("free")?);
+    assert_eq!(locks()?, 2);
+    store.gc(&GcOptions::default())?;
+    assert_eq!(locks()?, 2, "the held one and the collector's own");
+    assert!(store.try_lock("held")?.is_none());
+    drop(held);
+    assert!(store.try_lock("held")?.is_some());
+    Ok(())
+}
+
+#[test]
+fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let first = store.lock("name")?;
+    let (tell, told) = std::sync::mpsc::channel();
+    let waiting = store.clone();
+    let waiter = std::thread::spawn(move || {
+        let guard = waiting.lock("name");
+        let told = tell.send(());
+        guard.is_ok() && told.is_ok()
+    });
+    // If the waiter is slower than this, it proves nothing, but does not fail.
+    std::thread::sleep(Duration::from_millis(100));
+    // As a collector does it that gets the lock between the two holders.
+    for file in fs::read_dir(store.root().join("locks"))? {
+        fs::remove_file(file?.path())?;
+    }
+    let second = store.lock("name")?;
+    drop(first);
+    let early = told.recv_timeout(Duration::from_millis(100));
+    assert!(early.is_err(), "two holders of one lock");
+    drop(second);
+    assert!(waiter.join().is_ok_and(|locked| locked));
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Ledger and history.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use common::{Outcome, count, entry, file_of, fresh, make_old, object_file, stranger};
+use prep_cache::{Digest, History, HistoryStep, Store};
+use serde_json::json;
+
+fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>> {
+    let age = SystemTime::now().duration_since(path.metadata()?.modified()?);
+    Ok(age.unwrap_or(Duration::ZERO).as_secs() / (24 * 60 * 60))
+}
+
+#[test]
+fn an_entry_round_trips_and_can_be_replaced() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let key = Digest::of(b"key");
+    assert_eq!(store.lookup(&key)?, None);
+    let mut written = entry(&[store.put(b"a")?, store.put(b"b")?], 0)?;
+    written.record =
+        json!({"text": "\u{0}\n\"ü\u{1F600}", "float": 0.1, "big": u64::MAX, "z": 1, "a": [null]});
+    written.references = vec![Digest::of(b"r2"), Digest::of(b"r1")];
+    store.record(&key, &written)?;
+    assert_eq!(stranger(&store)?.lookup(&key)?.as_ref(), Some(&written));
+    written.millis = 99;
+    store.record(&key, &written)?;
+    assert_eq!(store.lookup(&key)?, Some(written));
+    assert_eq!(count(&store, "tmp")?, 0);
+    Ok(())
+}
+
+#[test]
+fn an_entry_whose_objects_are_gone_is_no_hit() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (a, b, c) = (store.put(b"a")?, store.put(b"b")?, store.put(b"c")?);
+    let mut written = entry(&[a, b], 0)?;
+    written.references = vec![c];
+    assert_eq!(store.missing(&written), []);
+    fs::remove_file(object_file(&store, &c))?;
+    fs::remove_file(object_file(&store, &a))?;
+    assert_eq!(store.missing(&written), [a, c]);
+    Ok(())
+}
+
+#[test]
+fn a_lookup_renews_an_entry_once_a_day() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let key = Digest::of(b"key");
+    store.record(&key, &entry(&[], 9)?)?;
+    let path = file_of(&store, "ledger-v1", &key);
+
+    make_old(&path, 9)?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    reader.lookup(&key)?;
+    assert_eq!(age_in_days(&path)?, 9, "reading handles do not count");
+    store.lookup(&key)?;
+    assert_eq!(age_in_days(&path)?, 0);
+    let renewed = path.metadata()?.modified()?;
+    store.lookup(&key)?;
+    assert_eq!(path.metadata()?.modified()?, renewed, "not twice a day");
+    Ok(())
+}
+
+#[test]
+fn history_round_trips_by_competition_and_variant() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let run = |n: u64| History {
+        recorded: n,
+        steps: BTreeMap::from([(
+            format!("step {n}"),
+            HistoryStep {
+                key: Digest::of(&n.to_le_bytes()),
+                record: json!({"n": n}),
+            },
+        )]),
+    };
+    // Pairs that a careless name would mix up; names that are no file names.
+    let names = [
+        ("a", "v1"),
+        ("a", "fixed"),
+        ("a v1", "v1"),
+        ("a", "v1 v1"),
+        ("../x", "\0/"),
+    ];
+    for (n, (competition, variant)) in (0..).zip(names) {
+        assert_eq!(store.last_run(competition, variant)?, None);
+        store.set_last_run(competition, variant, &run(n))?;
+    }
+    for (n, (competition, variant)) in (0..).zip(names) {
+        let found = stranger(&store)?.last_run(competition, variant)?;
+        assert_eq!(found, Some(run(n)));
+    }
+    store.set_last_run("a", "v1", &run(77))?;
+    assert_eq!(store.last_run("a", "v1")?, Some(run(77)));
+    Ok(())
+}

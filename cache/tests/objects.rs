@@ -1,0 +1,275 @@
+//! Writing and reading objects.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::fs;
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Barrier;
+use std::thread;
+
+use common::{Outcome, bytes, count, fresh, make_old, object_file, stranger};
+use prep_cache::{Digest, Store, StoreError};
+
+/// Around the writer's buffer, the reader's chunk, and a BLAKE3 chunk.
+const LENGTHS: [usize; 10] = [
+    0,
+    1,
+    1023,
+    1024,
+    65_535,
+    65_536,
+    65_537,
+    200_000,
+    1 << 20,
+    (1 << 20) + 1,
+];
+
+#[test]
+fn what_is_put_is_what_is_read() -> Outcome {
+    let (_dir, store) = fresh()?;
+    for len in LENGTHS {
+        let content = bytes(len, len as u64);
+        let digest = store.put(&content)?;
+        assert_eq!(digest, Digest::of(&content));
+        assert_eq!(store.len_of(&digest), Some(len as u64));
+        for handle in [store.clone(), stranger(&store)?] {
+            assert_eq!(handle.read(&digest)?, content);
+            let object = handle.open_object(&digest)?;
+            assert_eq!(object.len(), len as u64);
+            let mut read = Vec::new();
+            object.reader().read_to_end(&mut read)?;
+            assert_eq!(read, content);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn pieces_of_any_size_make_the_same_object() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let content = bytes(300_000, 7);
+    for piece in [1, 13, 65_535, 65_536, 100_000, 300_000] {
+        let mut writer = store.writer()?;
+        for part in content.chunks(piece) {
+            writer.write_all(part)?;
+        }
+        assert_eq!(writer.len(), 300_000);
+        let stored = writer.commit()?;
+        assert_eq!((stored.digest, stored.len), (Digest::of(&content), 300_000));
+    }
+    assert_eq!(store.stat()?.objects.files, 1);
+    assert_eq!(count(&store, "tmp")?, 0);
+    Ok(())
+}
+
+#[test]
+fn objects_are_read_only_and_lie_where_the_layout_says() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let digest = store.put(b"x")?;
+    let mode = object_file(&store, &digest)
+        .metadata()?
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o222, 0, "{mode:o}");
+    assert_eq!(
+        store.open_object(&digest)?.path(),
+        object_file(&store, &digest)
+    );
+    Ok(())
+}
+
+#[test]
+fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let mut writer = store.writer()?;
+    writer.write_all(&bytes(100_000, 1))?;
+    writer.flush()?;
+    assert_eq!(store.stat()?.objects.files, 0);
+    assert_eq!(count(&store, "tmp")?, 1);
+    drop(writer);
+    assert_eq!(count(&store, "tmp")?, 0);
+    assert_eq!(store.len_of(&Digest::of(&bytes(100_000, 1))), None);
+    Ok(())
+}
+
+#[test]
+fn committing_an_object_again_leaves_the_first() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let digest = store.put(b"same")?;
+    let inode = object_file(&store, &digest).metadata()?.ino();
+    let mut writer = stranger(&store)?.writer()?;
+    writer.write_all(b"same")?;
+    assert_eq!(writer.commit()?.digest, digest);
+    store.put(b"same")?;
+    assert_eq!(object_file(&store, &digest).metadata()?.ino(), inode);
+    assert_eq!(count(&store, "tmp")?, 0);
+    Ok(())
+}
+
+#[test]
+fn threads_may_write_the_same_object() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let content = bytes(150_000, 3);
+    let barrier = Barrier::new(8);
+    let digests = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| -> Result<Digest, StoreError> {
+                    let mut writer = store.writer()?;
+                    let written = writer.write_all(&content);
+                    barrier.wait();
+                    written.map_err(|error| StoreError::Io {
+                        action: "write",
+                        path: "test".into(),
+                        cause: error,
+                    })?;
+                    Ok(writer.commit()?.digest)
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| "a thread panicked"))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    for digest in digests {
+        assert_eq!(digest?, Digest::of(&content));
+    }
+    assert_eq!(store.stat()?.objects.files, 1);
+    assert_eq!(count(&store, "tmp")?, 0);
+    assert_eq!(stranger(&store)?.read(&Digest::of(&content))?, content);
+    Ok(())
+}
+
+#[test]
+fn readers_have_positions_of_their_own() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let object = store.open_object(&store.put(b"0123456789")?)?;
+    let (mut a, mut b) = (object.reader(), object.reader());
+    let mut two = [0; 2];
+    a.read_exact(&mut two)?;
+    b.seek(SeekFrom::End(-3))?;
+    b.read_exact(&mut two)?;
+    assert_eq!(&two, b"78");
+    a.read_exact(&mut two)?;
+    assert_eq!(&two, b"23");
+    let before_start = a.seek(SeekFrom::Current(-5)).map_err(|e| e.kind());
+    assert_eq!(before_start, Err(ErrorKind::InvalidInput));
+    assert_eq!(a.seek(SeekFrom::Current(6))?, 10);
+    assert_eq!(a.read(&mut two)?, 0);
+    Ok(())
+}
+
+#[test]
+fn an_absent_object_is_missing() -> Outcome {
+    let (dir, store) = fresh()?;
+    let digest = Digest::of(b"never stored");
+    assert_eq!(store.len_of(&digest), None);
+    let dest = dir.path().join("dest");
+    let errors = [
+        store.open_object(&digest).err(),
+        store.read(&digest).err(),
+        store.materialise(&digest, &dest).err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Some(StoreError::Missing { digest: d }) if d == digest));
+    }
+    assert!(!dest.exists());
+    Ok(())
+}
+
+#[test]
+fn a_store_opened_for_reading_writes_nothing() -> Outcome {
+    let (dir, store) = fresh()?;
+    let nowhere = dir.path().join("nowhere");
+    assert!(Store::open_existing(&nowhere)?.is_none());
+    assert!(!nowhere.exists());
+
+    let digest = store.put(b"x")?;
+    let reader = Store::open_existing(store.root())?.ok_or("the store is there")?;
+    assert_eq!(reader.read(&digest)?, b"x");
+    let _guard = reader.in_use()?;
+    let errors = [
+        reader.put(b"y").err(),
+        reader.put(b"x").err(),
+        reader.writer().err(),
+        reader.lock("a").err(),
+        reader.verify(true, &|_| {}).err(),
+        reader.gc(&prep_cache::GcOptions::default()).err(),
+    ];
+    for error in errors {
+        assert!(matches!(error, Some(StoreError::ReadOnlyHandle { .. })));
+    }
+    assert_eq!(count(&store, "locks")?, 0);
+    Ok(())
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let closed = dir.path().join("closed");
+    fs::create_dir(&closed)?;
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555))?;
+    // The superuser may write there all the same, but not make folders in /sys.
+    let is_superuser = fs::write(closed.join("probe"), "").is_ok();
+    let root = if is_superuser {
+        Path::new("/sys/prep-cache-test").to_path_buf()
+    } else {
+        closed.join("store")
+    };
+    let error = Store::open(&root).err().ok_or("expected an error")?;
+    let is_typed = matches!(
+        error,
+        StoreError::Permission { .. } | StoreError::ReadOnlyFileSystem { .. }
+    );
+    assert!(is_typed, "{error:?}");
+    assert!(error.to_string().contains(root.to_str().unwrap_or("?")));
+    Ok(())
+}
+
+#[test]
+fn space_is_refused_in_advance() -> Outcome {
+    let (_dir, store) = fresh()?;
+    store.require_space(1)?;
+    let error = store.require_space(u64::MAX).err();
+    assert!(matches!(
+        error,
+        Some(StoreError::NoSpace {
+            needed: u64::MAX,
+            free: Some(_),
+            ..
+        })
+    ));
+    store.sync()?;
+    Ok(())
+}
+
+#[test]
+fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let tmp = store.root().join("tmp");
+    fs::write(tmp.join("old"), "left by a killed process")?;
+    make_old(&tmp.join("old"), 2)?;
+    fs::write(tmp.join("young"), "perhaps not locked yet")?;
+    let slow_writer = store.writer()?;
+    for file in fs::read_dir(&tmp)? {
+        let path = file?.path();
+        if !path.ends_with("young") {
+            make_old(&path, 2)?;
+        }
+    }
+    let _again = stranger(&store)?;
+    assert!(!tmp.join("old").exists());
+    assert!(tmp.join("young").exists());
+    assert_eq!(slow_writer.commit()?.digest, Digest::of(b""));
+    Ok(())
+}

@@ -1,0 +1,214 @@
+//! Several processes on one store, and processes that die.
+//!
+//! The other process is this test program again: run with the name of one
+//! ignored test, `child`, and told by variables what to do.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::{env, fs};
+
+use common::{Outcome, bytes, count, fresh, make_old, stranger};
+use prep_cache::{Digest, GcOptions, Store, StoreError};
+
+const LEN: usize = 300_000;
+
+/// What the other process does. It says `ready` and waits for its input to end where marked.
+#[test]
+#[ignore = "run by the other tests, in a process of its own"]
+fn child() -> Outcome {
+    let store = Store::open(Path::new(&env::var("PREP_TEST_STORE")?))?;
+    match env::var("PREP_TEST_TASK")?.as_str() {
+        // Waits before the commit.
+        "write" => {
+            let mut writer = store.writer()?;
+            writer.write_all(&bytes(LEN, 1))?;
+            writer.flush()?;
+            ready_and_wait()?;
+            writer.commit()?;
+        }
+        // Waits before writing.
+        "many" => {
+            ready_and_wait()?;
+            for seed in 0..300 {
+                let mut writer = store.writer()?;
+                writer.write_all(&bytes(5000, seed))?;
+                let stored = writer.commit()?;
+                store.record(&stored.digest, &common::entry(&[stored.digest], 0)?)?;
+            }
+        }
+        // Waits while it holds the lock.
+        "lock" => {
+            let _guard = store.lock("name")?;
+            ready_and_wait()?;
+        }
+        // Waits while it uses the store.
+        "use" => {
+            let _guard = store.in_use()?;
+            ready_and_wait()?;
+        }
+        task => return Err(format!("unknown task {task}").into()),
+    }
+    Ok(())
+}
+
+fn ready_and_wait() -> Outcome {
+    // Not captured by the test harness: it is told not to.
+    println!("\nready");
+    std::io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+struct Other {
+    process: Child,
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Other {
+    /// Starts a process on `task`; returns when it is ready.
+    fn start(store: &Store, task: &str) -> Result<Self, Box<dyn Error>> {
+        let mut process = Command::new(env::current_exe()?)
+            .args(["child", "--exact", "--ignored", "--nocapture"])
+            .env("PREP_TEST_STORE", store.root())
+            .env("PREP_TEST_TASK", task)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut stdout = BufReader::new(process.stdout.take().ok_or("stdout is piped")?);
+        let mut line = String::new();
+        while line.trim() != "ready" {
+            line.clear();
+            if stdout.read_line(&mut line)? == 0 {
+                return Err(format!("the process ended: {}", process.wait()?).into());
+            }
+        }
+        Ok(Self {
+            process,
+            _stdout: stdout,
+        })
+    }
+
+    /// Lets the process go on.
+    fn go_on(&mut self) {
+        drop(self.process.stdin.take());
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.go_on();
+        let mut rest = String::new();
+        self._stdout.read_to_string(&mut rest)?;
+        let status = self.process.wait()?;
+        assert!(status.success(), "{status}: {rest}");
+        Ok(())
+    }
+
+    fn kill(mut self) -> Outcome {
+        self.process.kill()?;
+        self.process.wait()?;
+        Ok(())
+    }
+}
+
+#[test]
+fn two_processes_write_the_same_objects() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let mut others = [Other::start(&store, "many")?, Other::start(&store, "many")?];
+    for other in &mut others {
+        other.go_on();
+    }
+    for other in others {
+        other.finish()?;
+    }
+    assert_eq!(store.stat()?.objects.files, 300);
+    assert_eq!(count(&store, "tmp")?, 0);
+    let report = store.verify(false, &|_| {})?;
+    assert!(report.is_clean(), "{report:?}");
+    assert_eq!((report.checked.files, report.entries), (300, 300));
+    Ok(())
+}
+
+#[test]
+fn the_second_to_commit_finds_the_first() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let others = [
+        Other::start(&store, "write")?,
+        Other::start(&store, "write")?,
+    ];
+    assert_eq!(store.stat()?.objects.files, 0, "nothing before commit");
+    for other in others {
+        other.finish()?;
+        assert_eq!(store.stat()?.objects.files, 1);
+    }
+    assert_eq!(store.read(&Digest::of(&bytes(LEN, 1)))?, bytes(LEN, 1));
+    Ok(())
+}
+
+#[test]
+fn a_process_killed_before_commit_leaves_nothing_visible() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (killed, alive) = (
+        Other::start(&store, "write")?,
+        Other::start(&store, "write")?,
+    );
+    killed.kill()?;
+    assert_eq!(store.len_of(&Digest::of(&bytes(LEN, 1))), None);
+    assert_eq!(store.stat()?.objects.files, 0);
+    assert_eq!(count(&store, "tmp")?, 2);
+
+    // A day later the leftover is swept; the file of the living process is not.
+    for file in fs::read_dir(store.root().join("tmp"))? {
+        make_old(&file?.path(), 2)?;
+    }
+    let report = store.gc(&GcOptions::default())?;
+    assert_eq!((report.leftovers, count(&store, "tmp")?), (1, 1));
+    alive.finish()?;
+    assert_eq!(
+        stranger(&store)?.read(&Digest::of(&bytes(LEN, 1)))?,
+        bytes(LEN, 1)
+    );
+    Ok(())
+}
+
+#[test]
+fn a_lock_excludes_other_processes_and_dies_with_its_holder() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let holder = Other::start(&store, "lock")?;
+    assert!(store.try_lock("name")?.is_none());
+    assert!(store.try_lock("another name")?.is_some());
+    holder.kill()?;
+    let guard = store.lock("name")?;
+    assert!(stranger(&store)?.try_lock("name")?.is_none());
+    drop(guard);
+    assert!(store.try_lock("name")?.is_some());
+    Ok(())
+}
+
+#[test]
+fn a_run_of_another_process_keeps_collection_out() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let run = Other::start(&store, "use")?;
+    let refused = store.gc(&GcOptions::default());
+    assert!(matches!(refused, Err(StoreError::InUse { .. })));
+    assert!(
+        store
+            .gc(&GcOptions {
+                dry_run: true,
+                ..GcOptions::default()
+            })
+            .is_ok()
+    );
+    run.kill()?;
+    store.gc(&GcOptions::default())?;
+    Ok(())
+}

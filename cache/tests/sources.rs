@@ -1,0 +1,184 @@
+//! Digests of files outside the store.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
+
+use common::{Outcome, bytes, fresh, stranger};
+use prep_cache::{Digest, StoreError};
+
+#[test]
+fn both_digests_in_one_pass() -> Outcome {
+    // MD5 values are those of RFC 1321, A.5.
+    let known = [
+        ("", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("abc", "900150983cd24fb0d6963f7d28e17f72"),
+        ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
+    ];
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    for (content, md5) in known {
+        fs::write(&path, content)?;
+        let record = store.ingest(&path, &|_| {})?;
+        assert_eq!(record.md5, md5);
+        assert_eq!(record.digest, Digest::of(content.as_bytes()));
+        assert_eq!(record.len(), content.len() as u64);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_long_file_is_hashed_in_order() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    let content = bytes(12_345_678, 8);
+    fs::write(&path, &content)?;
+    let seen = Cell::new(0);
+    let record = store.ingest(&path, &|bytes| seen.set(seen.get() + bytes))?;
+    assert_eq!(record.digest, Digest::of(&content));
+    // What md5sum prints for the same bytes, made by a Python program.
+    assert_eq!(record.md5, "c203f2ed5f6926bc9d33aa1e9f875a5f");
+    assert_eq!(seen.get(), 12_345_678);
+    Ok(())
+}
+
+#[test]
+fn a_record_is_remembered_under_the_canonical_path() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    fs::write(&path, "content")?;
+    assert_eq!(store.source(&path)?, None);
+    let record = store.ingest(&path, &|_| {})?;
+    let link = dir.path().join("link.zip");
+    symlink(&path, &link)?;
+    for name in [path.clone(), link, dir.path().join("./store/../bundle.zip")] {
+        assert_eq!(stranger(&store)?.source(&name)?.as_ref(), Some(&record));
+    }
+    let absent = store.source(&dir.path().join("absent"));
+    assert!(matches!(absent, Err(StoreError::Io { .. })));
+    Ok(())
+}
+
+#[test]
+fn a_file_is_read_only_when_its_next_change_will_show() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    fs::write(&path, "just now")?;
+    store.ingest(&path, &|_| {})?;
+    let age = SystemTime::now().duration_since(path.metadata()?.modified()?)?;
+    assert!(age >= Duration::from_millis(20), "{age:?}");
+    Ok(())
+}
+
+type Change = fn(&std::path::Path) -> std::io::Result<()>;
+
+#[test]
+fn any_change_of_the_file_invalidates_the_record() -> Outcome {
+    let changes: [(&str, Change); 5] = [
+        ("touched", |path| {
+            File::open(path)?.set_modified(SystemTime::now() + Duration::from_nanos(1))
+        }),
+        ("longer, same time", |path| {
+            let time = path.metadata()?.modified()?;
+            let mut file = OpenOptions::new().append(true).open(path)?;
+            file.write_all(b"x")?;
+            file.set_modified(time)
+        }),
+        ("another file, same length and time", |path| {
+            let time = path.metadata()?.modified()?;
+            let new = path.with_extension("new");
+            fs::write(&new, "CONTENT")?;
+            File::open(&new)?.set_modified(time)?;
+            fs::rename(new, path)
+        }),
+        ("overwritten at once", |path| fs::write(path, "CONTENT")),
+        ("older than before", |path| {
+            File::open(path)?.set_modified(SystemTime::UNIX_EPOCH)
+        }),
+    ];
+    for (name, change) in changes {
+        let (dir, store) = fresh()?;
+        let path = dir.path().join("bundle.zip");
+        fs::write(&path, "content")?;
+        store.ingest(&path, &|_| {})?;
+        change(&path)?;
+        assert_eq!(store.source(&path)?, None, "{name}");
+        let again = store.ingest(&path, &|_| {})?;
+        assert_eq!(again.digest, Digest::of(&fs::read(&path)?), "{name}");
+        assert_eq!(store.source(&path)?, Some(again), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_is_refused() -> Outcome {
+    let changes: [(&str, Change); 3] = [
+        ("overwritten", |path| {
+            let file = OpenOptions::new().write(true).open(path)?;
+            std::os::unix::fs::FileExt::write_all_at(&file, b"x", 0)
+        }),
+        ("grown", |path| {
+            OpenOptions::new().append(true).open(path)?.write_all(b"x")
+        }),
+        ("replaced by name", |path| {
+            fs::write(path.with_extension("new"), "new")?;
+            fs::rename(path.with_extension("new"), path)
+        }),
+    ];
+    for (name, change) in changes {
+        let (dir, store) = fresh()?;
+        let path = dir.path().join("bundle.zip");
+        fs::write(&path, bytes(3_000_000, 1))?;
+        let changed = Cell::new(false);
+        let result = store.ingest(&path, &|_| {
+            if !changed.replace(true) {
+                assert!(change(&path).is_ok());
+            }
+        });
+        assert!(
+            matches!(result, Err(StoreError::Changed { .. })),
+            "{name}: {result:?}"
+        );
+        assert_eq!(store.source(&path)?, None, "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn digests_computed_while_writing_are_remembered() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    let mut file = File::create(&path)?;
+    file.write_all(b"abc")?;
+    let md5 = "900150983cd24fb0d6963f7d28e17f72";
+    let told = store.remember_source(&path, &file, Digest::of(b"abc"), md5)?;
+    assert_eq!(store.source(&path)?.as_ref(), Some(&told));
+    assert_eq!(store.ingest(&path, &|_| {})?, told);
+    file.write_all(b"d")?;
+    assert_eq!(store.source(&path)?, None);
+    Ok(())
+}
+
+#[test]
+fn digests_of_another_file_are_not_taken_for_this_one() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    fs::write(&path, "abc")?;
+    let other = dir.path().join("other.zip");
+    fs::write(&other, "abc")?;
+    let result = store.remember_source(&path, &File::open(&other)?, Digest::of(b"abc"), "");
+    assert!(matches!(result, Err(StoreError::Changed { .. })));
+    assert_eq!(store.source(&path)?, None);
+    Ok(())
+}
