@@ -1,0 +1,184 @@
+//! What can be wrong with a split or a draw, by meaning.
+
+use thiserror::Error;
+
+use crate::size::Size;
+
+/// A split that cannot be made. Where scikit-learn or pandas refuses, so does this crate, for the same reason.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum SplitError {
+    /// Positions are 32 bits.
+    #[error("{rows} rows are more than a split can number ({max}); split keys instead of rows", max = u32::MAX)]
+    TooManyRows {
+        /// Rows of the table.
+        rows: usize,
+    },
+    /// A fraction outside (0, 1), or a count that is not between 1 and rows - 1.
+    #[error(
+        "{name} {size} must be a fraction between 0 and 1 or a whole number from 1 up to below the {rows} rows"
+    )]
+    SizeOutOfRange {
+        /// `test_size` or `train_size`.
+        name: &'static str,
+        /// As given.
+        size: Size,
+        /// What is split: rows, or distinct keys.
+        rows: u32,
+    },
+    /// Two fractions that take more than everything.
+    #[error(
+        "test_size {test_size} and train_size {train_size} add up to more than 1; lower one or leave one out"
+    )]
+    FractionsExceedOne {
+        /// As given.
+        test_size: f64,
+        /// As given.
+        train_size: f64,
+    },
+    /// Both parts together want more rows than there are.
+    #[error(
+        "{test} test and {train} train rows are more than the {rows} rows there are; lower test_size or train_size"
+    )]
+    PartsExceedRows {
+        /// Rows that the test part asks for.
+        test: u64,
+        /// Rows that the train part asks for.
+        train: u64,
+        /// What is split: rows, or distinct keys.
+        rows: u32,
+    },
+    /// Rounding leaves nothing for a part.
+    #[error("the {part} part of {rows} rows would be empty; choose other sizes or split more rows")]
+    EmptyPart {
+        /// `train` or `test`.
+        part: &'static str,
+        /// What is split: rows, or distinct keys.
+        rows: u32,
+    },
+    /// A plain proportion outside its range.
+    #[error("{name} is {value}, but must lie between {low} and {high}")]
+    OutOfRange {
+        /// The parameter.
+        name: &'static str,
+        /// As given.
+        value: f64,
+        /// Lower bound.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+    },
+    /// The method works on keys, and none were given.
+    #[error("the method `{method}` needs a key for every row; name one with `group_by`")]
+    KeysMissing {
+        /// The method.
+        method: &'static str,
+    },
+    /// The method works on rows, and keys were given.
+    #[error("the method `{method}` does not use keys; leave `group_by` out")]
+    KeysUnused {
+        /// The method.
+        method: &'static str,
+    },
+    /// Not one key per row.
+    #[error("{keys} keys were given for {rows} rows")]
+    KeysLength {
+        /// Keys given.
+        keys: usize,
+        /// Rows of the table.
+        rows: usize,
+    },
+    /// Keys that are not numbered 0, 1, 2, ... without holes.
+    #[error(
+        "keys are not numbered without holes: {keys} numbers are below the largest, number {missing} has no row"
+    )]
+    SparseKeys {
+        /// Largest key number, plus one.
+        keys: u64,
+        /// The first number without a row.
+        missing: u32,
+    },
+    /// Stratified: a class of one row.
+    #[error("class number {class} has a single row; a stratified split needs two of each class")]
+    ClassTooSmall {
+        /// Code of the class.
+        class: u32,
+    },
+    /// Stratified: a part cannot hold a row of every class.
+    #[error("{size} {part} rows cannot represent {classes} classes; make the {part} part larger")]
+    TooFewForClasses {
+        /// `train` or `test`.
+        part: &'static str,
+        /// Rows of the part.
+        size: u32,
+        /// Distinct classes.
+        classes: u32,
+    },
+    /// A group that cannot be split for itself.
+    #[error("group number {group}, of {rows} rows, cannot be split: {source}")]
+    InGroup {
+        /// Code of the group.
+        group: u32,
+        /// Its rows.
+        rows: u32,
+        /// Why.
+        source: Box<SplitError>,
+    },
+    /// Whole groups do not add up to the exact test size.
+    #[error(
+        "whole groups fill {reached} of exactly {wanted} test rows; choose a test_size that they can fill"
+    )]
+    NotFilled {
+        /// Rows asked for.
+        wanted: u32,
+        /// Rows that the groups gave.
+        reached: u32,
+    },
+    /// No number of groups meets the ratio.
+    #[error("moving whole groups cannot bring the test ratio to {ratio}; lower the ratio")]
+    RatioOutOfReach {
+        /// As given.
+        ratio: f64,
+    },
+    /// A list of candidates is smaller than its quota, or its quota is already exceeded.
+    #[error(
+        "layer {layer} must add {quota} of {candidates} candidates; change the fraction or the layers"
+    )]
+    Quota {
+        /// Position of the layer, from 0.
+        layer: usize,
+        /// Rows to add; negative when earlier layers took too many.
+        quota: i64,
+        /// Rows that may be drawn.
+        candidates: usize,
+    },
+    /// A draw that the generator refuses.
+    #[error(transparent)]
+    Random(#[from] RandomError),
+}
+
+/// A draw that cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Error)]
+pub enum RandomError {
+    /// Nothing lies between the bounds.
+    #[error("there is no integer to draw between {low} and {high}")]
+    EmptyRange {
+        /// Lower bound.
+        low: i64,
+        /// Upper bound, as the drawing function counts it.
+        high: i64,
+    },
+    /// More than there is, without replacement.
+    #[error("cannot draw {wanted} different items of {population}; draw fewer")]
+    SampleTooLarge {
+        /// Items asked for.
+        wanted: u64,
+        /// Items there are.
+        population: u64,
+    },
+    /// Probabilities must be non-negative and add up to 1.
+    #[error("probabilities must be at least 0 and add up to 1, but add up to {sum}")]
+    Weights {
+        /// What they add up to.
+        sum: f64,
+    },
+}

@@ -1,0 +1,47 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod both_sides;
+mod draw;
+mod error;
+mod group_split;
+mod groups;
+mod method;
+mod mt19937;
+mod nested;
+mod numpy_generator;
+mod numpy_legacy;
+mod pcg64;
+mod python_random;
+mod sample;
+mod seed_sequence;
+mod sequential;
+mod sets;
+mod shuffle_split;
+mod size;
+mod stratified;
+mod varied;
+mod within_groups;
+
+pub use both_sides::both_sides;
+pub use draw::{Draw, Drawn};
+pub use error::{RandomError, SplitError};
+pub use group_split::{fill_groups, group_split, ratio_repair};
+pub use groups::{Groups, codes_by_appearance, codes_by_order};
+pub use method::{Method, split};
+pub use mt19937::Mt19937;
+pub use nested::{Exclude, Layer, nested_sample};
+pub use numpy_generator::{Generator, Weights};
+pub use numpy_legacy::RandomState;
+pub use pcg64::Pcg64;
+pub use python_random::PythonRandom;
+pub use sample::sample;
+pub use seed_sequence::SeedSequence;
+pub use sequential::SequentialDraw;
+pub use sets::{set, set_names, sets_of};
+pub use shuffle_split::{Order, Split, shuffle_split};
+pub use size::{PartSizes, Size};
+pub use stratified::stratified_split;
+pub use varied::varied_split;
+pub use within_groups::{WithinGroups, chunk_split, within_groups};

@@ -1,0 +1,128 @@
+//! The Mersenne Twister MT19937, the generator below NumPy's `RandomState` and Python's `random`.
+//!
+//! Source: Matsumoto and Nishimura, "Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random
+//! number generator", ACM TOMACS 8 (1998), and their seeding of 2002. The two libraries share the recurrence and differ
+//! in the seeding: NumPy's `RandomState(seed)` spreads one word ([`Mt19937::from_word`]), Python's `random.seed(int)`
+//! mixes an array of words ([`Mt19937::from_words`]).
+
+/// Words of state.
+const N: usize = 624;
+/// Distance of the word that the recurrence adds.
+const M: usize = 397;
+
+/// The generator: a state of 624 words and the 624 outputs made from it.
+///
+/// The outputs of a whole round are made at once, in loops without branches that the compiler turns into vector code.
+#[derive(Clone)]
+pub struct Mt19937 {
+    state: [u32; N],
+    outputs: [u32; N],
+    /// Outputs of this round that were handed out.
+    used: usize,
+}
+
+impl Mt19937 {
+    /// Seeds from one word: `init_genrand`, as `numpy.random.RandomState(seed)` does.
+    pub fn from_word(seed: u32) -> Self {
+        let mut state = [0; N];
+        let mut word = seed;
+        for (position, slot) in (1u32..).zip(state.iter_mut()) {
+            *slot = word;
+            word = (word ^ (word >> 30))
+                .wrapping_mul(1_812_433_253)
+                .wrapping_add(position);
+        }
+        Mt19937 {
+            state,
+            outputs: [0; N],
+            used: N,
+        }
+    }
+
+    /// Seeds from an array of words: `init_by_array`, as `random.seed(int)` does. No words count as one zero.
+    pub fn from_words(key: &[u32]) -> Self {
+        let key = if key.is_empty() { &[0][..] } else { key };
+        let mut generator = Self::from_word(19_650_218);
+        let state = &mut generator.state;
+        let mut at = 1;
+        let advance = |at: &mut usize, state: &mut [u32; N]| {
+            *at += 1;
+            if *at >= N {
+                state[0] = state[N - 1];
+                *at = 1;
+            }
+        };
+        let words = (0u32..).zip(key.iter().copied());
+        for (position, word) in words.cycle().take(N.max(key.len())) {
+            let before = state[at - 1];
+            let mixed = state[at] ^ (before ^ (before >> 30)).wrapping_mul(1_664_525);
+            state[at] = mixed.wrapping_add(word).wrapping_add(position);
+            advance(&mut at, state);
+        }
+        for _ in 1..N {
+            let before = state[at - 1];
+            let mixed = state[at] ^ (before ^ (before >> 30)).wrapping_mul(1_566_083_941);
+            state[at] = mixed.wrapping_sub(at as u32);
+            advance(&mut at, state);
+        }
+        state[0] = 0x8000_0000;
+        generator
+    }
+
+    /// The next 32 random bits.
+    #[inline]
+    pub fn next_u32(&mut self) -> u32 {
+        if self.used == N {
+            self.refill();
+        }
+        let word = self.outputs[self.used];
+        self.used += 1;
+        word
+    }
+
+    /// The next 64 random bits as NumPy joins them: the first word is the upper half.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        let high = u64::from(self.next_u32());
+        high << 32 | u64::from(self.next_u32())
+    }
+
+    /// A double in [0, 1) from two words, with 53 random bits (`genrand_res53`, used by both libraries).
+    #[inline]
+    pub fn next_f64(&mut self) -> f64 {
+        let high = f64::from(self.next_u32() >> 5);
+        let low = f64::from(self.next_u32() >> 6);
+        (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
+    }
+
+    #[cold]
+    fn refill(&mut self) {
+        let state = &mut self.state;
+        for at in 0..N - M {
+            state[at] = state[at + M] ^ twist(state[at], state[at + 1]);
+        }
+        for at in N - M..N - 1 {
+            state[at] = state[at + M - N] ^ twist(state[at], state[at + 1]);
+        }
+        state[N - 1] = state[M - 1] ^ twist(state[N - 1], state[0]);
+        for (output, word) in self.outputs.iter_mut().zip(state.iter()) {
+            *output = temper(*word);
+        }
+        self.used = 0;
+    }
+}
+
+/// Joins the top bit of one word with the rest of the next, and multiplies by the twist matrix.
+#[inline]
+fn twist(upper: u32, lower: u32) -> u32 {
+    let joined = (upper & 0x8000_0000) | (lower & 0x7fff_ffff);
+    (joined >> 1) ^ (joined & 1).wrapping_neg() & 0x9908_b0df
+}
+
+#[inline]
+fn temper(mut word: u32) -> u32 {
+    word ^= word >> 11;
+    word ^= (word << 7) & 0x9d2c_5680;
+    word ^= (word << 15) & 0xefc6_0000;
+    word ^ (word >> 18)
+}

@@ -1,0 +1,47 @@
+//! PCG64 (XSL-RR 128/64), the bit generator of NumPy's `default_rng`.
+//!
+//! Source: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for random number
+//! generation", HMC-CS-2014-0905.
+
+use crate::seed_sequence::SeedSequence;
+
+const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+
+/// A linear congruential generator of 128 bits with a permuted output of 64.
+#[derive(Debug, Clone)]
+pub struct Pcg64 {
+    state: u128,
+    increment: u128,
+}
+
+impl Pcg64 {
+    /// `numpy.random.PCG64(seed)`: state and stream come from a [`SeedSequence`].
+    pub fn new(seed: u64) -> Self {
+        let [state_high, state_low, stream_high, stream_low] =
+            SeedSequence::new(seed).generate_state();
+        let join = |high: u64, low: u64| u128::from(high) << 64 | u128::from(low);
+        let increment = join(stream_high, stream_low) << 1 | 1;
+        let mut generator = Pcg64 {
+            state: 0,
+            increment,
+        };
+        generator.step();
+        generator.state = generator.state.wrapping_add(join(state_high, state_low));
+        generator.step();
+        generator
+    }
+
+    /// The next 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.step();
+        let folded = (self.state >> 64) as u64 ^ self.state as u64;
+        folded.rotate_right((self.state >> 122) as u32)
+    }
+
+    fn step(&mut self) {
+        self.state = self
+            .state
+            .wrapping_mul(MULTIPLIER)
+            .wrapping_add(self.increment);
+    }
+}

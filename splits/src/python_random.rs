@@ -1,0 +1,136 @@
+//! Python's `random.Random` (CPython 3.11; `sample`, `shuffle`, `choice` and `randint` have drawn the same since 3.2).
+
+use std::collections::HashSet;
+
+use crate::error::RandomError;
+use crate::mt19937::Mt19937;
+
+/// `random.Random(seed)` for an integer seed.
+///
+/// ```
+/// use prep_splits::PythonRandom;
+/// assert_eq!(PythonRandom::new(42).randint(0, 1009), Ok(654));
+/// ```
+#[derive(Clone)]
+pub struct PythonRandom {
+    twister: Mt19937,
+}
+
+impl PythonRandom {
+    /// Seeds with an integer's words, lowest first. A negative seed is the same as its absolute value in Python.
+    pub fn new(seed: u64) -> Self {
+        let words = [seed as u32, (seed >> 32) as u32];
+        let used = if words[1] == 0 { 1 } else { 2 };
+        PythonRandom {
+            twister: Mt19937::from_words(&words[..used]),
+        }
+    }
+
+    /// `getrandbits(bits)`: the top bits of a word; above 32 bits a whole word is the lower half. At most 64 bits.
+    pub fn getrandbits(&mut self, bits: u32) -> u64 {
+        let mut top = |bits: u32| u64::from(self.twister.next_u32() >> (32 - bits));
+        match bits {
+            0 => 0,
+            1..=32 => top(bits),
+            _ => top(32) | top(bits.min(64) - 32) << 32,
+        }
+    }
+
+    /// `_randbelow(n)`: a number in 0..n by rejection of draws with n's bit length; 0 (and no draw) for n = 0.
+    pub fn randbelow(&mut self, n: u64) -> u64 {
+        if n == 0 {
+            return 0;
+        }
+        let bits = u64::BITS - n.leading_zeros();
+        loop {
+            let candidate = self.getrandbits(bits);
+            if candidate < n {
+                return candidate;
+            }
+        }
+    }
+
+    /// `random()`: a double in [0, 1) with 53 random bits.
+    pub fn random(&mut self) -> f64 {
+        self.twister.next_f64()
+    }
+
+    /// `uniform(low, high)`: `low + (high - low) * random()`.
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.random()
+    }
+
+    /// `randint(low, high)`: an integer in low..=high, both ends included.
+    ///
+    /// # Errors
+    /// [`RandomError::EmptyRange`] if `low > high`; also for all 2^64 integers, which are one more than can be counted.
+    pub fn randint(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
+        let width = i128::from(high) - i128::from(low) + 1;
+        match u64::try_from(width) {
+            Ok(width) if width > 0 => Ok(low.wrapping_add(self.randbelow(width) as i64)),
+            _ => Err(RandomError::EmptyRange { low, high }),
+        }
+    }
+
+    /// `choice(items)`; `None` (and no draw) for no items.
+    pub fn choice<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let at = self.randbelow(items.len() as u64);
+        items.get(at as usize)
+    }
+
+    /// `shuffle(items)`: Fisher-Yates from the end, swapping i with `randbelow(i + 1)`.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = self.randbelow(last as u64 + 1) as usize;
+            items.swap(last, other);
+        }
+    }
+
+    /// `sample(range(n), k)`: k different numbers of 0..n in random order.
+    ///
+    /// Small populations are drawn from a shrinking pool, large ones by rejecting numbers that were drawn before; the
+    /// border is CPython's estimate of when a set takes less memory than a list.
+    ///
+    /// # Errors
+    /// [`RandomError::SampleTooLarge`] if `k > n`.
+    pub fn sample(&mut self, n: u32, k: u32) -> Result<Vec<u32>, RandomError> {
+        if k > n {
+            return Err(RandomError::SampleTooLarge {
+                wanted: k.into(),
+                population: n.into(),
+            });
+        }
+        if u64::from(n) <= set_size(k) {
+            return Ok(self.sample_pool(n, k));
+        }
+        let mut seen = HashSet::with_capacity(k as usize);
+        let mut drawn = Vec::with_capacity(k as usize);
+        while drawn.len() < k as usize {
+            let candidate = self.randbelow(n.into()) as u32;
+            if seen.insert(candidate) {
+                drawn.push(candidate);
+            }
+        }
+        Ok(drawn)
+    }
+
+    fn sample_pool(&mut self, n: u32, k: u32) -> Vec<u32> {
+        let mut pool: Vec<u32> = (0..n).collect();
+        (0..k)
+            .map(|_| {
+                let at = self.randbelow(pool.len() as u64) as usize;
+                // The last live number fills the gap.
+                pool.swap_remove(at)
+            })
+            .collect()
+    }
+}
+
+/// CPython's size of a set of k numbers: 21, and for k > 5 the smallest power of four that is at least 3k more.
+fn set_size(k: u32) -> u64 {
+    let mut power = 1u64;
+    while k > 5 && power < 3 * u64::from(k) {
+        power *= 4;
+    }
+    if k > 5 { 21 + power } else { 21 }
+}

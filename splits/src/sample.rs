@@ -1,0 +1,26 @@
+//! pandas' `DataFrame.sample`: a random sample of rows without replacement.
+
+use crate::error::SplitError;
+use crate::numpy_legacy::RandomState;
+use crate::shuffle_split::Split;
+use crate::size::Size;
+
+/// `frame.sample(n=.. or frac=.., random_state=seed)`: the sampled rows are the test part, in the order drawn; the others
+/// are the train part, in the order of the table.
+///
+/// # Errors
+/// A fraction outside 0..=1, or more rows than there are.
+pub fn sample(rows: u32, test_size: Size, seed: u32) -> Result<Split, SplitError> {
+    let wanted = test_size.sampled(rows)?;
+    let test = RandomState::new(seed).choice(rows, wanted)?;
+    let mut drawn = vec![false; rows as usize];
+    for &row in &test {
+        drawn[row as usize] = true;
+    }
+    let train = (0..rows)
+        .zip(drawn)
+        .filter(|(_, drawn)| !drawn)
+        .map(|(row, _)| row)
+        .collect();
+    Ok(Split { train, test })
+}

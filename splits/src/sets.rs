@@ -1,0 +1,54 @@
+//! The named sets of competitions, kept as text files with one id per line in `sets/`.
+//!
+//! `low`, `medium` and `high` are the categories of complexity and do not overlap; together they are `all`, the scored
+//! competitions. `lite` is another name of `low`. `dev` stands apart, for development; `systemcard` is a selection of `all`.
+
+use std::sync::LazyLock;
+
+/// Name and ids of every set. `lite` is not listed, as it is a second name.
+static SETS: LazyLock<Vec<(&'static str, Vec<&'static str>)>> = LazyLock::new(|| {
+    let files = [
+        ("low", include_str!("../sets/low.txt")),
+        ("medium", include_str!("../sets/medium.txt")),
+        ("high", include_str!("../sets/high.txt")),
+        ("dev", include_str!("../sets/dev.txt")),
+        ("systemcard", include_str!("../sets/systemcard.txt")),
+    ];
+    let ids = |text: &'static str| text.lines().map(str::trim).filter(|id| !id.is_empty());
+    let mut sets: Vec<_> = files
+        .iter()
+        .map(|&(name, text)| (name, ids(text).collect()))
+        .collect();
+    let all = files
+        .iter()
+        .take(3)
+        .flat_map(|&(_, text)| ids(text))
+        .collect();
+    sets.push(("all", all));
+    sets
+});
+
+/// The ids of a set, in the order of its file; `None` for a name that is not a set.
+///
+/// ```
+/// assert_eq!(prep_splits::set("lite"), prep_splits::set("low"));
+/// assert_eq!(prep_splits::set("all").map(<[_]>::len), Some(75));
+/// ```
+pub fn set(name: &str) -> Option<&'static [&'static str]> {
+    let name = if name == "lite" { "low" } else { name };
+    SETS.iter()
+        .find(|(set, _)| *set == name)
+        .map(|(_, ids)| ids.as_slice())
+}
+
+/// The names that [`set`] knows, second names included.
+pub fn set_names() -> impl Iterator<Item = &'static str> {
+    SETS.iter().map(|(name, _)| *name).chain(["lite"])
+}
+
+/// The sets that hold an id, without second names.
+pub fn sets_of(id: &str) -> impl Iterator<Item = &'static str> {
+    SETS.iter()
+        .filter(move |(_, ids)| ids.contains(&id))
+        .map(|(name, _)| *name)
+}

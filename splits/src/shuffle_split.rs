@@ -1,0 +1,55 @@
+//! The plain random split of scikit-learn, and what every split gives: [`Split`].
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::SplitError;
+use crate::numpy_legacy::RandomState;
+use crate::size::{PartSizes, Size};
+
+/// Positions of the rows of both parts, in the order in which they are to be written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Split {
+    /// Positions of the train rows, from 0.
+    pub train: Vec<u32>,
+    /// Positions of the test rows, from 0.
+    pub test: Vec<u32>,
+}
+
+/// The order of the rows inside a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// As in the table that was split.
+    File,
+    /// As the split drew them; of groups: one laid after the other, the rows of each as in the table.
+    Split,
+}
+
+impl Split {
+    /// Brings the rows into an order; [`Order::Split`] changes nothing.
+    pub fn ordered(mut self, order: Order) -> Self {
+        if order == Order::File {
+            self.train.sort_unstable();
+            self.test.sort_unstable();
+        }
+        self
+    }
+}
+
+/// `train_test_split(range(rows), test_size=.., train_size=.., random_state=seed)`: the first positions of a permutation
+/// are test, the following ones train.
+///
+/// # Errors
+/// Sizes that scikit-learn refuses, see [`PartSizes::new`].
+pub fn shuffle_split(
+    rows: u32,
+    test_size: Option<Size>,
+    train_size: Option<Size>,
+    seed: u32,
+) -> Result<Split, SplitError> {
+    let sizes = PartSizes::new(rows, test_size, train_size)?;
+    let mut test = RandomState::new(seed).permutation(rows);
+    let mut train = test.split_off(sizes.test as usize);
+    train.truncate(sizes.train as usize);
+    Ok(Split { train, test })
+}

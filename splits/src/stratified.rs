@@ -1,0 +1,96 @@
+//! The stratified split of scikit-learn 1.5 (`StratifiedShuffleSplit`): both parts keep the proportions of the classes.
+
+use crate::error::SplitError;
+use crate::groups::Groups;
+use crate::numpy_legacy::RandomState;
+use crate::shuffle_split::Split;
+use crate::size::{PartSizes, Size};
+
+/// `train_test_split(range(n), .., stratify=classes, random_state=seed)`.
+///
+/// `classes` are codes in row order, numbered in the sorted order of the classes (as `numpy.unique` has them).
+///
+/// # Errors
+/// A class of one row, a part smaller than the number of classes, or sizes that scikit-learn refuses.
+pub fn stratified_split(
+    classes: &[u32],
+    test_size: Option<Size>,
+    train_size: Option<Size>,
+    seed: u32,
+) -> Result<Split, SplitError> {
+    let groups = Groups::new(classes)?;
+    let sizes = PartSizes::new(groups.rows_total(), test_size, train_size)?;
+    check_classes(&groups, sizes)?;
+
+    let mut generator = RandomState::new(seed);
+    let counts: Vec<u32> = groups.iter().map(|rows| rows.len() as u32).collect();
+    let of_train = approximate_mode(&counts, sizes.train, &mut generator);
+    let remaining: Vec<u32> = counts
+        .iter()
+        .zip(&of_train)
+        .map(|(count, taken)| count - taken)
+        .collect();
+    let of_test = approximate_mode(&remaining, sizes.test, &mut generator);
+
+    let mut split = Split::default();
+    for ((rows, &train), &test) in groups.iter().zip(&of_train).zip(&of_test) {
+        let mut members = rows.to_vec();
+        generator.shuffle(&mut members);
+        let (for_train, others) = members.split_at(train as usize);
+        split.train.extend(for_train);
+        split.test.extend(others.iter().take(test as usize));
+    }
+    generator.shuffle(&mut split.train);
+    generator.shuffle(&mut split.test);
+    Ok(split)
+}
+
+fn check_classes(groups: &Groups, sizes: PartSizes) -> Result<(), SplitError> {
+    if let Some(class) = groups.iter().position(|rows| rows.len() < 2) {
+        return Err(SplitError::ClassTooSmall {
+            class: class as u32,
+        });
+    }
+    for (part, size) in [("train", sizes.train), ("test", sizes.test)] {
+        let classes = groups.len();
+        if size < classes {
+            return Err(SplitError::TooFewForClasses {
+                part,
+                size,
+                classes,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// scikit-learn's `_approximate_mode`: how many of `draws` fall to each class, about the mode of the multivariate
+/// hypergeometric distribution. Shares are rounded down; what is left goes to the largest remainders, drawn among equals.
+fn approximate_mode(counts: &[u32], draws: u32, generator: &mut RandomState) -> Vec<u32> {
+    let total: f64 = counts.iter().copied().map(f64::from).sum();
+    let shares: Vec<f64> = counts
+        .iter()
+        .map(|&count| f64::from(count) / total * f64::from(draws))
+        .collect();
+    let mut taken: Vec<u32> = shares.iter().map(|share| share.floor() as u32).collect();
+    let given: u32 = taken.iter().sum();
+    let mut missing = draws.saturating_sub(given) as usize;
+
+    let remainders: Vec<f64> = shares.iter().map(|share| share - share.floor()).collect();
+    let mut values = remainders.clone();
+    values.sort_by(|a, b| b.total_cmp(a));
+    values.dedup();
+    for value in values {
+        if missing == 0 {
+            break;
+        }
+        let mut equals: Vec<usize> = (0..counts.len())
+            .filter(|&class| remainders[class] == value)
+            .collect();
+        generator.shuffle(&mut equals);
+        equals.truncate(missing);
+        missing -= equals.len();
+        equals.into_iter().for_each(|class| taken[class] += 1);
+    }
+    taken
+}

@@ -1,0 +1,292 @@
+//! The entry point: spelling in a pipeline, errors, and what holds for every split.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_splits::{
+    Groups, Method, PartSizes, Size, Split, SplitError, codes_by_appearance, codes_by_order, split,
+};
+use proptest::prelude::*;
+
+fn parse(text: &str) -> Result<Method, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+#[test]
+fn methods_are_spelt_as_in_a_pipeline() {
+    let spellings = [
+        r#"{"method":"shuffle","test_size":0.1,"seed":0}"#,
+        r#"{"method":"shuffle","test_size":9914,"train_size":0.5,"seed":4294967295,"order":"file"}"#,
+        r#"{"method":"stratified","test_size":0.1,"seed":0,"order":"split"}"#,
+        r#"{"method":"sample","test_size":0.2,"seed":0,"order":"file"}"#,
+        r#"{"method":"chunks","chunk_size":1000,"test_size":0.1,"seed":0}"#,
+        r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":5,"shuffle_test":0}"#,
+        r#"{"method":"fill","test_size":20000,"seed":0}"#,
+        r#"{"method":"ratio_repair","test_size":0.22,"seed":0,"ratio":0.22}"#,
+        r#"{"method":"both_sides","test_size":0.1,"seed":0,"single_train":0.9}"#,
+        r#"{"method":"varied","test_size":0.1,"seed":0}"#,
+    ];
+    for text in spellings {
+        let method = parse(text).unwrap();
+        assert_eq!(serde_json::to_string(&method).unwrap(), text);
+        assert!(text.contains(&format!("{{\"method\":\"{}\"", method.name())));
+    }
+}
+
+#[test]
+fn misspelt_methods_are_refused() {
+    let cases = [
+        (
+            r#"{"method":"shuffel","seed":0}"#,
+            "unknown variant `shuffel`",
+        ),
+        (
+            r#"{"method":"shuffle","test_sise":0.1,"seed":0}"#,
+            "unknown field `test_sise`",
+        ),
+        (
+            r#"{"method":"shuffle","test_size":0.1}"#,
+            "missing field `seed`",
+        ),
+        (
+            r#"{"method":"shuffle","test_size":"a tenth","seed":0}"#,
+            "a fraction such as 0.1 or a number of rows",
+        ),
+        (
+            r#"{"method":"shuffle","test_size":-1,"seed":0}"#,
+            "a fraction such as 0.1 or a number of rows",
+        ),
+        (
+            r#"{"method":"shuffle","test_size":4294967296,"seed":0}"#,
+            "a fraction such as 0.1 or a number of rows",
+        ),
+        (r#"{"method":"shuffle","seed":4294967296}"#, "u32"),
+        (
+            r#"{"method":"shuffle","seed":0,"order":"random"}"#,
+            "unknown variant `random`",
+        ),
+    ];
+    for (text, message) in cases {
+        let error = parse(text).unwrap_err().to_string();
+        assert!(error.contains(message), "{text}: {error}");
+    }
+}
+
+fn error(method: &str, rows: usize, keys: Option<&[u32]>) -> SplitError {
+    split(&parse(method).unwrap(), rows, keys).unwrap_err()
+}
+
+const SHUFFLE: &str = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
+
+#[test]
+fn keys_are_checked() {
+    let chunks = r#"{"method":"chunks","chunk_size":2,"seed":0}"#;
+    let groups = r#"{"method":"within_groups","test_size":0.5,"seed":0}"#;
+    assert_eq!(
+        error(groups, 2, None),
+        SplitError::KeysMissing {
+            method: "within_groups"
+        }
+    );
+    assert_eq!(
+        error(chunks, 2, Some(&[0, 1])),
+        SplitError::KeysUnused { method: "chunks" }
+    );
+    assert_eq!(
+        error(SHUFFLE, 3, Some(&[0, 1])),
+        SplitError::KeysLength { keys: 2, rows: 3 }
+    );
+    assert_eq!(
+        error(SHUFFLE, 3, Some(&[0, 2, 3])),
+        SplitError::SparseKeys {
+            keys: 4,
+            missing: 1
+        }
+    );
+    let sparse = SplitError::SparseKeys {
+        keys: 1 << 32,
+        missing: 1,
+    };
+    assert_eq!(error(SHUFFLE, 3, Some(&[0, u32::MAX, u32::MAX])), sparse);
+}
+
+#[test]
+fn refusals_say_why() {
+    let empty = |rows| SplitError::EmptyPart {
+        part: "train",
+        rows,
+    };
+    assert_eq!(error(SHUFFLE, 0, None), empty(0));
+    assert_eq!(error(SHUFFLE, 1, None), empty(1));
+    assert_eq!(
+        error(SHUFFLE, usize::MAX, None),
+        SplitError::TooManyRows { rows: usize::MAX }
+    );
+    // Two rows of one key: one key to split.
+    assert_eq!(error(SHUFFLE, 2, Some(&[0, 0])), empty(1));
+    let size = Size::Rows(3);
+    let all = r#"{"method":"shuffle","test_size":3,"seed":0}"#;
+    assert_eq!(
+        error(all, 3, None),
+        SplitError::SizeOutOfRange {
+            name: "test_size",
+            size,
+            rows: 3
+        }
+    );
+    let both = r#"{"method":"shuffle","test_size":0.6,"train_size":0.5,"seed":0}"#;
+    assert_eq!(
+        error(both, 9, None),
+        SplitError::FractionsExceedOne {
+            test_size: 0.6,
+            train_size: 0.5
+        }
+    );
+    let both = r#"{"method":"shuffle","test_size":2,"train_size":2,"seed":0}"#;
+    assert_eq!(
+        error(both, 3, None),
+        SplitError::PartsExceedRows {
+            test: 2,
+            train: 2,
+            rows: 3
+        }
+    );
+    let stratified = r#"{"method":"stratified","test_size":0.5,"seed":0}"#;
+    assert_eq!(
+        error(stratified, 3, Some(&[0, 0, 1])),
+        SplitError::ClassTooSmall { class: 1 }
+    );
+    let stratified = r#"{"method":"stratified","test_size":1,"seed":0}"#;
+    let few = SplitError::TooFewForClasses {
+        part: "test",
+        size: 1,
+        classes: 2,
+    };
+    assert_eq!(error(stratified, 4, Some(&[0, 0, 1, 1])), few);
+    let groups = r#"{"method":"within_groups","test_size":0.5,"seed":0}"#;
+    let inside = SplitError::InGroup {
+        group: 1,
+        rows: 1,
+        source: Box::new(empty(1)),
+    };
+    assert_eq!(
+        inside
+            .to_string()
+            .matches("train part of 1 rows would be empty")
+            .count(),
+        1
+    );
+    assert_eq!(error(groups, 3, Some(&[0, 0, 1])), inside);
+    let fill = r#"{"method":"fill","test_size":3,"seed":0}"#;
+    assert_eq!(
+        error(fill, 4, Some(&[0, 0, 1, 1])),
+        SplitError::NotFilled {
+            wanted: 3,
+            reached: 2
+        }
+    );
+    let ratio = r#"{"method":"ratio_repair","test_size":0.5,"seed":0,"ratio":0.6}"#;
+    let range = SplitError::OutOfRange {
+        name: "ratio",
+        value: 0.6,
+        low: 0.0,
+        high: 0.5,
+    };
+    assert_eq!(error(ratio, 2, Some(&[0, 1])), range);
+    let chunks = r#"{"method":"chunks","chunk_size":0,"seed":0}"#;
+    assert!(matches!(
+        error(chunks, 2, None),
+        SplitError::OutOfRange {
+            name: "chunk_size",
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_small_group_is_held_back_by_its_share() {
+    let method = r#"{"method":"within_groups","test_size":0.9,"seed":0,"hold_last_below":5}"#;
+    let keys = [0, 0, 1, 2, 2, 2, 2];
+    let parts = split(&parse(method).unwrap(), keys.len(), Some(&keys)).unwrap();
+    // floor(1.8) = 1 of two rows, none of one, floor(3.6) = 3 of four.
+    assert_eq!(
+        parts,
+        Split {
+            train: vec![0, 2, 3],
+            test: vec![1, 4, 5, 6]
+        }
+    );
+}
+
+#[test]
+fn codes_number_keys() {
+    let keys = ["b", "a", "b", "c", "a"];
+    assert_eq!(codes_by_appearance(keys), [0, 1, 0, 2, 1]);
+    assert_eq!(codes_by_order(&keys), [1, 0, 1, 2, 0]);
+    let groups = Groups::new(&[1, 0, 1, 2, 0]).unwrap();
+    assert_eq!(
+        (groups.len(), groups.rows(0), groups.rows(2), groups.rows(3)),
+        (3, &[1, 4][..], &[3][..], &[][..])
+    );
+    assert_eq!(Groups::new(&[]).unwrap().len(), 0);
+}
+
+/// Every method that gives all rows to one of the two parts.
+fn methods() -> impl Strategy<Value = Method> {
+    let texts = vec![
+        SHUFFLE,
+        r#"{"method":"shuffle","train_size":0.75,"seed":7,"order":"file"}"#,
+        r#"{"method":"shuffle","test_size":0.1,"seed":1,"order":"split"}"#,
+        r#"{"method":"stratified","test_size":0.4,"seed":0}"#,
+        r#"{"method":"sample","test_size":0.3,"seed":0}"#,
+        r#"{"method":"chunks","chunk_size":5,"test_size":0.2,"seed":0}"#,
+        r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":4,"shuffle_test":1}"#,
+        r#"{"method":"fill","test_size":0.5,"seed":0}"#,
+        r#"{"method":"ratio_repair","test_size":0.3,"seed":0,"ratio":0.2}"#,
+        r#"{"method":"both_sides","test_size":0.1,"seed":0,"single_train":0.5}"#,
+        r#"{"method":"varied","test_size":0.2,"seed":0}"#,
+    ];
+    prop::sample::select(texts).prop_map(|text| parse(text).unwrap())
+}
+
+proptest! {
+    #[test]
+    fn parts_are_disjoint_and_cover_all_rows(
+        method in methods(),
+        names in prop::collection::vec(0u8..12, 0..200),
+        with_keys: bool,
+    ) {
+        let keys = codes_by_appearance(&names);
+        let keys = method.needs_keys().unwrap_or(with_keys).then_some(&keys[..]);
+        // A refusal is fine; a split must be whole.
+        if let Ok(parts) = split(&method, names.len(), keys) {
+            let mut rows = [parts.train, parts.test].concat();
+            rows.sort_unstable();
+            prop_assert_eq!(rows, (0..names.len() as u32).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn group_methods_keep_groups_together(seed: u32, names in prop::collection::vec(0u8..12, 2..200)) {
+        let keys = codes_by_appearance(&names);
+        let method = Method::Shuffle { test_size: Some(Size::Fraction(0.3)), train_size: None, seed, order: None };
+        if let Ok(parts) = split(&method, keys.len(), Some(&keys)) {
+            for row in parts.train {
+                prop_assert!(parts.test.iter().all(|&other| keys[other as usize] != keys[row as usize]));
+            }
+        }
+    }
+
+    #[test]
+    fn parts_have_their_sizes(rows in 0u32..5000, test in 0.0..1.0, train in prop::option::of(0.0..1.0), seed: u32) {
+        let (test_size, train_size) = (Some(Size::Fraction(test)), train.map(Size::Fraction));
+        if let Ok(sizes) = PartSizes::new(rows, test_size, train_size) {
+            let parts = split(&Method::Shuffle { test_size, train_size, seed, order: None }, rows as usize, None).unwrap();
+            prop_assert_eq!((parts.train.len(), parts.test.len()), (sizes.train as usize, sizes.test as usize));
+        }
+    }
+}
