@@ -1,0 +1,319 @@
+//! What the parser carries along, and the readers of single values.
+//!
+//! Every reader takes a node, reports what is wrong with it and returns what could be made of it, so that one mistake
+//! does not hide the next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::model::Spanned;
+use crate::suggest::nearest;
+use crate::words::{Section, Word};
+use crate::yaml::{Entry, Kind, Node, Style};
+
+/// Who reads a table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reader {
+    Table(String),
+    Split,
+    /// An output or a check.
+    End,
+}
+
+pub struct Context {
+    pub source: Arc<SourceFile>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub lists: BTreeMap<String, Vec<String>>,
+    pub used_lists: BTreeSet<String>,
+    /// Every mention of a table, with who reads it.
+    pub reads: Vec<(Reader, Spanned<String>)>,
+    /// Who reads the tables that are mentioned now.
+    pub reader: Reader,
+    /// Keys that were suggested in place of unknown ones, with the place of their mapping: they are not missing.
+    suggested: BTreeSet<(usize, &'static str)>,
+}
+
+/// The entries of a mapping, by the keys of its section.
+pub struct Fields<'n> {
+    section: &'static Section,
+    entries: BTreeMap<&'static str, &'n Node>,
+}
+
+impl<'n> Fields<'n> {
+    /// The value of a key that was written and is not null.
+    pub fn get(&self, key: &str) -> Option<&'n Node> {
+        debug_assert!(
+            self.section.key(key).is_some(),
+            "`{key}` is no key of {}",
+            self.section.name
+        );
+        self.entries
+            .get(key)
+            .copied()
+            .filter(|node| !node.is_null())
+    }
+}
+
+impl Context {
+    pub fn new(source: Arc<SourceFile>) -> Self {
+        Self {
+            source,
+            diagnostics: Vec::new(),
+            lists: BTreeMap::new(),
+            used_lists: BTreeSet::new(),
+            reads: Vec::new(),
+            reader: Reader::End,
+            suggested: BTreeSet::new(),
+        }
+    }
+
+    pub fn report(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::error(code, span, message));
+    }
+
+    pub fn wrong_type(&mut self, node: &Node, wanted: &str) {
+        let message = format!("expected {wanted}, found {}", node.describe());
+        self.error("wrong-type", node.span, message);
+    }
+
+    /// Notes that the current reader reads a table.
+    pub fn read(&mut self, table: Spanned<String>) {
+        self.reads.push((self.reader.clone(), table));
+    }
+
+    /// The entries of a mapping; those with a key that was there before are reported as `duplicate-WHAT` and left out.
+    pub fn entries<'n>(
+        &mut self,
+        node: &'n Node,
+        wanted: &str,
+        code: &'static str,
+        what: &str,
+    ) -> Option<Vec<&'n Entry>> {
+        let Kind::Mapping(entries) = &node.kind else {
+            self.wrong_type(node, wanted);
+            return None;
+        };
+        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut unique = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if let Some(span) = first.get(entry.key.as_str()) {
+                let message = format!("{what} `{}` is there twice", entry.key);
+                self.report(
+                    Diagnostic::error(code, entry.key_span, message).label(*span, "first here"),
+                );
+            } else {
+                first.insert(&entry.key, entry.key_span);
+                unique.push(entry);
+            }
+        }
+        Some(unique)
+    }
+
+    /// The entries of a mapping with fixed keys; unknown, double and missing ones are reported.
+    pub fn fields<'n>(&mut self, node: &'n Node, section: &'static Section) -> Option<Fields<'n>> {
+        let entries = self.keys(node, section.name)?;
+        let known = self.known(&entries, node, &[section], section.name);
+        Some(self.select(&known, node, section, section.name))
+    }
+
+    /// All entries of a mapping with fixed keys; double ones are reported.
+    pub fn keys<'n>(&mut self, node: &'n Node, name: &str) -> Option<Vec<&'n Entry>> {
+        let wanted = format!("{name} as a mapping");
+        self.entries(node, &wanted, "duplicate-key", "key")
+    }
+
+    /// The entries whose key one of the sections has; the others are reported.
+    pub fn known<'n>(
+        &mut self,
+        entries: &[&'n Entry],
+        node: &Node,
+        sections: &[&'static Section],
+        name: &str,
+    ) -> Vec<&'n Entry> {
+        let keys = || {
+            sections
+                .iter()
+                .flat_map(|section| section.keys.iter().map(|key| key.name))
+        };
+        let mut known = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if keys().any(|key| key == entry.key) {
+                known.push(*entry);
+                continue;
+            }
+            let message = format!("{name} has no key `{}`", entry.key);
+            let found = Diagnostic::error("unknown-key", entry.key_span, message);
+            let near = nearest(&entry.key, keys());
+            if let Some(key) = near {
+                self.suggested.insert((node.span.start, key));
+            }
+            self.report(match near {
+                Some(key) => found.suggest(Some(key)),
+                // What is left of a query behind its first comma.
+                None if entry.value.is_null() && entry.key.contains(' ') => found.help(
+                    "inside `{ }` a comma ends a value: put the query in quotes, or write the mapping in lines of its own",
+                ),
+                None => found.help(format!("its keys are {}", quoted(keys()))),
+            });
+        }
+        known
+    }
+
+    /// Picks a section's entries and reports the required ones that are missing.
+    pub fn select<'n>(
+        &mut self,
+        entries: &[&'n Entry],
+        node: &Node,
+        section: &'static Section,
+        name: &str,
+    ) -> Fields<'n> {
+        let mut fields = Fields {
+            section,
+            entries: BTreeMap::new(),
+        };
+        for key in section.keys {
+            let entry = entries.iter().find(|entry| entry.key == key.name);
+            if let Some(entry) = entry {
+                fields.entries.insert(key.name, &entry.value);
+            }
+            let suggested = self.suggested.contains(&(node.span.start, key.name));
+            if key.required && !suggested && entry.is_none_or(|entry| entry.value.is_null()) {
+                let span = entry.map_or(start_of(node), |entry| entry.key_span);
+                let message = format!("{name} lacks `{}`", key.name);
+                let example = format!("for example `{}: {}`", key.name, key.example);
+                self.report(Diagnostic::error("missing-key", span, message).help(example));
+            }
+        }
+        fields
+    }
+
+    pub fn text(&mut self, node: &Node, wanted: &str) -> Option<Spanned<String>> {
+        match &node.kind {
+            Kind::Scalar(scalar) if !node.is_null() => Some(Spanned {
+                value: scalar.text.clone(),
+                span: node.span,
+            }),
+            _ => {
+                self.wrong_type(node, wanted);
+                None
+            }
+        }
+    }
+
+    pub fn list<'n>(&mut self, node: &'n Node, wanted: &str) -> Option<&'n [Node]> {
+        match &node.kind {
+            Kind::Sequence(items) => Some(items),
+            _ => {
+                self.wrong_type(node, wanted);
+                None
+            }
+        }
+    }
+
+    /// One word of a closed list, as its position in it.
+    pub fn word(&mut self, node: &Node, words: &'static [Word]) -> Option<&'static str> {
+        let names = || words.iter().map(|word| word.name);
+        let wanted = format!("one of {}", quoted(names()));
+        let text = self.text(node, &wanted)?;
+        if let Some(name) = names().find(|name| *name == text.value) {
+            return Some(name);
+        }
+        let message = format!("expected {wanted}, found `{}`", text.value);
+        let suggestion = nearest(&text.value, names());
+        self.report(Diagnostic::error("unknown-word", node.span, message).suggest(suggestion));
+        None
+    }
+
+    /// One ASCII character that is no quote and no line break; or `tab`.
+    pub fn delimiter(&mut self, node: &Node) -> Option<u8> {
+        let text = self.text(node, "one character or `tab`")?;
+        match text.value.as_bytes() {
+            b"tab" => Some(b'\t'),
+            [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r' | 0) => Some(*byte),
+            _ => {
+                let message = format!(
+                    "expected one ASCII character or `tab`, found `{}`",
+                    text.value
+                );
+                self.error("wrong-type", node.span, message);
+                None
+            }
+        }
+    }
+
+    pub fn natural(&mut self, node: &Node) -> Option<usize> {
+        let wanted = "a whole number";
+        let text = self.text(node, wanted)?;
+        match (scalar_style(node), text.value.parse()) {
+            (Some(Style::Plain), Ok(number)) => Some(number),
+            _ => {
+                let message = format!("expected {wanted}, found `{}`", text.value);
+                self.error("wrong-type", node.span, message);
+                None
+            }
+        }
+    }
+
+    pub fn number(&mut self, node: &Node) -> Option<f64> {
+        let text = self.text(node, "a number")?;
+        match text.value.parse::<f64>() {
+            Ok(number) if number.is_finite() && scalar_style(node) == Some(Style::Plain) => {
+                Some(number)
+            }
+            _ => {
+                let message = format!("expected a number, found `{}`", text.value);
+                self.error("wrong-type", node.span, message);
+                None
+            }
+        }
+    }
+
+    /// The name of a table: a word that SQL reads as written, quoted or not.
+    pub fn name(&mut self, name: &str, span: Span, what: &str) -> Spanned<String> {
+        let mut characters = name.chars();
+        let first = characters
+            .next()
+            .is_some_and(|first| first.is_ascii_lowercase() || first == '_');
+        let rest = characters
+            .all(|other| other.is_ascii_lowercase() || other.is_ascii_digit() || other == '_');
+        if !(first && rest) {
+            let message = format!("`{name}` cannot be {what}");
+            let help = "use lower-case letters, digits and `_`, and begin with a letter";
+            self.report(Diagnostic::error("bad-name", span, message).help(help));
+        }
+        Spanned {
+            value: name.to_owned(),
+            span,
+        }
+    }
+}
+
+/// Where a mapping begins: its first key, or the node.
+fn start_of(node: &Node) -> Span {
+    match &node.kind {
+        Kind::Mapping(entries) => entries.first().map_or(node.span, |entry| entry.key_span),
+        _ => node.span,
+    }
+}
+
+fn scalar_style(node: &Node) -> Option<Style> {
+    match &node.kind {
+        Kind::Scalar(scalar) => Some(scalar.style),
+        _ => None,
+    }
+}
+
+/// Names as a phrase: `a`, `b` and `c`.
+pub fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,148 @@
+//! Nodes as JSON, for the parts of a pipeline that another crate reads: scalars by YAML's core schema.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Number, Value};
+
+use crate::context::Context;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::suggest::nearest;
+use crate::yaml::{Kind, Node, Scalar, Style};
+
+/// A node as JSON; double keys are reported.
+pub fn tree(context: &mut Context, node: &Node) -> Value {
+    match &node.kind {
+        Kind::Scalar(one) => scalar(one),
+        Kind::Sequence(items) => items.iter().map(|item| tree(context, item)).collect(),
+        Kind::Mapping(_) => {
+            let entries = context.keys(node, "this").unwrap_or_default();
+            if let [only] = entries.as_slice()
+                && only.key == "list"
+            {
+                return list(context, &only.value);
+            }
+            let members = entries
+                .into_iter()
+                .map(|entry| (entry.key.clone(), tree(context, &entry.value)));
+            Value::Object(members.collect::<Map<_, _>>())
+        }
+    }
+}
+
+/// `{ list: NAME }`: the texts of one of the pipeline's `lists`.
+fn list(context: &mut Context, name: &Node) -> Value {
+    let text = match &name.kind {
+        Kind::Scalar(scalar) => scalar.text.as_str(),
+        _ => "",
+    };
+    if let Some(texts) = context.lists.get(text) {
+        let texts = texts.iter().map(String::as_str).collect();
+        context.used_lists.insert(text.to_owned());
+        return texts;
+    }
+    let message = format!("there is no list `{text}`");
+    let found = Diagnostic::error("unknown-list", name.span, message);
+    let near = nearest(text, context.lists.keys().map(String::as_str)).map(str::to_owned);
+    context.report(match near {
+        Some(near) => found.suggest(Some(&near)),
+        None => found.help("name it in `lists`"),
+    });
+    Value::Array(Vec::new())
+}
+
+/// Where each value was written, by JSON pointer.
+pub fn places(node: &Node, pointer: &str, places: &mut BTreeMap<String, Span>) {
+    places.insert(pointer.to_owned(), node.span);
+    match &node.kind {
+        Kind::Scalar(_) => {}
+        Kind::Sequence(items) => {
+            for (index, item) in items.iter().enumerate() {
+                self::places(item, &format!("{pointer}/{index}"), places);
+            }
+        }
+        Kind::Mapping(entries) => {
+            for entry in entries {
+                let key = entry.key.replace('~', "~0").replace('/', "~1");
+                self::places(&entry.value, &format!("{pointer}/{key}"), places);
+            }
+        }
+    }
+}
+
+/// Only plain scalars can be anything but a text.
+fn scalar(scalar: &Scalar) -> Value {
+    let text = scalar.text.as_str();
+    if scalar.style != Style::Plain {
+        return Value::from(text);
+    }
+    match text {
+        "" | "~" | "null" => Value::Null,
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        _ => number(text).map_or_else(|| Value::from(text), Value::Number),
+    }
+}
+
+/// A decimal number. Words such as `inf` are texts here.
+fn number(text: &str) -> Option<Number> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let first = digits.bytes().find(|byte| *byte != b'.')?;
+    if !first.is_ascii_digit() {
+        return None;
+    }
+    let unsigned = text.strip_prefix('+').unwrap_or(text);
+    if let Ok(whole) = unsigned.parse::<u64>() {
+        return Some(Number::from(whole));
+    }
+    if let Ok(whole) = unsigned.parse::<i64>() {
+        return Some(Number::from(whole));
+    }
+    Number::from_f64(unsigned.parse().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::scalar;
+    use crate::yaml::{Scalar, Style};
+
+    #[test]
+    fn plain_scalars_have_types() {
+        for (text, value) in [
+            ("", json!(null)),
+            ("~", json!(null)),
+            ("true", json!(true)),
+            ("True", json!("True")),
+            ("12", json!(12)),
+            ("-12", json!(-12)),
+            ("+12", json!(12)),
+            (
+                "18446744073709551615",
+                json!(18_446_744_073_709_551_615_u64),
+            ),
+            ("0.1", json!(0.1)),
+            ("1e-3", json!(0.001)),
+            (".5", json!(0.5)),
+            ("inf", json!("inf")),
+            ("nan", json!("nan")),
+            ("1_000", json!("1_000")),
+            ("12a", json!("12a")),
+            ("1.2.3", json!("1.2.3")),
+            (".", json!(".")),
+            ("-", json!("-")),
+        ] {
+            let text = text.to_owned();
+            let plain = Scalar {
+                text: text.clone(),
+                style: Style::Plain,
+            };
+            assert_eq!(scalar(&plain), value, "{text}");
+            let quoted = Scalar {
+                text: text.clone(),
+                style: Style::SingleQuoted,
+            };
+            assert_eq!(scalar(&quoted), json!(text));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `grade`: where the answers and the sample lie. The rest is handed on as a tree.
+
+use std::collections::BTreeMap;
+
+use crate::context::Context;
+use crate::diagnostic::Diagnostic;
+use crate::json;
+use crate::model::{Grade, Output, OutputKind, Spanned};
+use crate::suggest::nearest;
+use crate::words;
+use crate::yaml::{Kind, Node};
+
+impl Context {
+    pub fn grade(
+        &mut self,
+        node: &Node,
+        public: &[Output],
+        private: &[Output],
+    ) -> Option<Spanned<Grade>> {
+        let entries = self.keys(node, words::GRADE.name)?;
+        let fields = self.select(&entries, node, &words::GRADE, words::GRADE.name);
+        let answers = fields.get("answers").and_then(|node| self.path(node));
+        let sample = fields.get("sample").and_then(|node| self.path(node));
+        if let Some(answers) = &answers
+            && !answers.value.starts_with("private/")
+        {
+            let message = format!("the answers `{}` are not private", answers.value);
+            let help = "answers are an output of `private`: private/...";
+            self.report(Diagnostic::error("public-answers", answers.span, message).help(help));
+        }
+        for path in [&answers, &sample].into_iter().flatten() {
+            self.check_made(path, public, private);
+        }
+        let own = |key: &str| words::GRADE.key(key).is_some();
+        let rest = Node {
+            span: node.span,
+            kind: match &node.kind {
+                Kind::Mapping(entries) => Kind::Mapping(
+                    entries
+                        .iter()
+                        .filter(|entry| !own(&entry.key))
+                        .cloned()
+                        .collect(),
+                ),
+                other => other.clone(),
+            },
+        };
+        let mut places = BTreeMap::new();
+        json::places(&rest, "", &mut places);
+        let rules = json::tree(self, &rest);
+        let value = Grade {
+            answers: answers?,
+            sample: sample?,
+            rules,
+            places,
+        };
+        Some(Spanned {
+            value,
+            span: node.span,
+        })
+    }
+
+    /// Reports a path that no output makes. What a folder will hold is not known yet, so it may hold anything.
+    fn check_made(&mut self, path: &Spanned<String>, public: &[Output], private: &[Output]) {
+        let all: Vec<String> = [("public", public), ("private", private)]
+            .into_iter()
+            .flat_map(|(section, outputs)| {
+                let paths = outputs
+                    .iter()
+                    .filter(|output| !matches!(output.kind, OutputKind::Empty));
+                paths.map(move |output| {
+                    let below = output
+                        .path
+                        .value
+                        .strip_prefix("./")
+                        .unwrap_or(&output.path.value);
+                    format!("{section}/{below}")
+                })
+            })
+            .collect();
+        let made = all.iter().any(|output| match output.ends_with('/') {
+            true => path.value.starts_with(output.as_str()) && path.value != *output,
+            false => path.value == *output,
+        });
+        if made {
+            return;
+        }
+        let message = format!("no output makes `{}`", path.value);
+        let found = Diagnostic::error("unknown-output", path.span, message);
+        // The same name elsewhere is a better guess than a similar path.
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let same = all.iter().find(|output| name(output) == name(&path.value));
+        let near = same
+            .map(String::as_str)
+            .or_else(|| nearest(&path.value, all.iter().map(String::as_str)));
+        self.report(match near {
+            Some(near) => found.suggest(Some(near)),
+            None => {
+                found.help("write it as `public/NAME` or `private/NAME`, where NAME is an output")
+            }
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! Nodes to the model: what the words of a pipeline mean.
+//!
+//! A pipeline is resolved once per variant. Everything is read even when something before it was wrong, so that all
+//! findings come at once; the model is only handed out when there are none.
+
+mod grade;
+mod outputs;
+mod split;
+mod tables;
+
+use std::sync::Arc;
+
+use crate::context::{Context, Reader};
+use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::links;
+use crate::model::{Bundle, Check, Pipeline, Spanned, Split, Table, Variant};
+use crate::words;
+use crate::yaml::Node;
+
+/// What came of one variant.
+pub struct Resolved {
+    /// `None` when something necessary is wrong.
+    pub pipeline: Option<Pipeline>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Tables and lists that nothing uses. Only what no variant uses is a mistake.
+    pub unused: Vec<Diagnostic>,
+}
+
+pub fn resolve(id: &str, source: &Arc<SourceFile>, root: &Node, variant: Variant) -> Resolved {
+    let mut context = Context::new(Arc::clone(source));
+    let mut unused = Vec::new();
+    let pipeline = pipeline(&mut context, id, root, variant, &mut unused);
+    Resolved {
+        pipeline,
+        diagnostics: context.diagnostics,
+        unused,
+    }
+}
+
+fn pipeline(
+    context: &mut Context,
+    id: &str,
+    root: &Node,
+    variant: Variant,
+    unused: &mut Vec<Diagnostic>,
+) -> Option<Pipeline> {
+    let fields = context.fields(root, &words::PIPELINE)?;
+    let text = |context: &mut Context, key| {
+        let text = context.text(fields.get(key)?, "a text")?;
+        Some(text.value)
+    };
+    let name = text(context, "name");
+    let category = text(context, "category");
+    let bundle = fields.get("bundle").and_then(|node| context.bundle(node));
+    let lists = fields.get("lists").map(|node| context.lists(node));
+    let tables: Vec<Table> = fields
+        .get("tables")
+        .map(|node| context.tables(node))
+        .unwrap_or_default();
+    context.reader = Reader::Split;
+    let written = fields.get("split");
+    let split: Option<Split> = written.and_then(|node| context.split(node));
+    context.reader = Reader::End;
+    let mut section = |key: &str| {
+        let node = fields.get(key)?;
+        Some(context.outputs(node, key))
+    };
+    let public = section("public").unwrap_or_default();
+    let private = section("private").unwrap_or_default();
+    let checks = fields.get("checks").map(|node| context.checks(node));
+    let grade = fields
+        .get("grade")
+        .and_then(|node| context.grade(node, &public, &private));
+    if let Some(node) = fields.get("variants") {
+        context.variants(node);
+    }
+    let lists = lists.unwrap_or_default();
+    links::check(context, &tables, written, split.as_ref(), unused);
+    links::unused_lists(context, &lists, unused);
+    Some(Pipeline {
+        id: id.to_owned(),
+        name: name?,
+        category: category?,
+        bundle: bundle?,
+        lists,
+        tables,
+        split,
+        public,
+        private,
+        checks: checks.unwrap_or_default(),
+        grade,
+        variant,
+        source: Arc::clone(&context.source),
+    })
+}
+
+impl Context {
+    fn bundle(&mut self, node: &Node) -> Option<Bundle> {
+        let fields = self.fields(node, &words::BUNDLE)?;
+        let kaggle = fields
+            .get("kaggle")
+            .and_then(|node| self.text(node, "Kaggle's name of the competition"));
+        let md5 = fields.get("md5").and_then(|node| self.md5(node));
+        Some(Bundle {
+            kaggle: kaggle?.value,
+            md5,
+        })
+    }
+
+    fn md5(&mut self, node: &Node) -> Option<String> {
+        let text = self.text(node, "an MD5")?.value;
+        if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Some(text.to_ascii_lowercase());
+        }
+        let message = format!("`{text}` is no MD5");
+        let length = text.chars().count();
+        let help = format!("an MD5 has 32 hex digits; this has {length} characters");
+        self.report(Diagnostic::error("bad-md5", node.span, message).help(help));
+        None
+    }
+
+    fn lists(&mut self, node: &Node) -> Vec<(Spanned<String>, Vec<String>)> {
+        let entries = self.entries(node, "lists by name", "duplicate-list", "the list");
+        let mut lists = Vec::new();
+        for entry in entries.unwrap_or_default() {
+            let name = self.name(&entry.key, entry.key_span, "the name of a list");
+            let texts = self.texts(&entry.value);
+            self.lists.insert(entry.key.clone(), texts.clone());
+            lists.push((name, texts));
+        }
+        lists
+    }
+
+    /// Variants are resolved apart; here only what they are.
+    fn variants(&mut self, node: &Node) {
+        let Some(fields) = self.fields(node, &words::VARIANTS) else {
+            return;
+        };
+        for key in words::VARIANTS.keys {
+            if let Some(value) = fields.get(key.name) {
+                self.keys(value, "a variant");
+            }
+        }
+    }
+
+    /// A list of different texts.
+    fn texts(&mut self, node: &Node) -> Vec<String> {
+        let mut texts: Vec<Spanned<String>> = Vec::new();
+        let Some(items) = self.list(node, "a list of texts") else {
+            return Vec::new();
+        };
+        if items.is_empty() {
+            self.error("empty-list", node.span, "the list is empty");
+        }
+        let mut seen = std::collections::BTreeMap::new();
+        for item in items {
+            let Some(text) = self.text(item, "a text") else {
+                continue;
+            };
+            if let Some(first) = seen.insert(text.value.clone(), text.span) {
+                let message = format!("`{}` is in the list twice", text.value);
+                let found = Diagnostic::error("duplicate-text", text.span, message);
+                self.report(found.label(first, "first here"));
+                continue;
+            }
+            texts.push(text);
+        }
+        texts.into_iter().map(|text| text.value).collect()
+    }
+
+    fn checks(&mut self, node: &Node) -> Vec<Check> {
+        let entries = self.entries(node, "checks by name", "duplicate-check", "the check");
+        let mut checks = Vec::new();
+        for entry in entries.unwrap_or_default() {
+            let name = Spanned {
+                value: entry.key.clone(),
+                span: entry.key_span,
+            };
+            if let Some(query) = self.query(&entry.value) {
+                checks.push(Check { name, query });
+            }
+        }
+        checks
+    }
+}

@@ -1,0 +1,242 @@
+//! `one_hot` and `fill`: one item of a select list that stands for many.
+//!
+//! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the column
+//!   equals the text, else 0 (also where it is null).
+//! - `fill(value, list)` or `fill(value, 'a', 'b')`: for each text a column of that name with the value.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    FunctionArgumentList, FunctionArguments, Ident, ObjectName, Query as Tree, Select, SelectItem,
+    Value, Visit, VisitMut, Visitor, VisitorMut,
+};
+use sqlparser::tokenizer::Location;
+
+use super::Fault;
+use crate::suggest::nearest;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Macro {
+    OneHot,
+    Fill,
+}
+
+/// Whether a function is expanded here and unknown to the engine that runs the query.
+pub fn is_macro(function: &Function) -> bool {
+    which(function).is_some()
+}
+
+fn which(function: &Function) -> Option<Macro> {
+    let [name] = function.name.0.as_slice() else {
+        return None;
+    };
+    match name.as_ident()?.value.to_ascii_lowercase().as_str() {
+        "one_hot" => Some(Macro::OneHot),
+        "fill" => Some(Macro::Fill),
+        _ => None,
+    }
+}
+
+/// Expands every macro of a query and returns the names of the lists that were used.
+pub(super) fn expand(
+    tree: &mut Tree,
+    lists: &BTreeMap<String, Vec<String>>,
+    faults: &mut Vec<Fault>,
+) -> BTreeSet<String> {
+    let mut expander = Expander {
+        lists,
+        faults,
+        used: BTreeSet::new(),
+    };
+    let _: ControlFlow<()> = tree.visit(&mut expander);
+    let used = expander.used;
+    let mut strays = Strays { faults };
+    let _: ControlFlow<()> = Visit::visit(&*tree, &mut strays);
+    used
+}
+
+struct Expander<'a> {
+    lists: &'a BTreeMap<String, Vec<String>>,
+    faults: &'a mut Vec<Fault>,
+    used: BTreeSet<String>,
+}
+
+impl VisitorMut for Expander<'_> {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        let is_call = |item: &SelectItem| matches!(item, SelectItem::UnnamedExpr(Expr::Function(function)) if is_macro(function));
+        if !select.projection.iter().any(is_call) {
+            return ControlFlow::Continue(());
+        }
+        let mut items = Vec::with_capacity(select.projection.len());
+        for item in std::mem::take(&mut select.projection) {
+            match item {
+                SelectItem::UnnamedExpr(Expr::Function(function)) => match which(&function) {
+                    Some(kind) => match self.call(kind, &function) {
+                        Ok(columns) => items.extend(columns),
+                        Err(fault) => self.faults.push(fault),
+                    },
+                    None => items.push(SelectItem::UnnamedExpr(Expr::Function(function))),
+                },
+                other => items.push(other),
+            }
+        }
+        select.projection = items;
+        ControlFlow::Continue(())
+    }
+}
+
+impl Expander<'_> {
+    fn call(&mut self, kind: Macro, function: &Function) -> Result<Vec<SelectItem>, Fault> {
+        let at = place(function);
+        let usage = || {
+            let first = if kind == Macro::OneHot {
+                "column"
+            } else {
+                "value"
+            };
+            let name = function.name.to_string().to_ascii_lowercase();
+            let message = format!("`{name}` takes a {first} and a list, or texts");
+            Fault::new("bad-macro", at, message).help(format!(
+                "write `{name}({first}, list)` or `{name}({first}, 'a', 'b')`"
+            ))
+        };
+        let plain = function.over.is_none()
+            && function.filter.is_none()
+            && function.null_treatment.is_none()
+            && function.within_group.is_empty();
+        let FunctionArguments::List(list) = &function.args else {
+            return Err(usage());
+        };
+        if !plain || list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+            return Err(usage());
+        }
+        let mut args = Vec::with_capacity(list.args.len());
+        for arg in &list.args {
+            match arg {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => args.push(expr),
+                _ => return Err(usage()),
+            }
+        }
+        let (value, texts) = match args.as_slice() {
+            [value, Expr::Identifier(list)] => (*value, self.list(list)?),
+            [value, rest @ ..] if !rest.is_empty() => {
+                let texts: Option<Vec<String>> = rest.iter().map(|expr| literal(expr)).collect();
+                (*value, texts.ok_or_else(usage)?)
+            }
+            _ => return Err(usage()),
+        };
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = texts.iter().find(|text| !seen.insert(text.as_str())) {
+            let message = format!("`{twice}` is there twice");
+            return Err(Fault::new("bad-macro", at, message)
+                .help("each text makes a column: write it once"));
+        }
+        Ok(texts
+            .iter()
+            .map(|text| SelectItem::ExprWithAlias {
+                expr: match kind {
+                    Macro::OneHot => one_hot(value, text),
+                    Macro::Fill => value.clone(),
+                },
+                alias: Ident::with_quote('"', text),
+            })
+            .collect())
+    }
+
+    fn list(&mut self, name: &Ident) -> Result<Vec<String>, Fault> {
+        if let Some(texts) = self.lists.get(&name.value) {
+            self.used.insert(name.value.clone());
+            return Ok(texts.clone());
+        }
+        let message = format!("there is no list `{}`", name.value);
+        let fault = Fault::new("unknown-list", name.span.start, message);
+        Err(
+            match nearest(&name.value, self.lists.keys().map(String::as_str)) {
+                Some(near) => fault.help(format!("did you mean `{near}`?")),
+                None => fault.help("name it in `lists`"),
+            },
+        )
+    }
+}
+
+fn literal(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// `CAST(coalesce(column = 'text', false) AS BIGINT)`
+fn one_hot(column: &Expr, text: &str) -> Expr {
+    let column = match column {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) | Expr::Nested(_) => {
+            column.clone()
+        }
+        other => Expr::Nested(Box::new(other.clone())),
+    };
+    let equal = Expr::BinaryOp {
+        left: Box::new(column),
+        op: BinaryOperator::Eq,
+        right: Box::new(Expr::value(Value::SingleQuotedString(text.to_owned()))),
+    };
+    let args = [equal, Expr::value(Value::Boolean(false))];
+    let coalesce = Function {
+        name: ObjectName::from(vec![Ident::new("coalesce")]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: args
+                .map(|arg| FunctionArg::Unnamed(FunctionArgExpr::Expr(arg)))
+                .into(),
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    };
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::Function(coalesce)),
+        data_type: DataType::BigInt(None),
+        array: false,
+        format: None,
+    }
+}
+
+/// Finds calls that are no item of a select list: those are left over.
+struct Strays<'f> {
+    faults: &'f mut Vec<Fault>,
+}
+
+impl Visitor for Strays<'_> {
+    type Break = ();
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        if let Expr::Function(function) = expr
+            && is_macro(function)
+        {
+            let name = function.name.to_string().to_ascii_lowercase();
+            let message =
+                format!("`{name}` makes several columns and cannot be part of an expression");
+            let fault = Fault::new("bad-macro", place(function), message);
+            self.faults.push(
+                fault.help("write it as an item of its own in the list after SELECT, without AS"),
+            );
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn place(function: &Function) -> Location {
+    let name = function.name.0.first().and_then(|part| part.as_ident());
+    name.map_or(Location::empty(), |ident| ident.span.start)
+}

@@ -1,0 +1,271 @@
+//! SQL in a pipeline: one SELECT, parsed, its macros expanded and its tables known.
+//!
+//! Parsing happens here, long before DataFusion sees the query, so that a slip is reported at its line and column in
+//! the pipeline file, and so that step keys are made of the tree: layout and comments do not count.
+
+mod macros;
+mod names;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sqlparser::ast::{Query as Tree, Spanned as _, Statement};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
+
+use crate::align;
+use crate::context::Context;
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+use crate::model::{Query, Spanned};
+use crate::yaml::{Kind, Node, Style};
+
+pub use names::is_row;
+
+/// Longest query, in words: trees of expressions are walked by recursion.
+const MAX_TOKENS: usize = 4000;
+
+/// Deepest nesting of parentheses, subqueries and prefixes that is parsed, for the same reason.
+const MAX_NESTING: usize = 32;
+
+/// Something wrong in a query, at a place of the query's text.
+#[derive(Debug)]
+struct Fault {
+    /// Line and column from 1; line 0 when the place is not known (then it is the end of the text).
+    at: Location,
+    code: &'static str,
+    message: String,
+    help: Option<String>,
+}
+
+impl Fault {
+    fn new(code: &'static str, at: Location, message: impl Into<String>) -> Self {
+        Self {
+            at,
+            code,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// What a query's text says.
+struct Parsed {
+    tree: Box<Tree>,
+    /// Every mention of a table that the query does not define itself.
+    tables: Vec<(String, sqlparser::tokenizer::Span)>,
+    used_lists: BTreeSet<String>,
+    /// Comments that end with their line.
+    comments: Vec<sqlparser::tokenizer::Span>,
+}
+
+impl Context {
+    /// A query in a node; notes the tables and lists that it reads.
+    pub fn query(&mut self, node: &Node) -> Option<Query> {
+        let text = self.text(node, "a query")?.value;
+        let style = match &node.kind {
+            Kind::Scalar(scalar) => scalar.style,
+            _ => Style::Plain,
+        };
+        let mut faults = Vec::new();
+        let parsed = read(&text, &self.lists, &mut faults);
+        let source = Arc::clone(&self.source);
+        let at = |location: Location| {
+            let offset = offset(&text, location);
+            align::place(&source, node.span, style, &text, offset)
+        };
+        for fault in faults {
+            let start = at(fault.at);
+            let span = Span::new(start, start);
+            let mut diagnostic = Diagnostic::error(fault.code, span, fault.message);
+            diagnostic.help = fault.help;
+            self.report(diagnostic);
+        }
+        let parsed = parsed?;
+        for comment in &parsed.comments {
+            let span = Span::new(at(comment.start), at(comment.end));
+            self.check_comment(span);
+        }
+        let mut tables = BTreeSet::new();
+        for (name, place) in parsed.tables {
+            let span = Span::new(at(place.start), at(place.end));
+            tables.insert(name.clone());
+            self.read(Spanned { value: name, span });
+        }
+        self.used_lists.extend(parsed.used_lists);
+        Some(Query {
+            normal: parsed.tree.to_string(),
+            statement: Arc::from(parsed.tree),
+            span: node.span,
+            style,
+            text,
+            tables,
+        })
+    }
+}
+
+impl Context {
+    /// YAML folds the lines of most texts into one; a comment then hides what stood in the lines after it.
+    fn check_comment(&mut self, span: Span) {
+        if !self.source.slice(span).trim_end().contains('\n') {
+            return;
+        }
+        let message = "this comment hides the lines after it: YAML makes one line of them";
+        let found = Diagnostic::error("comment-hides", span, message);
+        self.report(found.help("write the query as a block, `|`, or the comment as `/* ... */`"));
+    }
+}
+
+impl Query {
+    /// Parses a query that stands in no file.
+    ///
+    /// # Errors
+    /// The first fault, with its line and column in `text`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut faults = Vec::new();
+        let parsed = read(text, &BTreeMap::new(), &mut faults);
+        if let Some(fault) = faults.first() {
+            let Location { line, column } = fault.at;
+            return Err(format!("{line}:{column}: {}", fault.message));
+        }
+        let parsed = parsed.ok_or_else(|| "no query".to_owned())?;
+        Ok(Self {
+            text: text.to_owned(),
+            span: Span::new(0, text.len()),
+            style: Style::Plain,
+            normal: parsed.tree.to_string(),
+            statement: Arc::from(parsed.tree),
+            tables: parsed.tables.into_iter().map(|(name, _)| name).collect(),
+        })
+    }
+
+    /// The place in the pipeline file of a line and column (both from 1) of the query's text: the parser's places
+    /// and DataFusion's.
+    pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
+        let offset = offset(&self.text, Location { line, column });
+        let start = align::place(source, self.span, self.style, &self.text, offset);
+        Span::new(start, start)
+    }
+}
+
+/// Byte offset of a line and column; the end of what is not blank when there is no such place.
+fn offset(text: &str, location: Location) -> usize {
+    let Location { line, column } = location;
+    let mut start = 0;
+    for (index, row) in text.split_inclusive('\n').enumerate() {
+        if index as u64 + 1 == line {
+            let column = usize::try_from(column.saturating_sub(1)).unwrap_or(usize::MAX);
+            let within = row.char_indices().map(|(at, _)| at).nth(column);
+            return start + within.unwrap_or(row.trim_end().len());
+        }
+        start += row.len();
+    }
+    text.trim_end().len()
+}
+
+fn read(
+    text: &str,
+    lists: &BTreeMap<String, Vec<String>>,
+    faults: &mut Vec<Fault>,
+) -> Option<Parsed> {
+    let (mut tree, comments) = match select(text) {
+        Ok(found) => found,
+        Err(fault) => {
+            faults.push(fault);
+            return None;
+        }
+    };
+    if !names::check(&tree, faults) {
+        return None;
+    }
+    let used_lists = macros::expand(&mut tree, lists, faults);
+    let tables = names::tables(&tree);
+    Some(Parsed {
+        tree,
+        tables,
+        used_lists,
+        comments,
+    })
+}
+
+/// The one SELECT of a text, and its comments that end with their line.
+fn select(text: &str) -> Result<(Box<Tree>, Vec<sqlparser::tokenizer::Span>), Fault> {
+    let dialect = GenericDialect {};
+    let tokens = Tokenizer::new(&dialect, text)
+        .tokenize_with_location()
+        .map_err(|error| Fault::new("sql-syntax", error.location, lower(&error.message)))?;
+    let is_comment = |token: &Token| {
+        matches!(
+            token,
+            Token::Whitespace(Whitespace::SingleLineComment { .. })
+        )
+    };
+    let comments = tokens.iter().filter(|token| is_comment(&token.token));
+    let comments = comments.map(|token| token.span).collect();
+    let words = tokens
+        .iter()
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    if words.count() > MAX_TOKENS {
+        let message = format!("the query has more than {MAX_TOKENS} words");
+        let fault = Fault::new("query-too-long", Location::new(1, 1), message);
+        return Err(fault.help("divide it into tables; put long lists of values into `lists`"));
+    }
+    let mut statements = Parser::new(&dialect)
+        .with_recursion_limit(MAX_NESTING)
+        .with_tokens_with_locations(tokens)
+        .parse_statements()
+        .map_err(syntax)?;
+    let Some(first) = statements.drain(..1.min(statements.len())).next() else {
+        return Err(Fault::new(
+            "sql-syntax",
+            Location::new(1, 1),
+            "the query is empty",
+        ));
+    };
+    if let Some(second) = statements.first() {
+        let at = second.span().start;
+        return Err(Fault::new("sql-syntax", at, "a second statement")
+            .help("write one query; `WITH` names the parts of a long one"));
+    }
+    match first {
+        Statement::Query(tree) => Ok((tree, comments)),
+        _ => Err(names::not_a_select(Location::new(1, 1))),
+    }
+}
+
+/// The parser puts the place behind its message.
+fn syntax(error: ParserError) -> Fault {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => "nested too deeply".to_owned(),
+    };
+    let mut at = Location::empty();
+    let mut words = message.as_str();
+    if let Some((before, place)) = message.rsplit_once(" at Line: ")
+        && let Some((line, column)) = place.split_once(", Column: ")
+        && let (Ok(line), Ok(column)) = (line.parse(), column.parse())
+    {
+        at = Location::new(line, column);
+        words = before;
+    }
+    Fault::new("sql-syntax", at, lower(words))
+}
+
+/// Messages begin in lower case here.
+fn lower(message: &str) -> String {
+    let message = message
+        .replace("Expected: ", "expected ")
+        .replace("found: EOF", "found the end")
+        .replace("found: ", "found ");
+    let mut characters = message.chars();
+    match characters.next() {
+        Some(first) => first.to_lowercase().chain(characters).collect(),
+        None => message,
+    }
+}

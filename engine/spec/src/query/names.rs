@@ -1,0 +1,243 @@
+//! Names in a query: the tables that it reads, and names that it must not give.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Expr, Ident, ObjectName, Query as Tree, Select, SelectItem, SetExpr, TableFactor, Visit,
+    Visitor,
+};
+use sqlparser::tokenizer::{Location, Span};
+
+use super::Fault;
+
+/// The hidden column that holds a row's position.
+pub const ROW: &str = "_row";
+
+/// Deepest nesting of expressions; a chain of operators (`a + b + c`) is a level each.
+const MAX_DEPTH: usize = 250;
+
+pub(super) fn not_a_select(at: Location) -> Fault {
+    Fault::new("not-a-select", at, "the query is no SELECT")
+        .help("a query reads tables; it begins with SELECT or WITH")
+}
+
+/// Every mention of a table that the query does not define itself, in the order of the text.
+pub(super) fn tables(tree: &Tree) -> Vec<(String, Span)> {
+    let mut finder = Finder::default();
+    let _: ControlFlow<()> = tree.visit(&mut finder);
+    let mut found = finder.found;
+    found.sort_by_key(|(_, span)| span.start);
+    found
+}
+
+/// Finds tables. A name that WITH defines hides a table of that name, in the query and in the definitions that come
+/// after it (in its own, too, if recursive).
+#[derive(Default)]
+struct Finder {
+    scopes: Vec<Scope>,
+    /// Names of table functions, which the walk meets right after the factor that calls them.
+    function: bool,
+    found: Vec<(String, Span)>,
+}
+
+/// The names that one WITH defines.
+struct Scope {
+    /// Name, and the address of the query that makes it.
+    names: Vec<(String, *const Tree)>,
+    recursive: bool,
+    /// How many of them can be seen where the walk is.
+    visible: usize,
+}
+
+impl Visitor for Finder {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Tree) -> ControlFlow<()> {
+        if let Some(scope) = self.scopes.last_mut()
+            && let Some(index) = scope.index(query)
+        {
+            scope.visible = index + usize::from(scope.recursive);
+        }
+        let with = query.with.as_ref();
+        let names: Vec<_> = with
+            .into_iter()
+            .flat_map(|with| &with.cte_tables)
+            .map(|cte| {
+                (
+                    cte.alias.name.value.clone(),
+                    std::ptr::from_ref(&*cte.query),
+                )
+            })
+            .collect();
+        self.scopes.push(Scope {
+            visible: names.len(),
+            recursive: with.is_some_and(|with| with.recursive),
+            names,
+        });
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, query: &Tree) -> ControlFlow<()> {
+        self.scopes.pop();
+        if let Some(scope) = self.scopes.last_mut()
+            && scope.index(query).is_some()
+        {
+            scope.visible = scope.names.len();
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        self.function = matches!(factor, TableFactor::Table { args: Some(_), .. });
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
+        if std::mem::take(&mut self.function) {
+            return ControlFlow::Continue(());
+        }
+        let name = dotted(relation);
+        let hidden = self.scopes.iter().any(|scope| {
+            let seen = scope.names.iter().take(scope.visible);
+            seen.into_iter().any(|(own, _)| *own == name)
+        });
+        if !hidden {
+            let span = relation.0.first().and_then(|part| part.as_ident());
+            let span = span.map_or(Span::empty(), |ident| ident.span);
+            self.found.push((name, span));
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+impl Scope {
+    fn index(&self, query: &Tree) -> Option<usize> {
+        let query = std::ptr::from_ref(query);
+        self.names
+            .iter()
+            .position(|(_, own)| std::ptr::eq(*own, query))
+    }
+}
+
+fn dotted(name: &ObjectName) -> String {
+    let parts = name.0.iter().map(|part| match part.as_ident() {
+        Some(ident) => ident.value.clone(),
+        None => part.to_string(),
+    });
+    parts.collect::<Vec<_>>().join(".")
+}
+
+/// Reports what is a query by syntax but does something else, and names that are taken. False when the tree is too
+/// deep to be walked any further.
+pub(super) fn check(tree: &Tree, faults: &mut Vec<Fault>) -> bool {
+    let mut checker = Checker { faults, depth: 0 };
+    if tree.visit(&mut checker).is_break() {
+        return false;
+    }
+    if let Some(select) = first_select(&tree.body) {
+        for item in &select.projection {
+            if let SelectItem::UnnamedExpr(expr) = item
+                && let Some(ident) = column(expr)
+                && is_row(&ident.value)
+            {
+                let help = "give it a name of its own: `_row AS position`";
+                faults.push(taken(ident).help(help));
+            }
+        }
+    }
+    true
+}
+
+struct Checker<'f> {
+    faults: &'f mut Vec<Fault>,
+    /// Expressions around the one that is visited.
+    depth: usize,
+}
+
+impl Visitor for Checker<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Tree) -> ControlFlow<()> {
+        if !reads(&query.body) {
+            self.faults.push(not_a_select(Location::new(1, 1)));
+        }
+        for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
+            for column in &cte.alias.columns {
+                if is_row(&column.name.value) {
+                    self.faults.push(taken(&column.name));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let message = format!("an expression is nested more than {MAX_DEPTH} levels deep");
+            self.faults
+                .push(Fault::new("query-too-long", Location::new(1, 1), message));
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, _: &Expr) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
+        if select.into.is_some() {
+            let at = select.select_token.0.span.start;
+            let fault = Fault::new("not-a-select", at, "`SELECT INTO` makes a table");
+            self.faults
+                .push(fault.help("the query's key in `tables` names its table"));
+        }
+        for item in &select.projection {
+            if let SelectItem::ExprWithAlias { alias, .. } = item
+                && is_row(&alias.value)
+            {
+                self.faults.push(taken(alias));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn taken(ident: &Ident) -> Fault {
+    let message = "every table has a hidden column `_row`: no other column can have its name";
+    Fault::new("reserved-column", ident.span.start, message)
+}
+
+/// Whether a column has the hidden column's name, in whatever case.
+pub fn is_row(name: &str) -> bool {
+    name.eq_ignore_ascii_case(ROW)
+}
+
+/// The column that an expression is.
+fn column(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Identifier(ident) => Some(ident),
+        Expr::CompoundIdentifier(idents) => idents.last(),
+        _ => None,
+    }
+}
+
+fn reads(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) => true,
+        SetExpr::SetOperation { left, right, .. } => reads(left) && reads(right),
+        _ => false,
+    }
+}
+
+/// The SELECT that names the columns.
+fn first_select(body: &SetExpr) -> Option<&Select> {
+    match body {
+        SetExpr::Select(select) => Some(select),
+        SetExpr::Query(query) => first_select(&query.body),
+        SetExpr::SetOperation { left, .. } => first_select(left),
+        _ => None,
+    }
+}

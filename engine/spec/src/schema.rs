@@ -1,0 +1,211 @@
+//! JSON Schema of the language (draft 2020-12), for editors.
+//!
+//! Printed from the vocabulary in [`words`](crate::words), so it accepts the keys that the parser accepts. It knows
+//! shapes, not names: that a table exists is for [`load`](crate::load) to say.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::words::{
+    COLUMN_KINDS, GRADE, Key, METHODS, OUTPUT, PIPELINE, SPLIT, Section, TABLE, VARIANTS, Value,
+    Word,
+};
+
+/// The schema. `grade` is the fragment that describes the keys of `grade` besides `answers` and `sample`: an object
+/// schema, whose `properties`, `required` and `$defs` become part of the whole.
+pub fn schema(grade: &Json) -> Json {
+    let mut definitions = Map::new();
+    definitions.insert("query".to_owned(), json!({
+        "description": "A SELECT, or WITH and a SELECT.",
+        "type": "string",
+        "pattern": "^\\s*(--|/\\*|[(]|[Ss][Ee][Ll][Ee][Cc][Tt]|[Ww][Ii][Tt][Hh]|[Vv][Aa][Ll][Uu][Ee][Ss])",
+    }));
+    definitions.insert(
+        "path".to_owned(),
+        json!({
+            "description": "A relative path; `/` separates folders.",
+            "type": "string",
+            "minLength": 1,
+            "not": { "pattern": "^/|^[A-Za-z]:|\\\\|(^|/)\\.\\.(/|$)" },
+        }),
+    );
+    definitions.insert(
+        "name".to_owned(),
+        json!({ "type": "string", "pattern": "^[a-z_][a-z0-9_]*$" }),
+    );
+    definitions.insert("table".to_owned(), value(&TABLE));
+    definitions.insert("output".to_owned(), value(&OUTPUT));
+    definitions.insert("split".to_owned(), split());
+    definitions.insert("grade".to_owned(), grade_section(grade));
+    if let Some(own) = grade.get("$defs").and_then(Json::as_object) {
+        definitions.extend(own.clone());
+    }
+    definitions.insert("patch".to_owned(), patch());
+    let mut root = section(&PIPELINE);
+    if let Some(root) = root.as_object_mut() {
+        root.shift_insert(
+            0,
+            "$schema".to_owned(),
+            json!("https://json-schema.org/draft/2020-12/schema"),
+        );
+        root.insert("$defs".to_owned(), Json::Object(definitions));
+    }
+    root
+}
+
+/// A mapping with a section's keys and no others.
+fn section(section: &Section) -> Json {
+    object(section.doc, section.keys.iter())
+}
+
+fn object<'a>(doc: &str, keys: impl Iterator<Item = &'a Key>) -> Json {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for key in keys {
+        properties.insert(key.name.to_owned(), described(key));
+        if key.required {
+            required.push(Json::from(key.name));
+        }
+    }
+    json!({
+        "description": doc,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// What a key holds, with its description. Null stands for a key that is not there, except where it is required.
+fn described(key: &Key) -> Json {
+    let mut schema = value(&key.value);
+    if let Some(members) = schema.as_object_mut() {
+        members.insert("description".to_owned(), Json::from(key.doc));
+    }
+    schema
+}
+
+fn value(of: &Value) -> Json {
+    match of {
+        // Texts may look like numbers.
+        Value::Text => json!({ "type": ["string", "number", "boolean"] }),
+        Value::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
+        Value::Query => reference("query"),
+        Value::Path | Value::Glob => reference("path"),
+        Value::Table => reference("name"),
+        Value::Column => json!({ "type": "string" }),
+        Value::Delimiter => {
+            json!({ "anyOf": [{ "const": "tab" }, { "type": "string", "minLength": 1, "maxLength": 1 }, { "type": "integer", "minimum": 0, "maximum": 9 }] })
+        }
+        Value::Natural => json!({ "type": "integer", "minimum": 0 }),
+        Value::Number => json!({ "type": "number" }),
+        Value::Size => {
+            json!({ "anyOf": [{ "type": "number", "minimum": 0 }, reference("query")] })
+        }
+        Value::True => json!({ "const": true }),
+        Value::Word(words) => one_of_words(words),
+        Value::Method => {
+            json!({ "enum": METHODS.iter().map(|method| method.name).collect::<Vec<_>>() })
+        }
+        Value::Texts => json!({
+            "type": "array",
+            "items": value(&Value::Text),
+            "minItems": 1,
+            "uniqueItems": true,
+        }),
+        Value::Columns => {
+            let kinds: Vec<Json> = COLUMN_KINDS
+                .iter()
+                .map(|word| Json::from(word.name))
+                .chain([Json::Null])
+                .collect();
+            json!({ "anyOf": [
+                { "type": "array", "items": { "type": ["string", "number"] }, "uniqueItems": true },
+                { "type": "object", "additionalProperties": { "enum": kinds } },
+            ] })
+        }
+        Value::Pair => {
+            json!({ "type": "array", "items": reference("name"), "minItems": 2, "maxItems": 2, "uniqueItems": true })
+        }
+        Value::Section(inner) => section(inner),
+        Value::Map { value: inner, .. } => {
+            json!({ "type": "object", "additionalProperties": place(inner) })
+        }
+        Value::QueryOr(sections) => {
+            let alternatives = sections.iter().map(|one| section(one));
+            let all: Vec<Json> = std::iter::once(reference("query"))
+                .chain(alternatives)
+                .collect();
+            json!({ "anyOf": all })
+        }
+        Value::Members => json!({ "type": "object", "additionalProperties": reference("output") }),
+        Value::Split => reference("split"),
+        Value::Grade => reference("grade"),
+        Value::Patch => reference("patch"),
+    }
+}
+
+/// The schema of a mapping's values; the large ones by reference.
+fn place(of: &'static Value) -> Json {
+    if std::ptr::eq(of, &TABLE) {
+        return reference("table");
+    }
+    if std::ptr::eq(of, &OUTPUT) {
+        return reference("output");
+    }
+    value(of)
+}
+
+fn reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+fn one_of_words(words: &[Word]) -> Json {
+    json!({ "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() })
+}
+
+/// The split by its methods: the common keys, and those of the method.
+fn split() -> Json {
+    let methods = METHODS.iter().map(|method| {
+        let keys = SPLIT.keys.iter().chain(method.keys);
+        let mut schema = object(method.doc, keys);
+        if let Some(name) = schema.pointer_mut("/properties/method") {
+            *name = json!({ "const": method.name, "description": method.doc });
+        }
+        schema
+    });
+    json!({
+        "description": SPLIT.doc,
+        "type": "object",
+        "required": ["rows", "method"],
+        "properties": { "method": value(&Value::Method) },
+        "oneOf": methods.collect::<Vec<_>>(),
+    })
+}
+
+/// The keys of `grade`: those of this crate and those of the fragment.
+fn grade_section(fragment: &Json) -> Json {
+    let mut whole = section(&GRADE);
+    let own = fragment.get("properties").and_then(Json::as_object);
+    let required = fragment.get("required").and_then(Json::as_array);
+    if let Some(properties) = whole
+        .pointer_mut("/properties")
+        .and_then(Json::as_object_mut)
+    {
+        properties.extend(own.cloned().unwrap_or_default());
+    }
+    if let Some(names) = whole.pointer_mut("/required").and_then(Json::as_array_mut) {
+        names.extend(required.cloned().unwrap_or_default());
+    }
+    whole
+}
+
+/// A part of a pipeline: its keys, none of them required, with anything in them.
+fn patch() -> Json {
+    let keys = PIPELINE.keys.iter().filter(
+        |key| !matches!(key.value, Value::Section(inner) if std::ptr::eq(inner, &VARIANTS)),
+    );
+    let properties: Map<String, Json> = keys
+        .map(|key| (key.name.to_owned(), json!({ "description": key.doc })))
+        .collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}

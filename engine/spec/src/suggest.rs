@@ -1,0 +1,67 @@
+//! "Did you mean": the known word nearest to a mistyped one.
+
+/// The candidate with the fewest edits from `word`, if that is near enough to be a slip of the pen: at most a third
+/// of the longer word's characters, and not all of the shorter one's. The first of equally near candidates wins.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let limit = (word.chars().count().max(candidate.chars().count())).div_ceil(3);
+        let edits = distance(&word.to_lowercase(), &candidate.to_lowercase());
+        let shorter = word.chars().count().min(candidate.chars().count());
+        if edits <= limit && edits < shorter && best.is_none_or(|(least, _)| edits < least) {
+            best = Some((edits, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Edit distance with transpositions of neighbours (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().collect();
+    let b: Vec<char> = b.chars().collect();
+    let width = b.len() + 1;
+    let mut before: Vec<usize> = vec![0; width];
+    let mut last: Vec<usize> = (0..width).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1; width];
+        for (j, y) in b.iter().enumerate() {
+            let replaced = last[j] + usize::from(x != y);
+            row[j + 1] = replaced.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{distance, nearest};
+
+    #[test]
+    fn counts_edits() {
+        for (a, b, edits) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("train", "train", 0),
+            ("train", "trian", 1),
+            ("kitten", "sitting", 3),
+            ("ä", "a", 1),
+        ] {
+            assert_eq!(distance(a, b), edits, "{a} {b}");
+            assert_eq!(distance(b, a), edits, "{b} {a}");
+        }
+    }
+
+    #[test]
+    fn suggests_only_what_is_near() {
+        let words = ["tables", "split", "public", "private"];
+        assert_eq!(nearest("tabels", words), Some("tables"));
+        assert_eq!(nearest("Public", words), Some("public"));
+        assert_eq!(nearest("answers", words), None);
+        assert_eq!(nearest("", words), None);
+        assert_eq!(nearest("x", ["y"]), None);
+    }
+}

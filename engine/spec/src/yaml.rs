@@ -1,0 +1,234 @@
+//! The only place that knows the YAML parser: text to a tree of nodes that know where they were written.
+//!
+//! The language needs little of YAML. Scalars stay text (what they mean depends on the key they belong to), and
+//! anchors, aliases, tags, several documents and keys that are not scalars are refused: a file should say what it
+//! says at the place where it is read.
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+
+use crate::diagnostic::{Diagnostic, SourceFile, Span};
+
+/// Deepest nesting that is accepted; it bounds the recursion of everything that walks a tree.
+const MAX_DEPTH: usize = 32;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    pub span: Span,
+    pub kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    Scalar(Scalar),
+    Sequence(Vec<Node>),
+    /// In file order. Keys may be there twice: who reads the mapping reports that.
+    Mapping(Vec<Entry>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scalar {
+    pub text: String,
+    pub style: Style,
+}
+
+/// How a scalar was written, as far as it matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    Plain,
+    SingleQuoted,
+    DoubleQuoted,
+    /// `|` or `>`; the node's span begins at its first character, behind the header.
+    Block,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub key: String,
+    pub key_span: Span,
+    pub value: Node,
+}
+
+impl Node {
+    /// Whether nothing was written, or `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Scalar(scalar) if scalar.style == Style::Plain && matches!(scalar.text.as_str(), "" | "~" | "null"))
+    }
+
+    /// What the node is, in words for a message.
+    pub fn describe(&self) -> &'static str {
+        match &self.kind {
+            Kind::Mapping(_) => "a mapping",
+            Kind::Sequence(_) => "a list",
+            Kind::Scalar(_) if self.is_null() => "nothing",
+            Kind::Scalar(_) => "a text",
+        }
+    }
+}
+
+/// A collection that is still open.
+enum Open {
+    Sequence(Span, Vec<Node>),
+    Mapping(Span, Vec<Entry>, Option<(String, Span)>),
+}
+
+/// The one document of a file. An empty file is an empty mapping.
+///
+/// # Errors
+/// The first place where the text is not YAML, or uses a part of YAML that the language does not.
+pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
+    let text = source.text.as_str();
+    let offsets = Offsets::new(text);
+    let mut parser = Parser::new_from_str(text);
+    let mut open: Vec<Open> = Vec::new();
+    let mut root: Option<Node> = None;
+    while let Some(event) = parser.next_event() {
+        let (event, range) = event.map_err(|error| {
+            let at = offsets.byte(error.marker().index());
+            let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
+            match error.info().contains("mapping values") {
+                true => found.help("a text that contains `: ` needs quotes, or a block: `|` and the text in the next lines"),
+                false => found,
+            }
+        })?;
+        let span = Span::new(
+            offsets.byte(range.start.index()),
+            offsets.byte(range.end.index()),
+        );
+        let node = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                refuse(anchor, tag.is_some(), span)?;
+                Some(scalar(source, text.into_owned(), style, span))
+            }
+            Event::SequenceStart(anchor, tag) => {
+                refuse(anchor, tag.is_some(), span)?;
+                open.push(Open::Sequence(span, Vec::new()));
+                None
+            }
+            Event::MappingStart(anchor, tag) => {
+                refuse(anchor, tag.is_some(), span)?;
+                open.push(Open::Mapping(span, Vec::new(), None));
+                None
+            }
+            Event::SequenceEnd | Event::MappingEnd => open.pop().map(|done| close(done, span)),
+            Event::Alias(_) => return Err(refusal("aliases", span)),
+            Event::DocumentStart(_) if root.is_some() => {
+                return Err(refusal("several documents in one file", span));
+            }
+            Event::StreamEnd => break,
+            _ => None,
+        };
+        if open.len() > MAX_DEPTH {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
+            return Err(Diagnostic::error("yaml-syntax", span, message));
+        }
+        let Some(node) = node else { continue };
+        match open.last_mut() {
+            None => root = Some(node),
+            Some(Open::Sequence(_, items)) => items.push(node),
+            Some(Open::Mapping(_, entries, key)) => match (key.take(), node.kind) {
+                (Some((key, key_span)), kind) => {
+                    let mut span = node.span;
+                    if span.start == span.end {
+                        // An empty value: the parser's place for it is sometimes the next line.
+                        span = Span::new(key_span.end, key_span.end);
+                    }
+                    let value = Node { span, kind };
+                    entries.push(Entry {
+                        key,
+                        key_span,
+                        value,
+                    });
+                }
+                (None, Kind::Scalar(scalar)) => *key = Some((scalar.text, node.span)),
+                (None, _) => return Err(refusal("keys that are not a text", node.span)),
+            },
+        }
+    }
+    Ok(root.unwrap_or(Node {
+        span: Span::default(),
+        kind: Kind::Mapping(Vec::new()),
+    }))
+}
+
+fn scalar(source: &SourceFile, text: String, style: ScalarStyle, mut span: Span) -> Node {
+    let style = match style {
+        ScalarStyle::Plain => Style::Plain,
+        ScalarStyle::SingleQuoted => Style::SingleQuoted,
+        ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+        ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+    };
+    let trimmed = source.slice(span).trim_end().len();
+    span.end = span.start + trimmed;
+    Node {
+        span,
+        kind: Kind::Scalar(Scalar { text, style }),
+    }
+}
+
+fn close(done: Open, end: Span) -> Node {
+    // Only flow collections have an end of their own; a block ends with what it holds.
+    let until = |last: Option<Span>, start: Span| match last {
+        Some(last) if end.start == end.end => last.end,
+        _ => end.end.max(start.end),
+    };
+    match done {
+        Open::Sequence(start, items) => Node {
+            span: Span::new(
+                start.start,
+                until(items.last().map(|node| node.span), start),
+            ),
+            kind: Kind::Sequence(items),
+        },
+        Open::Mapping(start, entries, _) => Node {
+            span: Span::new(
+                start.start,
+                until(entries.last().map(|entry| entry.value.span), start),
+            ),
+            kind: Kind::Mapping(entries),
+        },
+    }
+}
+
+fn refuse(anchor: usize, tag: bool, span: Span) -> Result<(), Diagnostic> {
+    match (anchor, tag) {
+        (_, true) => Err(refusal("tags", span)),
+        (0, false) => Ok(()),
+        (_, false) => Err(refusal("anchors", span)),
+    }
+}
+
+fn refusal(what: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(
+        "yaml-feature",
+        span,
+        format!("{what}: a part of YAML that pipelines do not use"),
+    )
+    .help("write the value where it is needed")
+}
+
+/// Byte offsets of characters: the parser counts characters.
+enum Offsets {
+    /// One byte each; the length of the text.
+    Ascii(usize),
+    Table(Vec<usize>),
+}
+
+impl Offsets {
+    fn new(text: &str) -> Self {
+        if text.is_ascii() {
+            return Offsets::Ascii(text.len());
+        }
+        let starts = text.char_indices().map(|(at, _)| at);
+        Offsets::Table(starts.chain([text.len()]).collect())
+    }
+
+    fn byte(&self, character: usize) -> usize {
+        match self {
+            Offsets::Ascii(len) => character.min(*len),
+            Offsets::Table(starts) => {
+                let last = starts.last().copied().unwrap_or(0);
+                starts.get(character).copied().unwrap_or(last)
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Every rule, by example: `diagnostics/NAME.yaml` is wrong as `diagnostics/NAME.txt` says; `accept/NAME.yaml` is fine.
+//!
+//! `UPDATE=1 cargo test -p prep-spec` writes what is found now; read the difference before you commit it.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(folder);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "yaml"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn reports_what_is_wrong() {
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut wrong = Vec::new();
+    for path in files("diagnostics") {
+        let text = fs::read_to_string(&path).unwrap();
+        let name = name(&path);
+        let found = match prep_spec::load("id", &name, &text, "v1") {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(diagnostics) => format!("{diagnostics}\n"),
+        };
+        let expected_path = path.with_extension("txt");
+        if update {
+            fs::write(&expected_path, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&expected_path).unwrap_or_default();
+        if found != expected {
+            wrong.push(format!(
+                "--- {name}, expected:\n{expected}--- found:\n{found}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn accepts_what_is_right() {
+    for path in files("accept") {
+        let text = fs::read_to_string(&path).unwrap();
+        for variant in ["v1", "fixed"] {
+            if let Err(diagnostics) = prep_spec::load("id", &name(&path), &text, variant) {
+                panic!("{variant}: {diagnostics}");
+            }
+        }
+    }
+}
+
+/// Every code in the sources has an example.
+#[test]
+fn every_rule_has_an_example() {
+    // The variant is no part of a file: see the test below.
+    let mut shown = BTreeSet::from(["unknown-variant".to_owned()]);
+    for path in files("diagnostics") {
+        let text = fs::read_to_string(path.with_extension("txt")).unwrap_or_default();
+        for line in text.lines().filter(|line| !line.starts_with(' ')) {
+            if let Some((_, code)) = line.rsplit_once(" [") {
+                shown.insert(code.trim_end_matches(']').to_owned());
+            }
+        }
+    }
+    let missing: Vec<String> = codes().difference(&shown).cloned().collect();
+    assert!(missing.is_empty(), "no example for {missing:?}");
+}
+
+/// The codes: first arguments in kebab case of the functions that make findings.
+fn codes() -> BTreeSet<String> {
+    let mut codes = BTreeSet::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for call in ["Diagnostic::error(", "Fault::new(", "self.error("] {
+                for (at, _) in text.match_indices(call) {
+                    let rest = text[at + call.len()..].trim_start();
+                    if let Some(rest) = rest.strip_prefix('"') {
+                        codes.insert(rest[..rest.find('"').unwrap()].to_owned());
+                    }
+                }
+            }
+        }
+    }
+    assert!(codes.len() > 30, "{codes:?}");
+    codes
+}
+
+#[test]
+fn refuses_an_unknown_variant() {
+    let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
+    let found = prep_spec::load("id", "x.yaml", text, "fixd").unwrap_err();
+    let expected = "x.yaml:1:1: error: there is no variant `fixd` [unknown-variant]\n  help: did you mean `fixed`?";
+    assert_eq!(found.to_string(), expected);
+}

@@ -1,0 +1,183 @@
+//! Queries: what they read, what macros become, and what does not count.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_spec::model::{Query, TableKind};
+
+fn tables(text: &str) -> Vec<String> {
+    Query::parse(text).expect(text).tables.into_iter().collect()
+}
+
+#[test]
+fn finds_the_tables_that_are_read() {
+    for (text, expected) in [
+        ("SELECT 1 AS a", &[][..]),
+        ("SELECT * FROM a", &["a"]),
+        (
+            "SELECT * FROM a x JOIN b ON x.i = b.i, c CROSS JOIN \"d\"",
+            &["a", "b", "c", "d"],
+        ),
+        (
+            "SELECT (SELECT max(i) FROM b) FROM a WHERE i IN (SELECT i FROM c) AND EXISTS (SELECT 1 FROM d)",
+            &["a", "b", "c", "d"],
+        ),
+        (
+            "SELECT * FROM (SELECT * FROM (SELECT * FROM a) x) y",
+            &["a"],
+        ),
+        (
+            "SELECT * FROM a UNION ALL SELECT * FROM b EXCEPT (SELECT * FROM c)",
+            &["a", "b", "c"],
+        ),
+        (
+            "SELECT * FROM a ORDER BY (SELECT 1 FROM b) LIMIT 3",
+            &["a", "b"],
+        ),
+        // What WITH defines is no table, but may hide one that it reads itself.
+        ("WITH w AS (SELECT * FROM a) SELECT * FROM w", &["a"]),
+        ("WITH a AS (SELECT * FROM a) SELECT * FROM a", &["a"]),
+        (
+            "WITH RECURSIVE w AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM w) SELECT * FROM w",
+            &[],
+        ),
+        (
+            "WITH v AS (SELECT * FROM w), w AS (SELECT * FROM v) SELECT * FROM v, w",
+            &["w"],
+        ),
+        (
+            "SELECT * FROM (WITH w AS (SELECT * FROM a) SELECT * FROM w) x JOIN w ON true",
+            &["a", "w"],
+        ),
+        (
+            "WITH w AS (SELECT * FROM a) SELECT * FROM b WHERE i IN (SELECT i FROM w)",
+            &["a", "b"],
+        ),
+        // Table functions are no tables.
+        ("SELECT * FROM generate_series(1, 3) AS g(i)", &[]),
+        (
+            "SELECT * FROM generate_series(1, (SELECT max(i) FROM a)) AS g(i), b",
+            &["a", "b"],
+        ),
+        ("SELECT * FROM unnest([1, 2]) AS u(i), a", &["a"]),
+        ("SELECT * EXCLUDE (x) REPLACE (y + 1 AS y) FROM a", &["a"]),
+        ("VALUES (1), (2)", &[]),
+    ] {
+        assert_eq!(tables(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn expands_macros() {
+    for (text, expected) in [
+        (
+            "SELECT id, ONE_HOT(author, 'EAP', 'it''s') FROM t",
+            "SELECT id, CAST(coalesce(author = 'EAP', false) AS BIGINT) AS \"EAP\", CAST(coalesce(author = 'it''s', false) AS BIGINT) AS \"it's\" FROM t",
+        ),
+        (
+            "SELECT one_hot(t.a, 'x'), one_hot(a OR b, 'y'), one_hot(lower(a), 'z') FROM t",
+            "SELECT CAST(coalesce(t.a = 'x', false) AS BIGINT) AS \"x\", CAST(coalesce((a OR b) = 'y', false) AS BIGINT) AS \"y\", CAST(coalesce(lower(a) = 'z', false) AS BIGINT) AS \"z\" FROM t",
+        ),
+        (
+            "WITH w AS (SELECT fill(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
+            "WITH w AS (SELECT 1.0 / 3 AS \"a\", 1.0 / 3 AS \"b\"\"c\" FROM t) SELECT * FROM w",
+        ),
+    ] {
+        assert_eq!(Query::parse(text).expect(text).normal, expected);
+    }
+}
+
+#[test]
+fn layout_and_comments_do_not_count() {
+    let plain = Query::parse("SELECT a, b AS c FROM t WHERE a = 'X -- y' ORDER BY a").unwrap();
+    for text in [
+        "select a,b as c from t where a='X -- y' order by a",
+        "SELECT a, -- the first\n  b AS c /* renamed */\n\nFROM t\nWHERE a = 'X -- y'\nORDER BY a",
+    ] {
+        assert_eq!(Query::parse(text).unwrap().normal, plain.normal, "{text}");
+    }
+    for text in [
+        "SELECT a, b AS c FROM t WHERE a = 'x -- y' ORDER BY a",
+        "SELECT A, b AS c FROM t WHERE a = 'X -- y' ORDER BY a",
+        "SELECT a, b AS c FROM t WHERE a = 'X -- y' ORDER BY a DESC",
+    ] {
+        assert_ne!(Query::parse(text).unwrap().normal, plain.normal, "{text}");
+    }
+    // Printed and parsed again it stays the same.
+    assert_eq!(Query::parse(&plain.normal).unwrap().normal, plain.normal);
+}
+
+#[test]
+fn places_of_a_query_are_found_in_the_file() {
+    let text = "name: X\ncategory: C\nbundle: { kaggle: x }\ntables:\n  t: |\n    SELECT 'ü',\n      b\n\npublic:\n  a.csv: 'SELECT ''x'' || b AS c FROM t'\n";
+    let pipeline = prep_spec::load("id", "x.yaml", text, "v1").unwrap();
+    let TableKind::Query(query) = &pipeline.tables[0].kind else {
+        panic!("a query");
+    };
+    let place = |query: &Query, line, column| {
+        let span = query.locate(&pipeline.source, line, column);
+        pipeline.source.position(span.start)
+    };
+    assert_eq!(place(query, 1, 1), (6, 5));
+    assert_eq!(place(query, 1, 11), (6, 15));
+    assert_eq!(place(query, 2, 3), (7, 7));
+    let prep_spec::model::OutputKind::Csv { query, .. } = &pipeline.public[0].kind else {
+        panic!("a CSV file");
+    };
+    assert_eq!(place(query, 1, 8), (10, 18));
+    // Behind the doubled quotes.
+    assert_eq!(place(query, 1, 15), (10, 27));
+    // No such place: the end.
+    assert_eq!(place(query, 7, 1), (10, 40));
+}
+
+/// What DataFusion offers and pipelines use.
+#[test]
+fn parses_the_dialect() {
+    for text in [
+        "SELECT * EXCLUDE (a, b) FROM t",
+        "SELECT * EXCLUDE a REPLACE (b + 1 AS b) FROM t",
+        "SELECT x.* EXCLUDE (a) FROM t x",
+        "SELECT a::BIGINT, CAST(b AS VARCHAR), TRY_CAST(c AS DOUBLE) FROM t",
+        "SELECT first_seen(a) OVER (ORDER BY _row) AS n FROM t",
+        "SELECT row_number() OVER (PARTITION BY a ORDER BY b DESC NULLS LAST ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS n FROM t",
+        "SELECT a FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY _row) = 1",
+        "SELECT count(*) FILTER (WHERE a > 0) AS n, array_agg(b ORDER BY _row) AS l FROM t GROUP BY c HAVING count(*) > 1",
+        "SELECT string_agg(a, ' ' ORDER BY b) AS s FROM t",
+        "SELECT a[1], b['key'], named_struct('x', 1)['x'] FROM t",
+        "SELECT a FROM t LEFT ANTI JOIN u ON t.i = u.i",
+        "SELECT a FROM t LEFT SEMI JOIN u USING (i)",
+        "SELECT a IS DISTINCT FROM b AS c, a ~ '^x' AS m, a NOT LIKE '%y' AS n FROM t",
+        "SELECT unnest([1, 2, 3]) AS i",
+        "SELECT i, v FROM t CROSS JOIN unnest(t.l) AS u(v)",
+        "SELECT v FROM t, LATERAL (SELECT t.a + 1 AS v) u",
+        "SELECT CASE a WHEN 1 THEN 'x' ELSE 'y' END AS c, coalesce(a, 0) AS d, a % 2 AS e, 'it''s' AS f FROM t",
+        "SELECT \"Column with spaces\", E'tab\\t' AS e FROM t",
+        "SELECT DISTINCT ON (a) a, b FROM t ORDER BY a, b",
+        "SELECT a FROM t UNION ALL SELECT b FROM u INTERSECT SELECT c FROM v EXCEPT SELECT d FROM w ORDER BY 1 LIMIT 5 OFFSET 2",
+        "SELECT a FROM t WHERE (a, b) IN (SELECT a, b FROM u) AND c BETWEEN 1 AND 2",
+        "SELECT extract(year FROM a) AS y, a - INTERVAL '1' DAY AS b, DATE '2020-01-01' AS c FROM t",
+        "SELECT substr(a, 1, 2) AS s, substring(a FROM 2 FOR 3) AS t, trim(BOTH ' ' FROM a) AS u, position('x' IN a) AS p FROM t",
+    ] {
+        let query = Query::parse(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(
+            Query::parse(&query.normal).expect(&query.normal).normal,
+            query.normal
+        );
+    }
+    // As deep as people write.
+    for (open, close) in [
+        ("(", ")"),
+        ("f(", ")"),
+        ("CASE WHEN a THEN ", " END"),
+        ("(SELECT ", ")"),
+        ("NOT ", ""),
+    ] {
+        let text = format!("SELECT {}1{} AS a", open.repeat(12), close.repeat(12));
+        Query::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    }
+}

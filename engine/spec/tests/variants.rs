@@ -1,0 +1,80 @@
+//! Variants: what is merged, replaced and removed.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_spec::model::{Pipeline, TableKind};
+
+const TEXT: &str = "\
+name: X
+category: C
+bundle: { kaggle: x }
+lists: { l: [a, b] }
+tables:
+  t: { read: t.csv, columns: { a: , b: integer } }
+public:
+  a.csv: SELECT one_hot(a, l) FROM t
+  b.csv: { csv: SELECT b FROM t, quoting: nonnumeric }
+variants:
+  fixed:
+    lists: { l: [c] }
+    tables: { t: { columns: { a: text, b: } } }
+    public:
+      a.csv: null
+      b.csv: { delimiter: tab }
+      c.csv: SELECT one_hot(a, l) FROM t
+";
+
+fn load(variant: &str) -> Pipeline {
+    prep_spec::load("id", "x.yaml", TEXT, variant).unwrap()
+}
+
+fn outputs(pipeline: &Pipeline) -> Vec<&str> {
+    pipeline
+        .public
+        .iter()
+        .map(|output| output.path.value.as_str())
+        .collect()
+}
+
+#[test]
+fn the_base_is_what_the_file_says() {
+    let base = load("v1");
+    assert_eq!(outputs(&base), ["a.csv", "b.csv"]);
+    assert_eq!(base.lists[0].1, ["a", "b"]);
+    assert!(!base.variant.differs);
+}
+
+#[test]
+fn a_variant_is_laid_over_the_base() {
+    let fixed = load("fixed");
+    assert!(fixed.variant.differs);
+    assert_eq!(fixed.variant.name, "fixed");
+    assert_eq!(outputs(&fixed), ["b.csv", "c.csv"]);
+    assert_eq!(fixed.lists[0].1, ["c"]);
+    let both = format!("{:?}", fixed.public[0].kind);
+    assert!(both.contains("delimiter: 9, quoting: NonNumeric"), "{both}");
+    // Null is a column without a type, not a column less.
+    let TableKind::Read(read) = &fixed.tables[0].kind else {
+        panic!("a file");
+    };
+    let columns = read
+        .columns
+        .iter()
+        .map(|column| (column.name.value.as_str(), column.kind.is_some()));
+    assert_eq!(columns.collect::<Vec<_>>(), [("a", true), ("b", false)]);
+}
+
+#[test]
+fn a_variant_without_a_section_is_the_base() {
+    let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
+    let fixed = prep_spec::load("id", "x.yaml", text, "fixed").unwrap();
+    assert_eq!(fixed.variant.name, "fixed");
+    assert!(!fixed.variant.differs);
+    assert_eq!(prep_spec::variants(text).unwrap(), ["v1"]);
+    assert_eq!(prep_spec::variants(TEXT).unwrap(), ["v1", "fixed"]);
+}
