@@ -1,0 +1,45 @@
+//! One file: an object of the store, or a file outside it (a bundle).
+
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::{StepError, Value};
+
+/// A file as a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "value", rename = "file")]
+pub struct FileValue {
+    pub digest: Digest,
+    pub bytes: u64,
+    /// MD5, where it is known: of sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
+    /// Number of rows, of files that are tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// Names of columns, of files that are tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+    /// Not in the store: the run's context knows where it lies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
+}
+
+impl FileValue {
+    pub fn of(value: &Value) -> Result<FileValue, StepError> {
+        serde_json::from_value(value.body.clone()).map_err(|error| {
+            StepError::internal(format!(
+                "a stored file value has another shape than expected: {error}"
+            ))
+        })
+    }
+
+    pub fn into_value(self) -> Value {
+        let objects = if self.outside {
+            Vec::new()
+        } else {
+            vec![self.digest]
+        };
+        Value::new(serde_json::json!(self), objects)
+    }
+}

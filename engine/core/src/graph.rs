@@ -1,0 +1,143 @@
+//! The graph of all selected competitions' steps.
+
+use std::collections::HashMap;
+
+use petgraph::Direction;
+use petgraph::algo::toposort;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef;
+use thiserror::Error;
+
+use crate::Action;
+
+/// Identifies a node of one graph.
+pub type NodeId = NodeIndex<u32>;
+
+/// One output of a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Port {
+    pub node: NodeId,
+    pub output: String,
+}
+
+pub struct Node {
+    pub competition: String,
+    /// Name of the step within its competition: what the user reads (`train`, `public/train.csv`).
+    pub name: String,
+    pub action: Action,
+}
+
+/// An input of a node: the name under which it is used, and the output that feeds it.
+#[derive(Debug, Clone)]
+pub(crate) struct Edge {
+    pub input: String,
+    pub output: String,
+}
+
+#[derive(Debug, Error)]
+pub enum GraphError {
+    #[error("step `{0}` depends on itself")]
+    Cycle(String),
+    #[error("two steps are called `{0}`")]
+    Duplicate(String),
+}
+
+#[derive(Default)]
+pub struct Graph {
+    nodes: DiGraph<Node, Edge>,
+    names: HashMap<(String, String), NodeId>,
+}
+
+impl Graph {
+    pub fn new() -> Graph {
+        Graph::default()
+    }
+
+    /// Adds a step. Names are unique within a competition.
+    pub fn add(
+        &mut self,
+        competition: &str,
+        name: &str,
+        action: Action,
+        inputs: Vec<(String, Port)>,
+    ) -> Result<NodeId, GraphError> {
+        let label = (competition.to_owned(), name.to_owned());
+        if self.names.contains_key(&label) {
+            return Err(GraphError::Duplicate(format!("{competition}/{name}")));
+        }
+        let id = self.nodes.add_node(Node {
+            competition: competition.to_owned(),
+            name: name.to_owned(),
+            action,
+        });
+        self.names.insert(label, id);
+        for (input, port) in inputs {
+            self.nodes.add_edge(
+                port.node,
+                id,
+                Edge {
+                    input,
+                    output: port.output,
+                },
+            );
+        }
+        Ok(id)
+    }
+
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id]
+    }
+
+    pub fn find(&self, competition: &str, name: &str) -> Option<NodeId> {
+        self.names
+            .get(&(competition.to_owned(), name.to_owned()))
+            .copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.nodes.node_count()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All nodes, inputs before what uses them.
+    pub fn order(&self) -> Result<Vec<NodeId>, GraphError> {
+        toposort(&self.nodes, None).map_err(|cycle| {
+            let node = &self.nodes[cycle.node_id()];
+            GraphError::Cycle(format!("{}/{}", node.competition, node.name))
+        })
+    }
+
+    /// Inputs of a node: name, feeding node, output of it.
+    pub fn inputs(&self, id: NodeId) -> Vec<(String, Port)> {
+        let mut inputs: Vec<(String, Port)> = self
+            .nodes
+            .edges_directed(id, Direction::Incoming)
+            .map(|edge| {
+                let weight = edge.weight();
+                (
+                    weight.input.clone(),
+                    Port {
+                        node: edge.source(),
+                        output: weight.output.clone(),
+                    },
+                )
+            })
+            .collect();
+        inputs.sort_by(|a, b| a.0.cmp(&b.0));
+        inputs
+    }
+
+    /// Nodes that use an output of this one, each once.
+    pub fn users(&self, id: NodeId) -> Vec<NodeId> {
+        let mut users: Vec<NodeId> = self
+            .nodes
+            .neighbors_directed(id, Direction::Outgoing)
+            .collect();
+        users.sort();
+        users.dedup();
+        users
+    }
+}

@@ -1,0 +1,101 @@
+//! Step keys: everything that a step's result depends on, as a record that is stored, not only hashed.
+//!
+//! No paths, times, thread counts or batch sizes appear in a record. SQL enters `params` in parsed form, so a comment or
+//! another layout changes nothing. Because the record is kept beside the result, "why did this run" is a comparison of
+//! two records.
+
+use std::collections::BTreeMap;
+
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+
+/// What identifies one execution of a step.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeyRecord {
+    /// Kind of the step: `read`, `split`, `csv` ...
+    pub step: String,
+    /// Version of the kind's behaviour; raised whenever its output for equal input changes.
+    pub version: u32,
+    /// Normalised parameters.
+    pub params: serde_json::Value,
+    /// Digests of the inputs by name.
+    pub inputs: BTreeMap<String, Digest>,
+}
+
+impl KeyRecord {
+    /// The key: blake3 of the canonical JSON of the record.
+    pub fn key(&self) -> Digest {
+        Digest::of(canonical(&self.to_json()).as_bytes())
+    }
+
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({ "step": self.step, "version": self.version, "params": self.params, "inputs": self.inputs })
+    }
+}
+
+/// JSON with sorted keys and no white space: equal values give equal text whatever the order they were built in.
+pub fn canonical(value: &serde_json::Value) -> String {
+    let mut out = String::new();
+    write(value, &mut out);
+    out
+}
+
+fn write(value: &serde_json::Value, out: &mut String) {
+    match value {
+        serde_json::Value::Object(map) => {
+            let sorted: BTreeMap<&String, &serde_json::Value> = map.iter().collect();
+            out.push('{');
+            for (position, (key, member)) in sorted.into_iter().enumerate() {
+                if position > 0 {
+                    out.push(',');
+                }
+                out.push_str(&serde_json::Value::from(key.as_str()).to_string());
+                out.push(':');
+                write(member, out);
+            }
+            out.push('}');
+        }
+        serde_json::Value::Array(items) => {
+            out.push('[');
+            for (position, item) in items.iter().enumerate() {
+                if position > 0 {
+                    out.push(',');
+                }
+                write(item, out);
+            }
+            out.push(']');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_text_ignores_the_order_of_keys() {
+        let a = serde_json::json!({ "b": [1, { "d": null, "c": "x\"y" }], "a": true });
+        let b = serde_json::json!({ "a": true, "b": [1, { "c": "x\"y", "d": null }] });
+        assert_eq!(canonical(&a), canonical(&b));
+        assert_eq!(canonical(&a), r#"{"a":true,"b":[1,{"c":"x\"y","d":null}]}"#);
+    }
+
+    #[test]
+    fn every_field_of_a_record_is_part_of_the_key() {
+        let base = KeyRecord {
+            step: "csv".into(),
+            version: 1,
+            params: serde_json::json!({ "sql": "SELECT 1" }),
+            inputs: BTreeMap::from([("train".to_owned(), Digest::of(b"x"))]),
+        };
+        let mut others = vec![base.clone(); 4];
+        others[0].step = "json".into();
+        others[1].version = 2;
+        others[2].params = serde_json::json!({ "sql": "SELECT 2" });
+        others[3].inputs.insert("train".into(), Digest::of(b"y"));
+        for other in others {
+            assert_ne!(base.key(), other.key());
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Why a step runs.
+
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::KeyRecord;
+
+/// One field in which two key records differ.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// `step`, `version`, `params.sql`, `inputs.train` ...
+    pub field: String,
+    /// `null` when the field was not there.
+    pub old: serde_json::Value,
+    pub new: serde_json::Value,
+}
+
+/// Why a step has to run, or that it need not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Reason {
+    /// No record of an earlier execution.
+    FirstRun,
+    /// The record differs from that of the last execution.
+    Changed { changes: Vec<Change> },
+    /// The record is known, but an object that it led to is not in the store any more, and something needs it.
+    OutputMissing { object: Digest },
+    /// A step that feeds this one has to run first; whether this one runs depends on what comes out.
+    InputPending {
+        /// Of another name in JSON, where a reason may stand among the fields of a step.
+        #[serde(rename = "waits_for")]
+        step: String,
+    },
+    /// A sink: what it looks after does not agree with the inputs.
+    NotCurrent,
+    /// A source that was never read, or changed since.
+    Unread { bytes: u64 },
+    /// A source that is not there.
+    Missing,
+}
+
+/// The fields in which two records differ, in a fixed order.
+pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
+    let mut found = Vec::new();
+    compare("", &old.to_json(), &new.to_json(), &mut found);
+    found
+}
+
+fn compare(field: &str, old: &serde_json::Value, new: &serde_json::Value, found: &mut Vec<Change>) {
+    if let (Some(old), Some(new)) = (old.as_object(), new.as_object()) {
+        let names: std::collections::BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+        for name in names {
+            let inner = if field.is_empty() {
+                name.clone()
+            } else {
+                format!("{field}.{name}")
+            };
+            let null = serde_json::Value::Null;
+            compare(
+                &inner,
+                old.get(name).unwrap_or(&null),
+                new.get(name).unwrap_or(&null),
+                found,
+            );
+        }
+    } else if old != new {
+        found.push(Change {
+            field: field.to_owned(),
+            old: old.clone(),
+            new: new.clone(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn names_the_field_that_changed_with_both_values() {
+        let record = |sql: &str, input: &[u8]| KeyRecord {
+            step: "csv".into(),
+            version: 1,
+            params: serde_json::json!({ "sql": sql, "quoting": "minimal" }),
+            inputs: BTreeMap::from([("test".to_owned(), Digest::of(input))]),
+        };
+        assert_eq!(
+            changes(&record("SELECT 1", b"a"), &record("SELECT 1", b"a")),
+            []
+        );
+        let found = changes(&record("SELECT 1", b"a"), &record("SELECT 2", b"b"));
+        let fields: Vec<&str> = found.iter().map(|change| change.field.as_str()).collect();
+        assert_eq!(fields, ["inputs.test", "params.sql"]);
+        assert_eq!(found[1].old, "SELECT 1");
+        assert_eq!(found[1].new, "SELECT 2");
+    }
+}

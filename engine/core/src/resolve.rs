@@ -1,0 +1,251 @@
+//! Which steps are up to date, which have to run, and why; without executing any.
+//!
+//! Forward, inputs first: a node whose inputs' digests are known has a key, and the ledger tells whether that key led to
+//! outputs before. A node that has no known outputs is *stale*; what comes after it is *pending*, because equal outputs
+//! may still make it a hit. Backward: outputs that the ledger knows but the store has lost (collected as garbage) are
+//! made again only when something that runs needs them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+
+use crate::graph::{Graph, GraphError, NodeId};
+use crate::reason::changes;
+use crate::{Action, Context, KeyRecord, Reason, SourceState, StepError};
+
+/// What is known about one node.
+#[derive(Debug, Clone)]
+pub enum State {
+    /// Its outputs are known; `missing` names an object that the store lacks.
+    Known {
+        record: Option<KeyRecord>,
+        outputs: BTreeMap<String, Digest>,
+        missing: Option<Digest>,
+    },
+    /// A sink that agrees with its inputs.
+    Current { record: KeyRecord },
+    /// It has to run.
+    Stale {
+        record: Option<KeyRecord>,
+        reason: Reason,
+    },
+    /// It cannot be told before the named step has run.
+    Pending { step: String },
+}
+
+/// States of all nodes.
+pub struct Resolution {
+    pub states: HashMap<NodeId, State>,
+    /// All nodes, inputs first.
+    pub order: Vec<NodeId>,
+    /// Nodes that run, or may run once their inputs are known, with the reason.
+    pub work: HashMap<NodeId, Reason>,
+    pub(crate) last: LastRecords,
+}
+
+/// Last key record of every step of a competition, by step name; read from the store's history.
+pub(crate) type LastRecords = HashMap<(String, String), KeyRecord>;
+
+/// What the history keeps of a step: the record under which it was last up to date, and why it last ran.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LastRun {
+    pub record: KeyRecord,
+    pub reason: Option<Reason>,
+}
+
+/// Resolves the whole graph. Writes nothing.
+pub fn resolve(
+    graph: &Graph,
+    context: &Context,
+    variant: &str,
+) -> Result<Resolution, ResolveError> {
+    let order = graph.order()?;
+    let last = last_records(graph, context, variant, &order)?;
+    let mut states: HashMap<NodeId, State> = HashMap::with_capacity(order.len());
+    for &id in &order {
+        let state = resolve_node(graph, context, id, &states, &last).map_err(|cause| {
+            let node = graph.node(id);
+            ResolveError::Step {
+                step: format!("{}/{}", node.competition, node.name),
+                cause,
+            }
+        })?;
+        states.insert(id, state);
+    }
+    let work = work(graph, &order, &states);
+    Ok(Resolution {
+        states,
+        order,
+        work,
+        last,
+    })
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    #[error("{step}: {cause}")]
+    Step { step: String, cause: StepError },
+    #[error(transparent)]
+    Store(#[from] prep_cache::StoreError),
+}
+
+fn last_records(
+    graph: &Graph,
+    context: &Context,
+    variant: &str,
+    order: &[NodeId],
+) -> Result<LastRecords, prep_cache::StoreError> {
+    let mut last = LastRecords::new();
+    let mut seen = std::collections::HashSet::new();
+    for &id in order {
+        let competition = &graph.node(id).competition;
+        if !seen.insert(competition.clone()) {
+            continue;
+        }
+        if let Some(history) = context.store.last_run(competition, variant)? {
+            for (step, remembered) in history.steps {
+                if let Ok(LastRun { record, .. }) = serde_json::from_value(remembered.record) {
+                    last.insert((competition.clone(), step), record);
+                }
+            }
+        }
+    }
+    Ok(last)
+}
+
+/// The state of one node, given those of its inputs.
+pub(crate) fn resolve_node(
+    graph: &Graph,
+    context: &Context,
+    id: NodeId,
+    states: &HashMap<NodeId, State>,
+    last: &LastRecords,
+) -> Result<State, StepError> {
+    let node = graph.node(id);
+    if let Action::Source(source) = &node.action {
+        return Ok(match source.state(context)? {
+            SourceState::Known { value } => {
+                let missing = context.store.len_of(&value).is_none().then_some(value);
+                State::Known {
+                    record: None,
+                    outputs: BTreeMap::from([("value".into(), value)]),
+                    missing,
+                }
+            }
+            SourceState::Unread { bytes } => State::Stale {
+                record: None,
+                reason: Reason::Unread { bytes },
+            },
+            SourceState::Missing => State::Stale {
+                record: None,
+                reason: Reason::Missing,
+            },
+        });
+    }
+    let mut inputs = BTreeMap::new();
+    for (name, port) in graph.inputs(id) {
+        match states.get(&port.node) {
+            Some(State::Known { outputs, .. }) => match outputs.get(&port.output) {
+                Some(digest) => inputs.insert(name, *digest),
+                None => return Err(missing_output(graph, &port)),
+            },
+            _ => {
+                return Ok(State::Pending {
+                    step: graph.node(port.node).name.clone(),
+                });
+            }
+        };
+    }
+    let record = record(&node.action, inputs);
+    let key = record.key();
+    let label = (node.competition.clone(), node.name.clone());
+    if let Action::Sink(sink) = &node.action {
+        if sink.is_current(context, &key)? {
+            return Ok(State::Current { record });
+        }
+        let reason = reason(last.get(&label), &record).unwrap_or(Reason::NotCurrent);
+        return Ok(State::Stale {
+            record: Some(record),
+            reason,
+        });
+    }
+    match context.store.lookup(&key)? {
+        Some(entry) => {
+            let missing = context.store.missing(&entry).into_iter().next();
+            Ok(State::Known {
+                record: Some(record),
+                outputs: entry.outputs,
+                missing,
+            })
+        }
+        None => {
+            let reason = reason(last.get(&label), &record).unwrap_or(Reason::FirstRun);
+            Ok(State::Stale {
+                record: Some(record),
+                reason,
+            })
+        }
+    }
+}
+
+fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
+    let node = graph.node(port.node);
+    StepError::internal(format!(
+        "step `{}` has no output `{}`",
+        node.name, port.output
+    ))
+}
+
+/// The key record of a step or sink.
+fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
+    let (version, params) = match action {
+        Action::Source(_) => (0, serde_json::Value::Null),
+        Action::Step(step) => (step.version(), step.params()),
+        Action::Sink(sink) => (sink.version(), sink.params()),
+    };
+    KeyRecord {
+        step: action.kind().to_owned(),
+        version,
+        params,
+        inputs,
+    }
+}
+
+/// Why `new` is not what ran last; none when nothing is known of an earlier run or the records agree.
+fn reason(last: Option<&KeyRecord>, new: &KeyRecord) -> Option<Reason> {
+    let changes = changes(last?, new);
+    if changes.is_empty() {
+        None
+    } else {
+        Some(Reason::Changed { changes })
+    }
+}
+
+/// What runs or may run: stale and pending nodes, and lost outputs that those need.
+fn work(
+    graph: &Graph,
+    order: &[NodeId],
+    states: &HashMap<NodeId, State>,
+) -> HashMap<NodeId, Reason> {
+    let mut work: HashMap<NodeId, Reason> = HashMap::new();
+    for &id in order.iter().rev() {
+        let reason = match states.get(&id) {
+            Some(State::Stale { reason, .. }) => Some(reason.clone()),
+            Some(State::Pending { step }) => Some(Reason::InputPending { step: step.clone() }),
+            Some(State::Known {
+                missing: Some(object),
+                ..
+            }) if graph.users(id).iter().any(|user| work.contains_key(user)) => {
+                Some(Reason::OutputMissing { object: *object })
+            }
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            work.insert(id, reason);
+        }
+    }
+    work
+}

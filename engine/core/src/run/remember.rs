@@ -1,0 +1,89 @@
+//! The history of a competition: under which record every step was last up to date, and why it last ran.
+
+use std::collections::BTreeMap;
+
+use prep_cache::{History, HistoryStep};
+
+use super::{Scheduler, Shared, unix_seconds};
+use crate::StepOutcome;
+use crate::graph::NodeId;
+use crate::resolve::{LastRun, State};
+
+/// Keeps the key record of every step that is up to date now, and why it last ran, for `why`.
+pub(super) fn remember(
+    shared: &Shared,
+    scheduler: &Scheduler,
+    variant: &str,
+) -> Result<(), prep_cache::StoreError> {
+    let mut by_competition: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
+    for id in scheduler.states.keys() {
+        by_competition
+            .entry(&shared.graph.node(*id).competition)
+            .or_default()
+            .push(*id);
+    }
+    let ran = |id: &NodeId| {
+        matches!(
+            scheduler.report.outcomes.get(id),
+            Some(StepOutcome::Done { .. })
+        )
+    };
+    for (competition, nodes) in by_competition {
+        if !nodes.iter().any(ran) {
+            continue;
+        }
+        let old = shared
+            .context
+            .store
+            .last_run(competition, variant)?
+            .map(|history| history.steps)
+            .unwrap_or_default();
+        let mut steps = BTreeMap::new();
+        for id in nodes {
+            let name = &shared.graph.node(id).name;
+            let before = old.get(name);
+            let (State::Known {
+                record: Some(record),
+                ..
+            }
+            | State::Current { record }) = &scheduler.states[&id]
+            else {
+                if let Some(before) = before {
+                    steps.insert(name.clone(), before.clone());
+                }
+                continue;
+            };
+            let reason = if ran(&id) {
+                scheduler.reasons.get(&id).cloned()
+            } else {
+                before.and_then(|before| {
+                    serde_json::from_value::<LastRun>(before.record.clone())
+                        .ok()?
+                        .reason
+                })
+            };
+            let last = LastRun {
+                record: record.clone(),
+                reason,
+            };
+            if let Ok(last) = serde_json::to_value(last) {
+                steps.insert(
+                    name.clone(),
+                    HistoryStep {
+                        key: record.key(),
+                        record: last,
+                    },
+                );
+            }
+        }
+        shared.context.store.set_last_run(
+            competition,
+            variant,
+            &History {
+                recorded: unix_seconds(),
+                steps,
+            },
+        )?;
+    }
+    Ok(())
+}

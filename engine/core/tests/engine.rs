@@ -1,0 +1,375 @@
+//! The engine's promises, on a graph of small steps that count how often they run.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use prep_cache::{Digest, Store};
+use prep_core::{
+    Action, Cancel, Context, Event, Failure, Graph, Inputs, Limits, NodeId, NullReporter, Outputs,
+    Port, Reason, Reporter, RunOptions, RunReport, Sink, State, Step, StepError, StepOutcome,
+    Value, resolve, run,
+};
+
+/// Joins its inputs and its text; counts its executions.
+struct Join {
+    text: String,
+    runs: Arc<AtomicUsize>,
+    fails: bool,
+}
+
+impl Step for Join {
+    fn kind(&self) -> &'static str {
+        "join"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "text": self.text })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        if self.fails {
+            return Err(StepError::new(Failure::Check, "no good"));
+        }
+        let mut text = String::new();
+        for value in inputs.values() {
+            text.push_str(value.body.as_str().unwrap_or_default());
+        }
+        // `-` swallows what came before: outputs that are equal for different inputs.
+        text = if self.text == "-" {
+            "same".to_owned()
+        } else {
+            text + &self.text
+        };
+        let object = context.store.put(text.as_bytes())?;
+        let value = Value::new(text.into(), vec![object]);
+        Ok(Outputs::from([("value".to_owned(), value)]))
+    }
+}
+
+/// A sink that holds the key it was last brought up to date with.
+struct Target {
+    key: Arc<Mutex<Option<Digest>>>,
+}
+
+impl Sink for Target {
+    fn kind(&self) -> &'static str {
+        "target"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
+        Ok(*self.key.lock().unwrap() == Some(*key))
+    }
+
+    fn run(&self, _context: &Context, key: &Digest, _inputs: &Inputs) -> Result<(), StepError> {
+        *self.key.lock().unwrap() = Some(*key);
+        Ok(())
+    }
+}
+
+/// A store in a folder of its own, and a target that survives from run to run.
+struct World {
+    _folder: tempfile::TempDir,
+    store: Store,
+    key: Arc<Mutex<Option<Digest>>>,
+}
+
+/// The chain a -> b -> c -> target, with the texts given; `c` fails if asked to.
+struct Chain {
+    graph: Arc<Graph>,
+    runs: Vec<Arc<AtomicUsize>>,
+    nodes: Vec<NodeId>,
+}
+
+impl World {
+    fn new() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store")).unwrap();
+        World {
+            _folder: folder,
+            store,
+            key: Arc::default(),
+        }
+    }
+
+    fn chain(&self, texts: [&str; 3], fails: bool) -> Chain {
+        let mut graph = Graph::new();
+        let (mut runs, mut nodes) = (Vec::new(), Vec::new());
+        let mut inputs = Vec::new();
+        for (name, text) in ["a", "b", "c"].into_iter().zip(texts) {
+            let count = Arc::new(AtomicUsize::new(0));
+            let step = Join {
+                text: text.to_owned(),
+                runs: count.clone(),
+                fails: fails && name == "c",
+            };
+            let node = graph
+                .add("x", name, Action::Step(Box::new(step)), inputs)
+                .unwrap();
+            inputs = vec![(
+                "before".to_owned(),
+                Port {
+                    node,
+                    output: "value".to_owned(),
+                },
+            )];
+            runs.push(count);
+            nodes.push(node);
+        }
+        let target = Target {
+            key: self.key.clone(),
+        };
+        nodes.push(
+            graph
+                .add("x", "target", Action::Sink(Box::new(target)), inputs)
+                .unwrap(),
+        );
+        Chain {
+            graph: Arc::new(graph),
+            runs,
+            nodes,
+        }
+    }
+
+    fn context(&self) -> Context {
+        let limits = Limits {
+            jobs: 2,
+            threads: 1,
+            memory: 1 << 30,
+        };
+        Context::new(self.store.clone(), limits, Cancel::default())
+    }
+
+    fn run_with(&self, chain: &Chain, context: Context, reporter: Arc<dyn Reporter>) -> RunReport {
+        let resolution = resolve(&chain.graph, &context, "v1").unwrap();
+        let options = RunOptions {
+            keep_going: true,
+            variant: "v1".to_owned(),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime
+            .block_on(run(
+                chain.graph.clone(),
+                context,
+                resolution,
+                options,
+                reporter,
+            ))
+            .unwrap()
+    }
+
+    fn run(&self, chain: &Chain) -> RunReport {
+        self.run_with(chain, self.context(), Arc::new(NullReporter))
+    }
+}
+
+impl Chain {
+    fn counts(&self) -> Vec<usize> {
+        self.runs
+            .iter()
+            .map(|count| count.load(Ordering::SeqCst))
+            .collect()
+    }
+}
+
+#[test]
+fn nothing_runs_twice() {
+    let world = World::new();
+    let first = world.chain(["1", "2", "3"], false);
+    world.run(&first);
+    assert_eq!(first.counts(), [1, 1, 1]);
+    let again = world.chain(["1", "2", "3"], false);
+    let report = world.run(&again);
+    assert_eq!(again.counts(), [0, 0, 0]);
+    assert!(
+        again
+            .nodes
+            .iter()
+            .all(|node| report.outcomes[node] == StepOutcome::Reused)
+    );
+}
+
+#[test]
+fn a_change_runs_what_depends_on_it_and_says_why() {
+    let world = World::new();
+    world.run(&world.chain(["1", "2", "3"], false));
+    let changed = world.chain(["1", "two", "3"], false);
+    let resolution = resolve(&changed.graph, &world.context(), "v1").unwrap();
+    let Some(Reason::Changed { changes }) = resolution.work.get(&changed.nodes[1]) else {
+        panic!("{:?}", resolution.work);
+    };
+    assert_eq!(changes.len(), 1);
+    assert_eq!(changes[0].field, "params.text");
+    assert_eq!(
+        (changes[0].old.as_str(), changes[0].new.as_str()),
+        (Some("2"), Some("two"))
+    );
+    assert!(matches!(
+        resolution.states[&changed.nodes[2]],
+        State::Pending { .. }
+    ));
+    world.run(&changed);
+    assert_eq!(changed.counts(), [0, 1, 1]);
+}
+
+#[test]
+fn equal_outputs_stop_the_wave() {
+    let world = World::new();
+    world.run(&world.chain(["1", "-", "3"], false));
+    let changed = world.chain(["one", "-", "3"], false);
+    let report = world.run(&changed);
+    assert_eq!(
+        changed.counts(),
+        [1, 1, 0],
+        "`b` made the same of another input"
+    );
+    assert_eq!(report.outcomes[&changed.nodes[3]], StepOutcome::Reused);
+}
+
+#[test]
+fn a_lost_object_is_made_again_only_when_it_is_needed() {
+    let world = World::new();
+    let first = world.chain(["1", "2", "3"], false);
+    let report = world.run(&first);
+    let value = report.outputs[&first.nodes[1]]["value"];
+    let lost = Value::load(&world.store, &value).unwrap().objects[0];
+    std::fs::remove_file(world.store.open_object(&lost).unwrap().path()).unwrap();
+    let again = world.chain(["1", "2", "3"], false);
+    world.run(&again);
+    assert_eq!(again.counts(), [0, 0, 0], "nothing needs the lost object");
+    let changed = world.chain(["1", "2", "three"], false);
+    world.run(&changed);
+    assert_eq!(changed.counts(), [0, 1, 1], "`c` needs it");
+}
+
+#[test]
+fn a_failure_skips_what_depends_on_it_and_is_forgotten() {
+    let world = World::new();
+    let failing = world.chain(["1", "2", "3"], true);
+    let report = world.run(&failing);
+    let failed = &report.outcomes[&failing.nodes[2]];
+    assert!(
+        matches!(failed, StepOutcome::Failed { failure: Failure::Check, message } if message == "no good")
+    );
+    let skipped = &report.outcomes[&failing.nodes[3]];
+    assert!(matches!(skipped, StepOutcome::Skipped { because } if because == "c"));
+    assert_eq!(
+        *world.key.lock().unwrap(),
+        None,
+        "nothing reached the target"
+    );
+    let mended = world.chain(["1", "2", "3"], false);
+    world.run(&mended);
+    assert_eq!(mended.counts(), [0, 0, 1], "what had succeeded is kept");
+}
+
+#[test]
+fn a_target_that_was_disturbed_is_mended_without_running_steps() {
+    let world = World::new();
+    world.run(&world.chain(["1", "2", "3"], false));
+    *world.key.lock().unwrap() = None;
+    let again = world.chain(["1", "2", "3"], false);
+    let report = world.run(&again);
+    assert_eq!(again.counts(), [0, 0, 0]);
+    assert!(matches!(
+        report.outcomes[&again.nodes[3]],
+        StepOutcome::Done { .. }
+    ));
+}
+
+#[test]
+fn cancelling_stops_before_the_next_step() {
+    struct CancelAtFirst(Cancel, AtomicBool);
+    impl Reporter for CancelAtFirst {
+        fn event(&self, event: &Event) {
+            if matches!(event, Event::StepEnded { .. }) && !self.1.swap(true, Ordering::SeqCst) {
+                self.0.cancel();
+            }
+        }
+    }
+    let world = World::new();
+    let chain = world.chain(["1", "2", "3"], false);
+    let context = world.context();
+    let reporter = CancelAtFirst(context.cancel.clone(), AtomicBool::new(false));
+    let report = world.run_with(&chain, context, Arc::new(reporter));
+    assert_eq!(chain.counts(), [1, 0, 0]);
+    assert_eq!(report.outcomes[&chain.nodes[3]], StepOutcome::Cancelled);
+    let again = world.chain(["1", "2", "3"], false);
+    world.run(&again);
+    assert_eq!(again.counts(), [0, 1, 1], "the step that ended is kept");
+}
+
+#[test]
+fn a_panic_is_a_failure_of_its_step_only() {
+    struct Panics;
+    impl Step for Panics {
+        fn kind(&self) -> &'static str {
+            "panics"
+        }
+        fn version(&self) -> u32 {
+            1
+        }
+        fn params(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+        fn run(&self, _context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
+            panic!("ouch")
+        }
+    }
+    let world = World::new();
+    let mut graph = Graph::new();
+    let node = graph
+        .add("x", "p", Action::Step(Box::new(Panics)), Vec::new())
+        .unwrap();
+    let chain = Chain {
+        graph: Arc::new(graph),
+        runs: Vec::new(),
+        nodes: vec![node],
+    };
+    let report = world.run(&chain);
+    let outcome = &report.outcomes[&node];
+    assert!(
+        matches!(outcome, StepOutcome::Failed { failure: Failure::Internal, message } if message.contains("ouch"))
+    );
+}
+
+#[test]
+fn a_cycle_and_a_double_name_are_refused() {
+    let world = World::new();
+    let chain = world.chain(["1", "2", "3"], false);
+    assert_eq!(chain.graph.len(), 4);
+    let mut graph = Graph::new();
+    let step = || {
+        let runs = Arc::default();
+        Action::Step(Box::new(Join {
+            text: String::new(),
+            runs,
+            fails: false,
+        }))
+    };
+    graph.add("x", "a", step(), Vec::new()).unwrap();
+    assert!(graph.add("x", "a", step(), Vec::new()).is_err());
+    assert!(graph.add("y", "a", step(), Vec::new()).is_ok());
+}
