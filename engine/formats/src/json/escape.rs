@@ -1,0 +1,76 @@
+//! The content of strings: escapes.
+
+use super::string::push_code_point;
+use super::{JsonErrorKind, JsonString};
+
+/// Reads a string whose opening quote stands before `text`: its value and its
+/// length up to and with the closing quote. Errors come with their offset.
+pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
+    let mut place = plain(text, 0);
+    if text.get(place) == Some(&b'"') {
+        // No escapes: the usual case, copied in one piece.
+        let bytes = text.get(..place).unwrap_or_default().to_vec();
+        return Ok((JsonString::from_wtf8(bytes), place + 1));
+    }
+    let mut bytes = text.get(..place).unwrap_or_default().to_vec();
+    loop {
+        match text.get(place) {
+            Some(b'"') => return Ok((JsonString::from_wtf8(bytes), place + 1)),
+            Some(b'\\') => {
+                place += escape(text.get(place..).unwrap_or_default(), &mut bytes)
+                    .map_err(|kind| (kind, Some(place)))?
+            }
+            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(place))),
+            None => return Err((JsonErrorKind::OpenString, None)),
+        }
+        let end = plain(text, place);
+        bytes.extend_from_slice(text.get(place..end).unwrap_or_default());
+        place = end;
+    }
+}
+
+/// The end of the run from `from` on that stands for itself.
+fn plain(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    let special = |byte: &u8| *byte < 0x20 || matches!(*byte, b'"' | b'\\');
+    from + rest.iter().position(special).unwrap_or(rest.len())
+}
+
+/// Decodes the escape at the front of `text`; its length.
+fn escape(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
+    let simple = match text.get(1) {
+        Some(b'u') => return unicode(text, out),
+        Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
+        Some(b'b') => 0x08,
+        Some(b'f') => 0x0c,
+        Some(b'n') => b'\n',
+        Some(b'r') => b'\r',
+        Some(b't') => b'\t',
+        Some(_) => return Err(JsonErrorKind::InvalidEscape),
+        None => return Err(JsonErrorKind::OpenString),
+    };
+    out.push(simple);
+    Ok(2)
+}
+
+/// `\uXXXX`, or two of them that make a surrogate pair. A half that has no
+/// other half stands for itself.
+fn unicode(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
+    let first = hex4(text, 2).ok_or(JsonErrorKind::InvalidEscape)?;
+    if (0xd800..0xdc00).contains(&first)
+        && text.get(6..8) == Some(b"\\u")
+        && let Some(second @ 0xdc00..=0xdfff) = hex4(text, 8)
+    {
+        push_code_point(out, 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00));
+        return Ok(12);
+    }
+    push_code_point(out, first);
+    Ok(6)
+}
+
+fn hex4(text: &[u8], from: usize) -> Option<u32> {
+    let digits = text.get(from..from + 4)?;
+    digits.iter().try_fold(0, |value, digit| {
+        Some(value << 4 | char::from(*digit).to_digit(16)?)
+    })
+}

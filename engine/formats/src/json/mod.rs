@@ -1,0 +1,33 @@
+//! JSON as Python 3.11's `json` module reads and writes it.
+//!
+//! The published files went through `json.load` and `json.dump`, so the value
+//! model keeps what survives that way: the order of keys (of a repeated key the
+//! first place and the last value), integers of any length, doubles (printed as
+//! Python's `repr`), `NaN` and the infinities, and halves of surrogate pairs
+//! that stand alone, which no Rust `str` can hold (see [`JsonString`]).
+//!
+//! Where Python refuses a text, so does this reader: control characters inside
+//! strings, a byte order mark, integers of more than 4,300 digits, and nesting
+//! deeper than its recursion limit.
+
+mod error;
+mod escape;
+mod lines;
+mod number;
+mod object;
+mod pandas;
+mod parse;
+mod records;
+mod string;
+mod value;
+mod write;
+
+pub use error::{JsonError, JsonErrorKind, Position};
+pub use lines::JsonLines;
+pub use object::Object;
+pub use pandas::parse_pandas;
+pub use parse::{MAX_DEPTH, decode_latin1, parse};
+pub use records::JsonRecords;
+pub use string::JsonString;
+pub use value::Value;
+pub use write::{JsonWriteError, WriteOptions};

@@ -1,0 +1,52 @@
+//! Numbers, by the grammar of Python's scanner.
+
+use super::{JsonErrorKind, Value};
+
+/// Longest integer that Python 3.11 converts from text.
+const MAX_DIGITS: usize = 4300;
+
+/// Reads a number at the front of `text`: the value and its length in bytes.
+///
+/// A fraction without digits (`1.`) and an exponent without digits (`1e`) do not
+/// belong to the number: it ends before them, as it does for Python.
+pub(super) fn read(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let whole = match text.get(sign) {
+        Some(b'0') => 1,
+        Some(b'1'..=b'9') => digits(text, sign),
+        _ => return Err(JsonErrorKind::ExpectedValue),
+    };
+    let integer_end = sign + whole;
+    let mut end = integer_end;
+    if text.get(end) == Some(&b'.') {
+        let fraction = digits(text, end + 1);
+        if fraction > 0 {
+            end += 1 + fraction;
+        }
+    }
+    if let Some(b'e' | b'E') = text.get(end) {
+        let signed = usize::from(matches!(text.get(end + 1), Some(b'+' | b'-')));
+        let exponent = digits(text, end + 1 + signed);
+        if exponent > 0 {
+            end += 1 + signed + exponent;
+        }
+    }
+    // Only ASCII has been accepted.
+    let spelled = std::str::from_utf8(text.get(..end).unwrap_or_default()).unwrap_or_default();
+    let value = if end > integer_end {
+        Value::Float(spelled.parse().map_err(|_| JsonErrorKind::ExpectedValue)?)
+    } else if whole > MAX_DIGITS {
+        return Err(JsonErrorKind::TooManyDigits);
+    } else {
+        spelled
+            .parse()
+            .map_or_else(|_| Value::BigInt(spelled.into()), Value::Int)
+    };
+    Ok((value, end))
+}
+
+/// How many digits stand at `from`.
+fn digits(text: &[u8], from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or_default();
+    rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}

@@ -1,0 +1,120 @@
+//! Objects: keys in order, each once.
+
+use std::collections::HashMap;
+
+use super::{JsonString, Value};
+
+/// Objects with more keys than this have an index; shorter ones are searched.
+const INDEX_FROM: usize = 24;
+
+/// An object: keys in the order of their first appearance.
+#[derive(Debug, Clone, Default)]
+pub struct Object {
+    entries: Vec<(JsonString, Value)>,
+    /// Place of every key, once there are many.
+    index: Option<HashMap<JsonString, usize>>,
+}
+
+impl Object {
+    /// An object without keys.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        let place = self.place(key.as_bytes())?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
+    /// The value of `key`, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        let place = self.place(key.as_bytes())?;
+        self.entries.get_mut(place).map(|(_, value)| value)
+    }
+
+    /// Sets the value of `key`: a key that is there keeps its place, a new one
+    /// goes last. Returns the value replaced.
+    pub fn insert(&mut self, key: JsonString, value: Value) -> Option<Value> {
+        let place = self.place(key.as_wtf8());
+        if let Some((_, old)) = place.and_then(|place| self.entries.get_mut(place)) {
+            return Some(std::mem::replace(old, value));
+        }
+        if let Some(index) = &mut self.index {
+            index.insert(key.clone(), self.entries.len());
+        }
+        self.entries.push((key, value));
+        if self.index.is_none() && self.entries.len() > INDEX_FROM {
+            let places = self.entries.iter().enumerate();
+            self.index = Some(
+                places
+                    .map(|(place, (key, _))| (key.clone(), place))
+                    .collect(),
+            );
+        }
+        None
+    }
+
+    /// Takes `key` out; the keys after it move up.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let place = self.place(key.as_bytes())?;
+        self.index = None;
+        Some(self.entries.remove(place).1)
+    }
+
+    /// Keys and values in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&JsonString, &Value)> {
+        self.entries.iter().map(|(key, value)| (key, value))
+    }
+
+    /// Keys in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &JsonString> {
+        self.entries.iter().map(|(key, _)| key)
+    }
+
+    fn place(&self, key: &[u8]) -> Option<usize> {
+        match &self.index {
+            Some(index) => index.get(key).copied(),
+            None => self
+                .entries
+                .iter()
+                .position(|(known, _)| known.as_wtf8() == key),
+        }
+    }
+}
+
+impl PartialEq for Object {
+    /// Same keys in the same order, with equal values.
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (JsonString, Value);
+    type IntoIter = std::vec::IntoIter<Self::Item>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl FromIterator<(JsonString, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (JsonString, Value)>>(entries: I) -> Self {
+        let mut object = Self::new();
+        for (key, value) in entries {
+            object.insert(key, value);
+        }
+        object
+    }
+}

@@ -1,0 +1,202 @@
+//! The reader for a whole text in memory.
+
+use super::{JsonError, JsonErrorKind, Object, Position, Value, escape, number};
+
+/// Lists and objects may be nested this deep. Python's limit depends on the
+/// calls that are under way; with the usual 1,000 it is a little above this.
+pub const MAX_DEPTH: usize = 980;
+
+/// Reads one value that fills `text`, in UTF-8.
+///
+/// # Errors
+/// [`JsonError::Syntax`] where Python's `json.load` refuses the text.
+pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
+    parse_at(text, Position::START, 0)
+}
+
+/// Reads a number at the front of a text: the value and its length.
+pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
+
+/// [`parse`] with other numbers.
+pub(super) fn parse_with(text: &[u8], number: NumberReader) -> Result<Value, JsonError> {
+    parse_part(text, Position::START, 0, number)
+}
+
+/// Latin-1 as UTF-8: every byte is the character of that number. For files that
+/// were read with `encoding="latin-1"`.
+pub fn decode_latin1(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
+}
+
+/// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.
+pub(super) fn parse_at(text: &[u8], start: Position, depth: usize) -> Result<Value, JsonError> {
+    parse_part(text, start, depth, number::read)
+}
+
+fn parse_part(
+    text: &[u8],
+    start: Position,
+    depth: usize,
+    number: NumberReader,
+) -> Result<Value, JsonError> {
+    let syntax = |kind, offset| {
+        let before = text.get(..offset).unwrap_or(text);
+        JsonError::Syntax {
+            kind,
+            position: start.after(before),
+        }
+    };
+    if text.starts_with(b"\xef\xbb\xbf") && start == Position::START {
+        return Err(syntax(JsonErrorKind::ByteOrderMark, 0));
+    }
+    if let Err(error) = std::str::from_utf8(text) {
+        return Err(syntax(JsonErrorKind::NotUtf8, error.valid_up_to()));
+    }
+    let mut parser = Parser {
+        text,
+        place: 0,
+        number,
+    };
+    let result = parser.value(depth).and_then(|value| {
+        parser.skip_blanks();
+        if parser.place < text.len() {
+            Err(JsonErrorKind::ExtraData)
+        } else {
+            Ok(value)
+        }
+    });
+    result.map_err(|kind| syntax(kind, parser.place))
+}
+
+/// `place` is where an error is to be reported when a method fails.
+struct Parser<'a> {
+    text: &'a [u8],
+    place: usize,
+    number: NumberReader,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.place).copied()
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.text.get(self.place..).unwrap_or_default()
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.place += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+        self.skip_blanks();
+        match self.peek() {
+            Some(b'"') => self.string().map(Value::String),
+            Some(b'{' | b'[') if depth >= MAX_DEPTH => Err(JsonErrorKind::TooDeep),
+            Some(b'{') => self.object(depth + 1),
+            Some(b'[') => self.list(depth + 1),
+            _ => match self.word() {
+                Some((value, length)) => {
+                    self.place += length;
+                    Ok(value)
+                }
+                None => {
+                    let (value, length) = (self.number)(self.rest())?;
+                    self.place += length;
+                    Ok(value)
+                }
+            },
+        }
+    }
+
+    fn word(&self) -> Option<(Value, usize)> {
+        let words = [
+            ("null", Value::Null),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+            ("NaN", Value::Float(f64::NAN)),
+            ("Infinity", Value::Float(f64::INFINITY)),
+            ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+        ];
+        let rest = self.rest();
+        if matches!(rest, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]) {
+            return None;
+        }
+        words.into_iter().find_map(|(word, value)| {
+            rest.starts_with(word.as_bytes())
+                .then_some((value, word.len()))
+        })
+    }
+
+    /// A string; `place` is at its opening quote.
+    fn string(&mut self) -> Result<super::JsonString, JsonErrorKind> {
+        let content = self.text.get(self.place + 1..).unwrap_or_default();
+        match escape::read(content) {
+            Ok((text, length)) => {
+                self.place += 1 + length;
+                Ok(text)
+            }
+            Err((kind, offset)) => {
+                self.place += offset.map_or(0, |offset| offset + 1);
+                Err(kind)
+            }
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+        self.place += 1;
+        let mut list = Vec::new();
+        self.skip_blanks();
+        if self.peek() == Some(b']') {
+            self.place += 1;
+            return Ok(Value::List(list));
+        }
+        loop {
+            list.push(self.value(depth)?);
+            if self.comma_or(b']')? {
+                return Ok(Value::List(list));
+            }
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+        self.place += 1;
+        let mut object = Object::new();
+        self.skip_blanks();
+        if self.peek() == Some(b'}') {
+            self.place += 1;
+            return Ok(Value::Object(object));
+        }
+        loop {
+            self.skip_blanks();
+            if self.peek() != Some(b'"') {
+                return Err(JsonErrorKind::ExpectedKey);
+            }
+            let key = self.string()?;
+            self.skip_blanks();
+            if self.peek() != Some(b':') {
+                return Err(JsonErrorKind::ExpectedColon);
+            }
+            self.place += 1;
+            let value = self.value(depth)?;
+            object.insert(key, value);
+            if self.comma_or(b'}')? {
+                return Ok(Value::Object(object));
+            }
+        }
+    }
+
+    /// After an element: `true` at the end, `false` after a comma.
+    fn comma_or(&mut self, end: u8) -> Result<bool, JsonErrorKind> {
+        self.skip_blanks();
+        let ended = match self.peek() {
+            Some(byte) if byte == end => true,
+            Some(b',') => false,
+            _ => return Err(JsonErrorKind::ExpectedComma),
+        };
+        self.place += 1;
+        Ok(ended)
+    }
+}

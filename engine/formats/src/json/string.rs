@@ -1,0 +1,133 @@
+//! Strings that can hold half a surrogate pair.
+
+use std::borrow::{Borrow, Cow};
+use std::fmt;
+
+/// A string as Python holds it: any code points, also U+D800 to U+DFFF, which
+/// JSON can spell (`"\ud83c"`) and UTF-8 cannot.
+///
+/// Ordered by code points, as Python orders `str`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JsonString {
+    /// WTF-8: UTF-8 that also encodes surrogates. A pair that belongs together
+    /// is always encoded as the one character it means, so equal strings have
+    /// equal bytes, and the order of bytes is the order of code points.
+    wtf8: Text,
+}
+
+/// Valid text is kept as such, so that reading it needs no second validation.
+#[derive(Clone)]
+enum Text {
+    Utf8(String),
+    Wtf8(Vec<u8>),
+}
+
+impl Text {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Utf8(text) => text.as_bytes(),
+            Self::Wtf8(bytes) => bytes,
+        }
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Text {}
+
+impl PartialOrd for Text {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Text {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl std::hash::Hash for Text {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
+    }
+}
+
+impl JsonString {
+    /// From WTF-8 bytes, as the reader collects them.
+    pub(super) fn from_wtf8(bytes: Vec<u8>) -> Self {
+        let wtf8 = match String::from_utf8(bytes) {
+            Ok(text) => Text::Utf8(text),
+            Err(error) => Text::Wtf8(error.into_bytes()),
+        };
+        Self { wtf8 }
+    }
+
+    /// The text; `None` when it holds half a surrogate pair.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.wtf8 {
+            Text::Utf8(text) => Some(text),
+            Text::Wtf8(_) => None,
+        }
+    }
+
+    /// The text in WTF-8.
+    pub fn as_wtf8(&self) -> &[u8] {
+        self.wtf8.bytes()
+    }
+
+    /// The text, with U+FFFD for halves of surrogate pairs.
+    pub fn to_string_lossy(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.as_wtf8())
+    }
+}
+
+impl From<&str> for JsonString {
+    fn from(text: &str) -> Self {
+        Self {
+            wtf8: Text::Utf8(text.to_owned()),
+        }
+    }
+}
+
+impl From<String> for JsonString {
+    fn from(text: String) -> Self {
+        Self {
+            wtf8: Text::Utf8(text),
+        }
+    }
+}
+
+impl Borrow<[u8]> for JsonString {
+    fn borrow(&self) -> &[u8] {
+        self.as_wtf8()
+    }
+}
+
+impl fmt::Debug for JsonString {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string_lossy(), out)
+    }
+}
+
+/// Appends the WTF-8 form of a code point below U+110000.
+pub(super) fn push_code_point(out: &mut Vec<u8>, code_point: u32) {
+    match char::from_u32(code_point) {
+        Some(character) => {
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        None => {
+            // A surrogate, in the three-byte form of UTF-8.
+            let [.., high, low] = code_point.to_be_bytes();
+            out.extend_from_slice(&[
+                0xe0 | high >> 4,
+                0x80 | (high << 2 | low >> 6) & 0x3f,
+                0x80 | low & 0x3f,
+            ]);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Writing, as `json.dump` does: no line break at the end.
+
+use std::io::{self, Write};
+
+use super::{JsonString, Object, Value};
+use crate::pandas::push_f64;
+
+/// How to write; the default is `json.dump`'s.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Blanks per level, with every element on a line of its own; `None` writes
+    /// one line.
+    pub indent: Option<usize>,
+    /// Sort the keys of every object by code points.
+    pub sort_keys: bool,
+    /// What stands between elements and after keys. `None`: `", "` (`","` with
+    /// an indent) and `": "`.
+    pub separators: Option<(String, String)>,
+    /// Write everything beyond ASCII as `\uXXXX`.
+    pub ensure_ascii: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            indent: None,
+            sort_keys: false,
+            separators: None,
+            ensure_ascii: true,
+        }
+    }
+}
+
+/// Why writing failed.
+#[derive(Debug, thiserror::Error)]
+pub enum JsonWriteError {
+    /// Half a surrogate pair, which UTF-8 cannot hold.
+    #[error(
+        "the string {text:?} holds half a surrogate pair, which UTF-8 cannot hold; write with `ensure_ascii`"
+    )]
+    LoneSurrogate {
+        /// The string, with U+FFFD for the half.
+        text: String,
+    },
+    /// The output failed.
+    #[error("writing JSON failed")]
+    Io(#[from] io::Error),
+}
+
+/// Text is handed to the output in pieces of about this size.
+const FLUSH_AT: usize = 64 * 1024;
+
+impl Value {
+    /// Writes the value.
+    ///
+    /// # Errors
+    /// [`JsonWriteError`].
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        options: &WriteOptions,
+    ) -> Result<(), JsonWriteError> {
+        let mut printer = Printer::new(out, options);
+        printer.value(self, 0)?;
+        printer.out.write_all(&printer.text)?;
+        Ok(())
+    }
+
+    /// The value as text.
+    ///
+    /// # Errors
+    /// [`JsonWriteError::LoneSurrogate`].
+    pub fn to_json(&self, options: &WriteOptions) -> Result<Vec<u8>, JsonWriteError> {
+        let mut text = Vec::new();
+        self.write(&mut text, options)?;
+        Ok(text)
+    }
+}
+
+struct Printer<'a, W: Write> {
+    out: &'a mut W,
+    options: &'a WriteOptions,
+    /// Text not yet handed to the output.
+    text: Vec<u8>,
+    comma: &'a [u8],
+    colon: &'a [u8],
+}
+
+impl<'a, W: Write> Printer<'a, W> {
+    fn new(out: &'a mut W, options: &'a WriteOptions) -> Self {
+        let (comma, colon): (&str, &str) = match (&options.separators, options.indent) {
+            (Some((comma, colon)), _) => (comma, colon),
+            (None, None) => (", ", ": "),
+            (None, Some(_)) => (",", ": "),
+        };
+        Self {
+            out,
+            options,
+            text: Vec::new(),
+            comma: comma.as_bytes(),
+            colon: colon.as_bytes(),
+        }
+    }
+
+    fn value(&mut self, value: &Value, level: usize) -> Result<(), JsonWriteError> {
+        match value {
+            Value::Null => self.text.extend_from_slice(b"null"),
+            Value::Bool(true) => self.text.extend_from_slice(b"true"),
+            Value::Bool(false) => self.text.extend_from_slice(b"false"),
+            Value::Int(int) => {
+                self.text
+                    .extend_from_slice(itoa::Buffer::new().format(*int).as_bytes());
+            }
+            Value::BigInt(digits) => self.text.extend_from_slice(digits.as_bytes()),
+            Value::Float(float) => push_float(&mut self.text, *float),
+            Value::String(text) => self.string(text)?,
+            Value::List(list) => self.list(list, level)?,
+            Value::Object(object) => self.object(object, level)?,
+        }
+        if self.text.len() >= FLUSH_AT {
+            self.out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, list: &[Value], level: usize) -> Result<(), JsonWriteError> {
+        self.text.push(b'[');
+        for (index, value) in list.iter().enumerate() {
+            self.between(index, level + 1);
+            self.value(value, level + 1)?;
+        }
+        if !list.is_empty() {
+            self.line_break(level);
+        }
+        self.text.push(b']');
+        Ok(())
+    }
+
+    fn object(&mut self, object: &Object, level: usize) -> Result<(), JsonWriteError> {
+        self.text.push(b'{');
+        let mut entries: Vec<_> = object.iter().collect();
+        if self.options.sort_keys {
+            entries.sort_by_key(|(key, _)| *key);
+        }
+        for (index, (key, value)) in entries.into_iter().enumerate() {
+            self.between(index, level + 1);
+            self.string(key)?;
+            self.text.extend_from_slice(self.colon);
+            self.value(value, level + 1)?;
+        }
+        if !object.is_empty() {
+            self.line_break(level);
+        }
+        self.text.push(b'}');
+        Ok(())
+    }
+
+    /// What stands before element `index`.
+    fn between(&mut self, index: usize, level: usize) {
+        if index > 0 {
+            self.text.extend_from_slice(self.comma);
+        }
+        self.line_break(level);
+    }
+
+    fn line_break(&mut self, level: usize) {
+        if let Some(indent) = self.options.indent {
+            self.text.push(b'\n');
+            self.text.resize(self.text.len() + indent * level, b' ');
+        }
+    }
+
+    fn string(&mut self, text: &JsonString) -> Result<(), JsonWriteError> {
+        if !self.options.ensure_ascii && text.as_str().is_none() {
+            return Err(JsonWriteError::LoneSurrogate {
+                text: text.to_string_lossy().into_owned(),
+            });
+        }
+        push_string(&mut self.text, text, self.options.ensure_ascii);
+        Ok(())
+    }
+}
+
+/// Appends `float` as Python's `json` prints it.
+fn push_float(out: &mut Vec<u8>, float: f64) {
+    if float.is_nan() {
+        out.extend_from_slice(b"NaN");
+    } else if float.is_infinite() {
+        out.extend_from_slice(if float > 0.0 {
+            b"Infinity"
+        } else {
+            b"-Infinity"
+        });
+    } else {
+        push_f64(out, float);
+    }
+}
+
+/// Appends `text` in quotes. With `ascii`, everything but the blank to `~` is
+/// escaped (so U+007F, too), else only what JSON demands.
+fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
+    push_escaped(out, text, |byte| {
+        byte < 0x20 || matches!(byte, b'"' | b'\\') || ascii && byte >= 0x7f
+    });
+}
+
+/// Appends `text` in quotes, with escapes for the characters whose first byte is
+/// `special`.
+pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> bool) {
+    out.push(b'"');
+    let mut rest = text.as_wtf8();
+    while !rest.is_empty() {
+        let run = rest
+            .iter()
+            .position(|byte| special(*byte))
+            .unwrap_or(rest.len());
+        let (plain, tail) = rest.split_at(run);
+        out.extend_from_slice(plain);
+        rest = tail;
+        if let Some((code_point, length)) = first_code_point(tail) {
+            push_escape(out, code_point);
+            rest = tail.get(length..).unwrap_or_default();
+        }
+    }
+    out.push(b'"');
+}
+
+/// The code point at the front of WTF-8 and its length in bytes.
+fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
+    let lead = *wtf8.first()?;
+    let (length, high) = match lead {
+        0..0x80 => (1, lead),
+        0x80..0xe0 => (2, lead & 0x1f),
+        0xe0..0xf0 => (3, lead & 0x0f),
+        0xf0.. => (4, lead & 0x07),
+    };
+    let tail = wtf8.get(1..length).unwrap_or_default();
+    let code_point = tail.iter().fold(u32::from(high), |value, byte| {
+        value << 6 | u32::from(byte & 0x3f)
+    });
+    Some((code_point, length))
+}
+
+fn push_escape(out: &mut Vec<u8>, code_point: u32) {
+    let short: &[u8] = match code_point {
+        0x08 => b"\\b",
+        0x09 => b"\\t",
+        0x0a => b"\\n",
+        0x0c => b"\\f",
+        0x0d => b"\\r",
+        0x22 => b"\\\"",
+        0x2f => b"\\/",
+        0x5c => b"\\\\",
+        0..0x1_0000 => return push_u(out, code_point),
+        _ => {
+            let offset = code_point - 0x1_0000;
+            push_u(out, 0xd800 | offset >> 10);
+            return push_u(out, 0xdc00 | offset & 0x3ff);
+        }
+    };
+    out.extend_from_slice(short);
+}
+
+fn push_u(out: &mut Vec<u8>, unit: u32) {
+    out.extend_from_slice(b"\\u");
+    for shift in [12, 8, 4, 0] {
+        let digit = char::from_digit(unit >> shift & 0xf, 16).unwrap_or('0');
+        out.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+}

@@ -1,0 +1,15 @@
+//! File formats: archives, tables and images, read and written exactly as the
+//! Python libraries do that published the expected checksums.
+
+pub mod json;
+pub mod npy;
+pub mod pandas;
+pub mod parquet;
+pub mod paths;
+pub mod png;
+pub mod read_at;
+pub mod sevenz;
+pub mod sniff;
+pub mod tar;
+pub mod tfrecord;
+pub mod zip;

@@ -1,0 +1,215 @@
+//! Headers.
+
+use std::io::Read;
+
+use super::NpyError;
+use super::literal::{Literal, dictionary};
+use crate::sniff::Looks;
+
+/// Longest header accepted, in bytes (NumPy's own limit is 10,000).
+const MAX_HEADER: u64 = 1 << 20;
+/// Digits for which NumPy leaves room, so that the first dimension can grow.
+const GROWTH_DIGITS: usize = 21;
+
+/// What a header says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NpyHeader {
+    /// Element type as NumPy prints it, with byte order: `<f4`, `|b1`, `<U2`.
+    pub descr: String,
+    /// Whether the first index varies fastest.
+    pub fortran_order: bool,
+    /// Dimensions; empty for a single value.
+    pub shape: Vec<u64>,
+    /// Bytes per element.
+    pub item_size: u64,
+    /// Where the data begins in the file.
+    pub data_offset: u64,
+}
+
+impl NpyHeader {
+    /// Reads a header of version 1.0, 2.0 or 3.0.
+    ///
+    /// # Errors
+    /// [`NpyError`].
+    pub fn read(mut input: impl Read) -> Result<Self, NpyError> {
+        let mut magic = Vec::new();
+        Read::by_ref(&mut input).take(8).read_to_end(&mut magic)?;
+        let [0x93, b'N', b'U', b'M', b'P', b'Y', major, minor] = *magic.as_slice() else {
+            return Err(NpyError::NotNpy {
+                found: Looks::of(&magic),
+            });
+        };
+        let width = match (major, minor) {
+            (1, 0) => 2,
+            (2 | 3, 0) => 4,
+            _ => return Err(NpyError::UnknownVersion { major, minor }),
+        };
+        let mut length = vec![0; width];
+        input.read_exact(&mut length)?;
+        let length = length
+            .iter()
+            .rev()
+            .fold(0, |value, byte| value << 8 | u64::from(*byte));
+        if length > MAX_HEADER {
+            return Err(bad(format!("it is {length} bytes long")));
+        }
+        let mut text = Vec::new();
+        let read = Read::by_ref(&mut input)
+            .take(length)
+            .read_to_end(&mut text)? as u64;
+        if read < length {
+            return Err(NpyError::Truncated {
+                there: read,
+                needed: length,
+            });
+        }
+        // Before version 3.0 the text is latin-1; what matters in it is ASCII.
+        let text = String::from_utf8_lossy(&text);
+        let (descr, fortran_order, shape) = fields(&text)?;
+        let (descr, item_size) = element_type(&descr)?;
+        let data_offset = 8 + width as u64 + length;
+        let header = Self {
+            descr,
+            fortran_order,
+            shape,
+            item_size,
+            data_offset,
+        };
+        header
+            .checked_bytes()
+            .ok_or_else(|| bad(format!("its shape {:?} overflows", header.shape)))?;
+        Ok(header)
+    }
+
+    /// Number of rows: the first dimension, 1 for a single value.
+    pub fn rows(&self) -> u64 {
+        self.shape.first().copied().unwrap_or(1)
+    }
+
+    /// Bytes per row.
+    pub fn row_bytes(&self) -> u64 {
+        self.shape
+            .iter()
+            .skip(1)
+            .product::<u64>()
+            .saturating_mul(self.item_size)
+    }
+
+    /// Bytes of data.
+    pub fn data_bytes(&self) -> u64 {
+        self.checked_bytes().unwrap_or(u64::MAX)
+    }
+
+    fn checked_bytes(&self) -> Option<u64> {
+        // Zero dimensions do not excuse an overflow of the others.
+        self.shape
+            .iter()
+            .try_fold(self.item_size, |bytes, dimension| {
+                bytes.checked_mul((*dimension).max(1))
+            })?;
+        Some(self.shape.iter().fold(self.item_size, |bytes, dimension| {
+            bytes.wrapping_mul(*dimension)
+        }))
+    }
+
+    /// The header that NumPy 1.26 writes: version 1.0, padded with blanks to a
+    /// multiple of 64 bytes, a line feed at the end.
+    ///
+    /// # Errors
+    /// [`NpyError::BadHeader`] when it does not fit into version 1.0.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, NpyError> {
+        let shape = match self.shape.as_slice() {
+            [single] => format!("({single},)"),
+            many => format!(
+                "({})",
+                many.iter()
+                    .map(u64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+        };
+        let order = if self.fortran_order { "True" } else { "False" };
+        let mut text = format!(
+            "{{'descr': '{}', 'fortran_order': {order}, 'shape': {shape}, }}",
+            self.descr
+        );
+        let growing = if self.fortran_order {
+            self.shape.last()
+        } else {
+            self.shape.first()
+        };
+        if let Some(dimension) = growing {
+            let room = GROWTH_DIGITS.saturating_sub(dimension.to_string().len());
+            text.push_str(&" ".repeat(room));
+        }
+        let unpadded = 10 + text.len() + 1;
+        text.push_str(&" ".repeat(unpadded.next_multiple_of(64) - unpadded));
+        text.push('\n');
+        let length = u16::try_from(text.len())
+            .map_err(|_| bad("it is too long for version 1.0".to_owned()))?;
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(text.as_bytes());
+        Ok(bytes)
+    }
+}
+
+fn fields(text: &str) -> Result<(String, bool, Vec<u64>), NpyError> {
+    let entries =
+        dictionary(text).ok_or_else(|| bad(format!("{:?} is not a dictionary", text.trim())))?;
+    let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+    for (key, value) in entries {
+        match (key.as_str(), value) {
+            ("descr", Literal::Text(text)) => descr = Some(text),
+            ("descr", Literal::List) => {
+                return Err(NpyError::UnsupportedType {
+                    descr: "record".to_owned(),
+                });
+            }
+            ("fortran_order", Literal::Bool(value)) => fortran_order = Some(value),
+            ("shape", Literal::Tuple(values)) => shape = Some(values),
+            (key, value) => return Err(bad(format!("unexpected entry {key:?}: {value:?}"))),
+        }
+    }
+    match (descr, fortran_order, shape) {
+        (Some(descr), Some(fortran_order), Some(shape)) => Ok((descr, fortran_order, shape)),
+        _ => Err(bad("an entry is missing".to_owned())),
+    }
+}
+
+/// The type as NumPy prints it (byte order first, `|` where it means nothing)
+/// and its size in bytes.
+fn element_type(descr: &str) -> Result<(String, u64), NpyError> {
+    let unsupported = || NpyError::UnsupportedType {
+        descr: descr.to_owned(),
+    };
+    let (order, rest) = match descr.chars().next() {
+        Some(order @ ('<' | '>' | '|' | '=')) => (order, descr.get(1..).unwrap_or_default()),
+        _ => ('=', descr),
+    };
+    let mut characters = rest.chars();
+    let kind = characters.next().ok_or_else(unsupported)?;
+    let after = characters.as_str();
+    let (digits, unit) = after.split_at(after.find('[').unwrap_or(after.len()));
+    let count: u64 = digits.parse().map_err(|_| unsupported())?;
+    let size = match (kind, count) {
+        ('U', _) => count.checked_mul(4).ok_or_else(unsupported)?,
+        ('S' | 'V', _)
+        | ('b', 1)
+        | ('i' | 'u', 1 | 2 | 4 | 8)
+        | ('f', 2 | 4 | 8 | 16)
+        | ('c', 8 | 16 | 32) => count,
+        ('M' | 'm', 8) => count,
+        _ => return Err(unsupported()),
+    };
+    let order = match (kind, size, order) {
+        ('S' | 'V', _, _) | ('b' | 'i' | 'u', 1, _) => '|',
+        (_, _, '>') => '>',
+        _ => '<',
+    };
+    Ok((format!("{order}{kind}{digits}{unit}"), size))
+}
+
+fn bad(reason: String) -> NpyError {
+    NpyError::BadHeader { reason }
+}

@@ -1,0 +1,80 @@
+//! The Python dictionary literal in a header.
+
+/// A literal that headers hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Literal {
+    Text(String),
+    Bool(bool),
+    Integer(u64),
+    /// A tuple of integers.
+    Tuple(Vec<u64>),
+    /// A list (the type of a record array), unread.
+    List,
+}
+
+/// Parses `{'key': literal, ...}`; `None` when it is anything else.
+pub(super) fn dictionary(text: &str) -> Option<Vec<(String, Literal)>> {
+    let mut rest = text.trim().strip_prefix('{')?.trim_start();
+    let mut entries = Vec::new();
+    while !rest.starts_with('}') {
+        let (key, after) = quoted(rest)?;
+        let after = after.trim_start().strip_prefix(':')?;
+        let (value, after) = literal(after.trim_start())?;
+        entries.push((key, value));
+        rest = comma(after, '}')?;
+    }
+    rest.strip_prefix('}')?.trim().is_empty().then_some(entries)
+}
+
+fn literal(text: &str) -> Option<(Literal, &str)> {
+    if let Some(rest) = text.strip_prefix("True") {
+        return Some((Literal::Bool(true), rest));
+    }
+    if let Some(rest) = text.strip_prefix("False") {
+        return Some((Literal::Bool(false), rest));
+    }
+    match text.chars().next()? {
+        '\'' | '"' => quoted(text).map(|(text, rest)| (Literal::Text(text), rest)),
+        '(' => tuple(text),
+        '[' => text.rsplit_once(']').map(|(_, rest)| (Literal::List, rest)),
+        _ => integer(text).map(|(value, rest)| (Literal::Integer(value), rest)),
+    }
+}
+
+fn tuple(text: &str) -> Option<(Literal, &str)> {
+    let mut rest = text.strip_prefix('(')?.trim_start();
+    let mut values = Vec::new();
+    while !rest.starts_with(')') {
+        let (value, after) = integer(rest)?;
+        values.push(value);
+        rest = comma(after, ')')?;
+    }
+    Some((Literal::Tuple(values), rest.strip_prefix(')')?))
+}
+
+/// After an element: skips a comma; without one the end has to follow.
+fn comma(text: &str, end: char) -> Option<&str> {
+    let text = text.trim_start();
+    match text.strip_prefix(',') {
+        Some(rest) => Some(rest.trim_start()),
+        None => text.starts_with(end).then_some(text),
+    }
+}
+
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|quote| matches!(quote, '\'' | '"'))?;
+    let (content, rest) = text.get(1..)?.split_once(quote)?;
+    (!content.contains('\\')).then(|| (content.to_owned(), rest))
+}
+
+/// Python 2 wrote long integers with an `L`.
+fn integer(text: &str) -> Option<(u64, &str)> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    Some((digits.parse().ok()?, rest.strip_prefix('L').unwrap_or(rest)))
+}

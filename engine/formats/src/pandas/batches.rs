@@ -1,0 +1,295 @@
+//! Columns of a stored table as Arrow arrays.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions,
+    StringBuilder, UInt64Builder,
+};
+use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+
+use super::floats::parse_f64;
+use super::integers::{Integer, parse_i64, parse_u64};
+use super::table::cell_content;
+use super::words::parse_bool;
+use super::{Cells, ColumnType, CsvError, FloatParser, TextTable};
+
+/// A batch ends early when its text has this many bytes, so that 32-bit offsets do.
+const TEXT_LIMIT: usize = 1 << 29;
+
+/// Which rows are read.
+#[derive(Debug, Clone)]
+pub enum RowSelection {
+    /// All of them.
+    All,
+    /// A stretch.
+    Range(Range<u64>),
+    /// Single rows in the given order.
+    Rows(Arc<[u64]>),
+}
+
+/// The Arrow type of a column: all integers are 64 bits wide, all floats doubles.
+#[must_use]
+pub fn arrow_type(kind: ColumnType) -> DataType {
+    match kind {
+        ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+            DataType::Int64
+        }
+        ColumnType::UInt64 => DataType::UInt64,
+        ColumnType::Float64 | ColumnType::Float32 => DataType::Float64,
+        ColumnType::Bool => DataType::Boolean,
+        ColumnType::Text | ColumnType::Json => DataType::Utf8,
+    }
+}
+
+impl TextTable {
+    /// Reads `columns` of the chosen rows, at most `batch` rows at a time. Missing cells are null.
+    ///
+    /// # Errors
+    /// A column that is not there. The iterator gives an error for a row that is not there or a cell that does not fit.
+    pub fn read_batches(
+        &self,
+        columns: &[usize],
+        rows: RowSelection,
+        batch: usize,
+    ) -> Result<Batches<'_>, CsvError> {
+        let all = &self.schema().columns;
+        let mut fields = Vec::new();
+        let mut wanted: Vec<(usize, usize)> = Vec::new();
+        for (place, column) in columns.iter().enumerate() {
+            let no_column = CsvError::NoSuchColumn {
+                column: *column,
+                columns: all.len(),
+            };
+            let found = all.get(*column).ok_or(no_column)?;
+            fields.push(Field::new(
+                &found.name,
+                arrow_type(found.kind),
+                found.nullable,
+            ));
+            wanted.push((*column, place));
+        }
+        // Cells come from left to right.
+        wanted.sort_unstable();
+        let total = match &rows {
+            RowSelection::All => self.schema().rows,
+            RowSelection::Range(range) => range.end.saturating_sub(range.start),
+            RowSelection::Rows(rows) => rows.len() as u64,
+        };
+        let schema = Arc::new(ArrowSchema::new(fields));
+        let kinds = columns
+            .iter()
+            .filter_map(|column| all.get(*column))
+            .map(|column| column.kind)
+            .collect();
+        Ok(Batches {
+            table: self,
+            schema,
+            kinds,
+            wanted,
+            rows,
+            at: 0,
+            total,
+            batch: batch.max(1),
+        })
+    }
+}
+
+/// Iterator over record batches; see [`TextTable::read_batches`].
+pub struct Batches<'a> {
+    table: &'a TextTable,
+    schema: SchemaRef,
+    kinds: Vec<ColumnType>,
+    /// Column of the table and place in the batch, from left to right.
+    wanted: Vec<(usize, usize)>,
+    rows: RowSelection,
+    at: u64,
+    total: u64,
+    batch: usize,
+}
+
+impl Batches<'_> {
+    /// Names and types of the batches.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn row(&self, at: u64) -> u64 {
+        match &self.rows {
+            RowSelection::All => at,
+            RowSelection::Range(range) => range.start + at,
+            RowSelection::Rows(rows) => usize::try_from(at)
+                .ok()
+                .and_then(|at| rows.get(at))
+                .copied()
+                .unwrap_or(u64::MAX),
+        }
+    }
+
+    fn read(&mut self) -> Result<RecordBatch, CsvError> {
+        let size = usize::try_from(self.total - self.at)
+            .unwrap_or(usize::MAX)
+            .min(self.batch);
+        let mut builders: Vec<Builder> = self
+            .kinds
+            .iter()
+            .map(|kind| Builder::new(*kind, size))
+            .collect();
+        let first = self.row(self.at);
+        let (mut count, mut text) = (0, 0);
+        while count < size && text < TEXT_LIMIT {
+            let row = self.row(self.at);
+            let line = self.table.row(row)?;
+            text += line.len();
+            let mut cells = Cells::new(line).enumerate();
+            let mut current = None;
+            for (column, place) in &self.wanted {
+                while current.is_none_or(|(index, _)| index < *column) {
+                    current = cells.next();
+                    if current.is_none() {
+                        return Err(self.misfit(row, *column, "the row is too short"));
+                    }
+                }
+                let cell = current.map_or(b"".as_slice(), |(_, cell)| cell);
+                let fits = builders
+                    .get_mut(*place)
+                    .is_some_and(|builder| builder.push(cell));
+                if !fits {
+                    let cell = String::from_utf8_lossy(cell).into_owned();
+                    return Err(self.misfit(
+                        row,
+                        *column,
+                        &format!("`{cell}` does not fit the type of the column"),
+                    ));
+                }
+            }
+            self.at += 1;
+            count += 1;
+        }
+        if !matches!(self.rows, RowSelection::Rows(_)) {
+            let end = self.row(self.at);
+            self.table.release(
+                self.table.offset(first) as usize,
+                self.table.offset(end) as usize,
+            );
+        }
+        let arrays = builders.into_iter().map(Builder::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        Ok(RecordBatch::try_new_with_options(
+            self.schema(),
+            arrays,
+            &options,
+        )?)
+    }
+
+    fn misfit(&self, row: u64, column: usize, what: &str) -> CsvError {
+        let name = self
+            .table
+            .schema()
+            .columns
+            .get(column)
+            .map_or("", |column| &column.name);
+        CsvError::NotCanonical {
+            row: row + 1,
+            offset: self.table.offset(row),
+            rule: format!("column `{name}`: {what}"),
+        }
+    }
+}
+
+impl Iterator for Batches<'_> {
+    type Item = Result<RecordBatch, CsvError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.at >= self.total {
+            return None;
+        }
+        let batch = self.read();
+        if batch.is_err() {
+            self.at = self.total;
+        }
+        Some(batch)
+    }
+}
+
+enum Builder {
+    Int64(Int64Builder),
+    UInt64(UInt64Builder),
+    Float64(Float64Builder),
+    Float32(Float64Builder),
+    Bool(BooleanBuilder),
+    Text(StringBuilder),
+}
+
+impl Builder {
+    fn new(kind: ColumnType, rows: usize) -> Self {
+        match kind {
+            ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+                Self::Int64(Int64Builder::with_capacity(rows))
+            }
+            ColumnType::UInt64 => Self::UInt64(UInt64Builder::with_capacity(rows)),
+            ColumnType::Float64 => Self::Float64(Float64Builder::with_capacity(rows)),
+            ColumnType::Float32 => Self::Float32(Float64Builder::with_capacity(rows)),
+            ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
+            ColumnType::Text | ColumnType::Json => {
+                Self::Text(StringBuilder::with_capacity(rows, rows * 8))
+            }
+        }
+    }
+
+    /// Adds a cell; `false` if it does not fit.
+    fn push(&mut self, cell: &[u8]) -> bool {
+        let Some(content) = cell_content(cell) else {
+            match self {
+                Self::Int64(builder) => builder.append_null(),
+                Self::UInt64(builder) => builder.append_null(),
+                Self::Float64(builder) | Self::Float32(builder) => builder.append_null(),
+                Self::Bool(builder) => builder.append_null(),
+                Self::Text(builder) => builder.append_null(),
+            }
+            return true;
+        };
+        match self {
+            Self::Int64(builder) => match parse_i64(&content) {
+                Integer::Value(value) => builder.append_value(value),
+                _ => return false,
+            },
+            Self::UInt64(builder) => match parse_u64(&content) {
+                Integer::Value(value) => builder.append_value(value),
+                _ => return false,
+            },
+            Self::Float64(builder) => match parse_f64(&content, FloatParser::RoundTrip) {
+                Some(value) => builder.append_value(value),
+                None => return false,
+            },
+            Self::Float32(builder) => match std::str::from_utf8(&content)
+                .ok()
+                .and_then(|text| text.parse::<f32>().ok())
+            {
+                Some(value) => builder.append_value(f64::from(value)),
+                None => return false,
+            },
+            Self::Bool(builder) => match parse_bool(&content) {
+                Some(value) => builder.append_value(value),
+                None => return false,
+            },
+            Self::Text(builder) => match std::str::from_utf8(&content) {
+                Ok(value) => builder.append_value(value),
+                Err(_) => return false,
+            },
+        }
+        true
+    }
+
+    fn finish(self) -> ArrayRef {
+        match self {
+            Self::Int64(mut builder) => Arc::new(builder.finish()),
+            Self::UInt64(mut builder) => Arc::new(builder.finish()),
+            Self::Float64(mut builder) | Self::Float32(mut builder) => Arc::new(builder.finish()),
+            Self::Bool(mut builder) => Arc::new(builder.finish()),
+            Self::Text(mut builder) => Arc::new(builder.finish()),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Decimals into doubles, in pandas' two ways.
+
+use super::FloatParser;
+use super::integers::{is_space, skip_spaces};
+use super::words::parse_infinity;
+
+/// Reads a cell as a double; `None` if pandas would refuse it, as it does with what overflows.
+pub(crate) fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
+    let value = match parser {
+        FloatParser::RoundTrip => round_trip(cell),
+        FloatParser::Fast => fast(cell),
+    };
+    value.or_else(|| parse_infinity(cell))
+}
+
+/// The parts of a decimal. All slices hold digits only.
+struct Decimal<'a> {
+    negative: bool,
+    whole: &'a [u8],
+    fraction: &'a [u8],
+    /// Sign and digits, if there is an `e`.
+    exponent: Option<(bool, &'a [u8])>,
+}
+
+fn take_digits(text: &[u8]) -> (&[u8], &[u8]) {
+    let count = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    text.split_at(count)
+}
+
+fn take_sign(text: &[u8]) -> (bool, &[u8]) {
+    match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    }
+}
+
+impl<'a> Decimal<'a> {
+    /// Takes a cell apart; `None` unless it is blanks, sign, digits with an optional point, optional exponent, blanks.
+    fn parse(cell: &'a [u8]) -> Option<Self> {
+        let (negative, text) = take_sign(skip_spaces(cell));
+        let (whole, text) = take_digits(text);
+        let (fraction, text) = match text {
+            [b'.', rest @ ..] => take_digits(rest),
+            rest => (b"".as_slice(), rest),
+        };
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
+        }
+        let (exponent, text) = match text {
+            [b'e' | b'E', rest @ ..] => {
+                let (negative, rest) = take_sign(rest);
+                let (digits, rest) = take_digits(rest);
+                if digits.is_empty() {
+                    return None;
+                }
+                (Some((negative, digits)), rest)
+            }
+            rest => (None, rest),
+        };
+        skip_spaces(text).is_empty().then_some(Self {
+            negative,
+            whole,
+            fraction,
+            exponent,
+        })
+    }
+}
+
+/// The correctly rounded double. `+inf` by overflow is refused, `-inf` is not.
+fn round_trip(cell: &[u8]) -> Option<f64> {
+    // The common case first: nothing around the number and no form that only one of the two readers knows.
+    if let ([b'-', b'0'..=b'9', ..] | [b'0'..=b'9', ..], Some(b'0'..=b'9')) = (cell, cell.last())
+        && let Ok(value) = fast_float2::parse::<f64, _>(cell)
+    {
+        return (value != f64::INFINITY).then_some(value);
+    }
+    let decimal = Decimal::parse(cell)?;
+    let text = skip_spaces(cell);
+    let end = text
+        .iter()
+        .rposition(|byte| !is_space(*byte))
+        .map_or(0, |last| last + 1);
+    let text = text.get(..end).unwrap_or_default();
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let value: f64 = match fast_float2::parse(text) {
+        Ok(value) => value,
+        // A point without digits on one side is the only form left that a library might refuse.
+        Err(_) => assemble(&decimal).parse().ok()?,
+    };
+    (value != f64::INFINITY).then_some(value)
+}
+
+fn assemble(decimal: &Decimal<'_>) -> String {
+    let mut text = String::new();
+    if decimal.negative {
+        text.push('-');
+    }
+    text.push('0');
+    text.push_str(&String::from_utf8_lossy(decimal.whole));
+    text.push('.');
+    text.push_str(&String::from_utf8_lossy(decimal.fraction));
+    text.push('0');
+    if let Some((negative, digits)) = decimal.exponent {
+        text.push('e');
+        if negative {
+            text.push('-');
+        }
+        text.push_str(&String::from_utf8_lossy(digits));
+    }
+    text
+}
+
+/// Significant digits that pandas' default reader looks at; leading zeros count.
+const FAST_DIGITS: usize = 17;
+
+/// pandas' default reader: the first 17 digits gathered in a double, then one multiplication or division by a power of
+/// ten, each rounded. Overflow in either direction is refused.
+fn fast(cell: &[u8]) -> Option<f64> {
+    let decimal = Decimal::parse(cell)?;
+    let mut value = 0.0f64;
+    let mut digits = 0;
+    let mut exponent = 0i64;
+    for digit in decimal.whole {
+        if digits < FAST_DIGITS {
+            value = value * 10.0 + f64::from(digit - b'0');
+            digits += 1;
+        } else {
+            exponent += 1;
+        }
+    }
+    for digit in decimal.fraction.iter().take(FAST_DIGITS - digits) {
+        value = value * 10.0 + f64::from(digit - b'0');
+        exponent -= 1;
+    }
+    if decimal.negative {
+        value = -value;
+    }
+    if let Some((negative, digits)) = decimal.exponent {
+        if digits.len() > FAST_DIGITS {
+            return None;
+        }
+        // pandas gathers the exponent in an `int`, which wraps.
+        let n = digits.iter().fold(0i32, |n, digit| {
+            n.wrapping_mul(10).wrapping_add(i32::from(digit - b'0'))
+        });
+        exponent += i64::from(if negative { n.wrapping_neg() } else { n });
+    }
+    let value = match exponent {
+        309.. => return None,
+        1.. => value * power_of_ten(exponent),
+        -308..=0 => value / power_of_ten(-exponent),
+        -616..=-309 => value / power_of_ten(-308 - exponent) / power_of_ten(308),
+        // Sign and all: below this pandas puts a plain zero.
+        _ => 0.0,
+    };
+    value.is_finite().then_some(value)
+}
+
+/// 10^n for 0 <= n <= 308, correctly rounded.
+fn power_of_ten(n: i64) -> f64 {
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+        1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+    match usize::try_from(n).ok().and_then(|n| POWERS.get(n)) {
+        Some(power) => *power,
+        None => format!("1e{n}").parse().unwrap_or(f64::INFINITY),
+    }
+}
+
+/// Whether a decimal is for certain written as Python prints its double, without looking at the double: at most 15
+/// digits with a point between them, no zeros too many, at least 0.0001. (All decimals of 15 digits survive the way
+/// through a double.) `false` means "unknown".
+pub(crate) fn is_surely_printed(cell: &[u8]) -> bool {
+    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
+    if digits.len() > 16 {
+        return false;
+    }
+    let (whole, rest) = take_digits(digits);
+    let [b'.', fraction @ ..] = rest else {
+        return false;
+    };
+    let whole_ok = match whole {
+        b"0" => fraction == b"0" || fraction.iter().take(4).any(|digit| *digit != b'0'),
+        [b'1'..=b'9', ..] => true,
+        _ => false,
+    };
+    whole_ok
+        && fraction.iter().all(u8::is_ascii_digit)
+        && match fraction {
+            [_] => true,
+            [.., last] => *last != b'0',
+            [] => false,
+        }
+}

@@ -1,0 +1,272 @@
+//! Rows of a table in another order, or some of its columns, as text.
+//!
+//! Cells are copied, never parsed. A small table is copied row by row in the order that is asked for. In a large one
+//! that order would touch the file at random, so it goes in two steps: one pass over the table from front to back deals
+//! the rows out to temporary files, one for each stretch of the output, and then the stretches are put in order one
+//! after the other. Memory is bounded by the budget and 12 bytes for every row of the output.
+
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use super::{Cells, CsvError, TextTable};
+
+/// How much is gathered before it is handed on.
+const BUFFER: usize = 1 << 20;
+
+/// Bounds for [`gather`].
+#[derive(Debug, Clone, Copy)]
+pub struct GatherOptions<'a> {
+    /// Largest text, in bytes, that is copied in random order; also the size of a stretch of the output.
+    pub budget: usize,
+    /// Folder for temporary files; they have no name there.
+    pub scratch: &'a Path,
+}
+
+impl<'a> GatherOptions<'a> {
+    /// The usual budget: 256 MiB.
+    #[must_use]
+    pub fn new(scratch: &'a Path) -> Self {
+        Self {
+            budget: 256 << 20,
+            scratch,
+        }
+    }
+}
+
+/// Copies the cells of `columns` of the chosen `rows`, in the given order, as canonical rows without a header.
+/// Rows and columns count from 0 and may repeat. Returns the number of rows written.
+///
+/// # Errors
+/// A row or column that is not there, and failures of the output or of temporary files.
+pub fn gather(
+    table: &TextTable,
+    rows: impl IntoIterator<Item = u64>,
+    columns: &[usize],
+    out: &mut impl Write,
+    options: &GatherOptions<'_>,
+) -> Result<u64, CsvError> {
+    let copier = Copier::new(table, columns)?;
+    // The short form of a row number leaves room for its place in the output.
+    let short = table.schema().rows <= u64::from(u32::MAX);
+    if table.text().len() <= options.budget || !short {
+        direct(table, rows, &copier, out)
+    } else {
+        let rows = rows.into_iter().map(|row| {
+            let known = u32::try_from(row)
+                .ok()
+                .filter(|_| row < table.schema().rows);
+            known.ok_or(CsvError::NoSuchRow {
+                row,
+                rows: table.schema().rows,
+            })
+        });
+        bucketed(
+            table,
+            rows.collect::<Result<_, _>>()?,
+            &copier,
+            out,
+            options,
+        )
+    }
+}
+
+fn direct(
+    table: &TextTable,
+    rows: impl IntoIterator<Item = u64>,
+    copier: &Copier,
+    out: &mut impl Write,
+) -> Result<u64, CsvError> {
+    let mut buffer = Vec::with_capacity(BUFFER + (1 << 16));
+    let mut cells = Vec::new();
+    let mut count = 0;
+    for row in rows {
+        copier.copy(table.row(row)?, row, &mut cells, &mut buffer)?;
+        count += 1;
+        if buffer.len() >= BUFFER {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+    }
+    out.write_all(&buffer)?;
+    Ok(count)
+}
+
+/// A stretch of the output.
+struct Bucket {
+    /// First row of the output that is in it.
+    first: u32,
+    file: BufWriter<File>,
+}
+
+fn bucketed(
+    table: &TextTable,
+    rows: Vec<u32>,
+    copier: &Copier,
+    out: &mut impl Write,
+    options: &GatherOptions<'_>,
+) -> Result<u64, CsvError> {
+    let count = u32::try_from(rows.len()).map_err(|_| CsvError::NoSuchRow {
+        row: u64::MAX,
+        rows: table.schema().rows,
+    })?;
+    let mut buckets: Vec<Bucket> = Vec::new();
+    let mut size = 0;
+    for (place, row) in (0..count).zip(&rows) {
+        let length = table.row(u64::from(*row))?.len();
+        if buckets.is_empty() || size + length > options.budget {
+            let file = BufWriter::with_capacity(1 << 16, tempfile::tempfile_in(options.scratch)?);
+            buckets.push(Bucket { first: place, file });
+            size = 0;
+        }
+        size += length;
+    }
+    // Row and place in one number: sorting brings the rows into the order of the table.
+    let mut jobs: Vec<u64> = (0..count)
+        .zip(rows)
+        .map(|(place, row)| u64::from(row) << 32 | u64::from(place))
+        .collect();
+    jobs.sort_unstable();
+    deal(table, &jobs, copier, &mut buckets)?;
+    drop(jobs);
+    let mut ends: Vec<u32> = buckets.iter().skip(1).map(|bucket| bucket.first).collect();
+    ends.push(count);
+    for (bucket, end) in buckets.into_iter().zip(ends) {
+        collect(bucket, end, out)?;
+    }
+    Ok(u64::from(count))
+}
+
+/// One pass over the table: every row goes to the file of its bucket as place, length and bytes.
+fn deal(
+    table: &TextTable,
+    jobs: &[u64],
+    copier: &Copier,
+    buckets: &mut [Bucket],
+) -> Result<(), CsvError> {
+    let (mut cells, mut line) = (Vec::new(), Vec::new());
+    let mut released = 0;
+    for job in jobs {
+        let (row, place) = (job >> 32, *job as u32);
+        let at = table.offset(row) as usize;
+        if at > released + (8 << 20) {
+            table.release(released, at);
+            released = at;
+        }
+        line.clear();
+        copier.copy(table.row(row)?, row, &mut cells, &mut line)?;
+        let index = buckets
+            .partition_point(|bucket| bucket.first <= place)
+            .saturating_sub(1);
+        if let Some(bucket) = buckets.get_mut(index) {
+            bucket.file.write_all(&place.to_le_bytes())?;
+            bucket.file.write_all(&(line.len() as u32).to_le_bytes())?;
+            bucket.file.write_all(&line)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the rows of a bucket in order and writes them.
+fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvError> {
+    let mut file = bucket
+        .file
+        .into_inner()
+        .map_err(std::io::IntoInnerError::into_error)?;
+    file.rewind()?;
+    let mut data = Vec::new();
+    file.read_to_end(&mut data)?;
+    drop(file);
+    let mut places = vec![(0usize, 0usize); (end - bucket.first) as usize];
+    let mut at = 0;
+    while let Some((head, _)) = data
+        .get(at..)
+        .and_then(|rest| rest.split_first_chunk::<8>())
+    {
+        let [a, b, c, d, e, f, g, h] = *head;
+        let place = u32::from_le_bytes([a, b, c, d]).wrapping_sub(bucket.first) as usize;
+        let length = u32::from_le_bytes([e, f, g, h]) as usize;
+        if let Some(slot) = places.get_mut(place) {
+            *slot = (at + 8, length);
+        }
+        at += 8 + length;
+    }
+    let mut buffer = Vec::with_capacity(BUFFER + (1 << 16));
+    for (start, length) in places {
+        buffer.extend_from_slice(data.get(start..start + length).unwrap_or_default());
+        if buffer.len() >= BUFFER {
+            out.write_all(&buffer)?;
+            buffer.clear();
+        }
+    }
+    out.write_all(&buffer)?;
+    Ok(())
+}
+
+/// Copies chosen cells of a line.
+struct Copier {
+    /// `None`: the whole line.
+    columns: Option<Vec<usize>>,
+    /// Cells to look at in a line.
+    wanted: usize,
+}
+
+impl Copier {
+    fn new(table: &TextTable, columns: &[usize]) -> Result<Self, CsvError> {
+        let width = table.schema().columns.len();
+        if let Some(column) = columns.iter().find(|column| **column >= width) {
+            return Err(CsvError::NoSuchColumn {
+                column: *column,
+                columns: width,
+            });
+        }
+        let whole = columns.iter().copied().eq(0..width);
+        let wanted = columns.iter().max().map_or(0, |last| last + 1);
+        Ok(Self {
+            columns: (!whole).then(|| columns.to_vec()),
+            wanted,
+        })
+    }
+
+    fn copy<'a>(
+        &self,
+        line: &'a [u8],
+        row: u64,
+        cells: &mut Vec<&'a [u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CsvError> {
+        let Some(columns) = &self.columns else {
+            out.extend_from_slice(line);
+            return Ok(());
+        };
+        cells.clear();
+        cells.extend(Cells::new(line).take(self.wanted));
+        let start = out.len();
+        for (i, column) in columns.iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            match cells.get(*column).copied() {
+                // Only a row of one field marks an empty one.
+                Some(b"\"\"") => {}
+                Some(cell) => out.extend_from_slice(cell),
+                None => {
+                    let rule = format!(
+                        "the row has {} cells, column {column} is missing",
+                        cells.len()
+                    );
+                    return Err(CsvError::NotCanonical {
+                        row: row + 1,
+                        offset: 0,
+                        rule,
+                    });
+                }
+            }
+        }
+        if out.len() == start && columns.len() == 1 {
+            out.extend_from_slice(b"\"\"");
+        }
+        out.push(b'\n');
+        Ok(())
+    }
+}

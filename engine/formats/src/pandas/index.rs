@@ -1,0 +1,123 @@
+//! Where the rows of a canonical text start.
+
+use memchr::{memchr, memchr2};
+
+use super::CsvError;
+
+/// Rows that share a 64-bit base.
+const GROUP: usize = 16;
+
+/// Offsets of rows: four bytes each, and eight more for every 16.
+#[derive(Debug, Default)]
+pub(crate) struct RowIndex {
+    bases: Vec<u64>,
+    deltas: Vec<u32>,
+    /// Where the last row ends.
+    end: u64,
+}
+
+impl RowIndex {
+    /// Number of rows; the header is row 0 of the index.
+    pub fn len(&self) -> usize {
+        self.deltas.len()
+    }
+
+    /// Start and end of a row, its LF included.
+    pub fn span(&self, row: usize) -> Option<(u64, u64)> {
+        let start = self.start(row)?;
+        Some((start, self.start(row + 1).unwrap_or(self.end)))
+    }
+
+    fn start(&self, row: usize) -> Option<u64> {
+        Some(self.bases.get(row / GROUP)? + u64::from(*self.deltas.get(row)?))
+    }
+
+    fn push(&mut self, start: u64) -> Result<(), CsvError> {
+        let row = self.deltas.len();
+        if row.is_multiple_of(GROUP) {
+            self.bases.push(start);
+        }
+        let base = self.bases.last().copied().unwrap_or(0);
+        let delta = u32::try_from(start - base).map_err(|_| CsvError::NotCanonical {
+            row: row as u64,
+            offset: start,
+            rule: format!("{GROUP} rows may not take more than 4 GiB"),
+        })?;
+        self.deltas.push(delta);
+        Ok(())
+    }
+}
+
+/// Builds a [`RowIndex`] from consecutive pieces of a text.
+#[derive(Debug, Default)]
+pub(crate) struct Indexer {
+    index: RowIndex,
+    offset: u64,
+    quoted: bool,
+    /// The next byte starts a row.
+    fresh: bool,
+}
+
+impl Indexer {
+    pub fn new(rows: usize) -> Self {
+        let index = RowIndex {
+            bases: Vec::with_capacity(rows / GROUP + 1),
+            deltas: Vec::with_capacity(rows + 1),
+            end: 0,
+        };
+        Self {
+            index,
+            offset: 0,
+            quoted: false,
+            fresh: true,
+        }
+    }
+
+    /// Takes the next piece. In canonical text a quote is either at the edge of a field or doubled, so that counting
+    /// quotes tells inside from outside.
+    pub fn feed(&mut self, text: &[u8]) -> Result<(), CsvError> {
+        let mut at = 0;
+        while let Some(rest) = text.get(at..) {
+            if rest.is_empty() {
+                break;
+            }
+            if self.fresh {
+                self.index.push(self.offset + at as u64)?;
+                self.fresh = false;
+            }
+            if self.quoted {
+                let Some(found) = memchr(b'"', rest) else {
+                    break;
+                };
+                self.quoted = false;
+                at += found + 1;
+            } else {
+                let Some(found) = memchr2(b'\n', b'"', rest) else {
+                    break;
+                };
+                if rest.get(found) == Some(&b'"') {
+                    self.quoted = true;
+                } else {
+                    self.fresh = true;
+                }
+                at += found + 1;
+            }
+        }
+        self.offset += text.len() as u64;
+        Ok(())
+    }
+
+    /// Ends the text, which has to end with a whole row.
+    pub fn finish(mut self) -> Result<RowIndex, CsvError> {
+        if !self.fresh {
+            return Err(CsvError::NotCanonical {
+                row: self.index.len().saturating_sub(1) as u64,
+                offset: self.offset,
+                rule: "the text ends inside a row".into(),
+            });
+        }
+        self.index.end = self.offset;
+        self.index.deltas.shrink_to_fit();
+        Ok(self.index)
+    }
+}

@@ -1,0 +1,99 @@
+//! Whole numbers as pandas reads them: blanks around, an optional sign, digits.
+
+/// What a cell is to the reader of `int64` or `uint64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Integer<T> {
+    /// A number in range.
+    Value(T),
+    /// The digits leave the range. Decided before what follows the digits is looked at.
+    Overflow,
+    /// For `uint64` only: a leading minus; the rest is not looked at.
+    Negative,
+    /// Anything else.
+    Invalid,
+}
+
+/// The blanks of C's `isspace`.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// `cell` without the blanks in front of it.
+pub(crate) fn skip_spaces(cell: &[u8]) -> &[u8] {
+    let skip = cell.iter().take_while(|byte| is_space(**byte)).count();
+    cell.get(skip..).unwrap_or_default()
+}
+
+/// Value of the digits in front of `text` (`None` beyond `u64`), and what follows them; `Err` without a digit.
+fn digits(text: &[u8]) -> Result<(Option<u64>, &[u8]), ()> {
+    let mut value = Some(0u64);
+    let mut count = 0;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = if count < 19 {
+            // 19 digits cannot overflow.
+            value.map(|v| v * 10 + u64::from(digit))
+        } else {
+            value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit)))
+        };
+        count += 1;
+    }
+    if count == 0 {
+        Err(())
+    } else {
+        Ok((value, text.get(count..).unwrap_or_default()))
+    }
+}
+
+/// Reads a cell as `int64`.
+pub(crate) fn parse_i64(cell: &[u8]) -> Integer<i64> {
+    let text = skip_spaces(cell);
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let Ok((magnitude, rest)) = digits(text) else {
+        return Integer::Invalid;
+    };
+    let value = magnitude.and_then(|m| {
+        if negative {
+            0i64.checked_sub_unsigned(m)
+        } else {
+            i64::try_from(m).ok()
+        }
+    });
+    match value {
+        None => Integer::Overflow,
+        Some(value) if rest.is_empty() || skip_spaces(rest).is_empty() => Integer::Value(value),
+        Some(_) => Integer::Invalid,
+    }
+}
+
+/// Reads a cell as `uint64`.
+pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
+    let text = match skip_spaces(cell) {
+        [b'-', ..] => return Integer::Negative,
+        [b'+', rest @ ..] => rest,
+        rest => rest,
+    };
+    match digits(text) {
+        Err(()) => Integer::Invalid,
+        Ok((None, _)) => Integer::Overflow,
+        Ok((Some(value), rest)) if skip_spaces(rest).is_empty() => Integer::Value(value),
+        Ok(_) => Integer::Invalid,
+    }
+}
+
+/// Whether a cell that is an integer is written as Python prints it: no plus, no leading zeros, no blanks, not `-0`.
+pub(crate) fn is_printed_integer(cell: &[u8]) -> bool {
+    let digits = match cell {
+        b"0" => return true,
+        [b'-', rest @ ..] => rest,
+        rest => rest,
+    };
+    matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
+}

@@ -1,0 +1,71 @@
+//! The type of a whole column out of the types of its blocks, as pandas concatenates them.
+
+use super::ColumnType;
+use super::infer::{BlockResult, BlockType};
+
+/// How the values of a column's blocks come together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Joined {
+    /// All `int64`.
+    Int,
+    /// All `uint64`.
+    UInt,
+    /// Numbers of several types, or all `float64`.
+    Float,
+    /// Booleans, possibly with gaps.
+    Bool,
+    /// Objects; every block keeps its own values.
+    Object,
+    /// Objects, but booleans became the integers 0 and 1.
+    ObjectOfIntegers,
+    /// Objects, but all became floats.
+    ObjectOfFloats,
+    /// A type that was asked for.
+    Forced(ColumnType),
+}
+
+impl Joined {
+    /// Joins the blocks of a column. A column without rows is of objects.
+    pub fn of(blocks: &[BlockResult]) -> Self {
+        let has = |wanted: &[BlockType]| blocks.iter().any(|block| wanted.contains(&block.kind));
+        let int = has(&[BlockType::Int]);
+        let uint = has(&[BlockType::UInt]);
+        let float = has(&[BlockType::Float, BlockType::IntGaps]);
+        let bool = has(&[BlockType::Bool]);
+        let gaps = has(&[BlockType::BoolGaps]);
+        let text = has(&[BlockType::Text, BlockType::RawText]);
+        match (int, uint, float, bool, gaps || text) {
+            (true, false, false, false, false) => Self::Int,
+            (false, true, false, false, false) => Self::UInt,
+            (_, _, true, false, false) | (true, true, false, false, false) => Self::Float,
+            (false, false, false, _, true) if !text => Self::Bool,
+            (false, false, false, true, false) => Self::Bool,
+            // NumPy makes numbers of booleans among numbers, and only then pandas makes objects of all.
+            (_, _, true, true, false) | (true, true, false, true, false) => Self::ObjectOfFloats,
+            (_, _, false, true, false) => Self::ObjectOfIntegers,
+            _ => Self::Object,
+        }
+    }
+
+    /// The type in a [`Schema`](super::Schema).
+    pub fn column_type(self) -> ColumnType {
+        match self {
+            Self::Int => ColumnType::Int64,
+            Self::UInt => ColumnType::UInt64,
+            Self::Float => ColumnType::Float64,
+            Self::Bool => ColumnType::Bool,
+            Self::Object | Self::ObjectOfIntegers | Self::ObjectOfFloats => ColumnType::Text,
+            Self::Forced(kind) => kind,
+        }
+    }
+
+    /// Whether a block of type `kind` prints in this column as it does alone.
+    pub fn keeps(self, kind: BlockType) -> bool {
+        match self {
+            Self::Float => !matches!(kind, BlockType::Int | BlockType::UInt),
+            Self::ObjectOfIntegers => kind != BlockType::Bool,
+            Self::ObjectOfFloats => false,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The second pass over a raw file that is not canonical: what `to_csv(index=False)` prints for it.
+
+use std::io::{Read, Write};
+
+use super::quote::push_minimal;
+use super::rows::{RawRow, RowReader, RowSink, Shape};
+use super::value::{Value, value};
+use super::{CsvError, FloatParser, ReadOptions, Scan};
+
+const CHUNK: usize = 1 << 18;
+
+/// Writes the canonical text of a raw file that was scanned with the same options.
+///
+/// # Errors
+/// Reading or writing fails, or `raw` is not the text that was scanned.
+pub fn normalise(
+    mut raw: impl Read,
+    scan: &Scan,
+    options: &ReadOptions,
+    out: impl Write,
+) -> Result<(), CsvError> {
+    let mut rows = RowReader::new(options);
+    let mut sink = Printer {
+        scan,
+        parser: options.floats,
+        line: Vec::with_capacity(CHUNK + 4096),
+        out,
+    };
+    sink.names();
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match raw.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(n) => rows.feed(chunk.get(..n).unwrap_or_default(), &mut sink)?,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    rows.finish(&mut sink)?;
+    if rows.rows() != scan.schema.rows {
+        return Err(CsvError::Changed {
+            expected: scan.schema.rows,
+            found: rows.rows(),
+        });
+    }
+    sink.out.write_all(&sink.line)?;
+    sink.out.flush()?;
+    Ok(())
+}
+
+struct Printer<'a, W> {
+    scan: &'a Scan,
+    parser: FloatParser,
+    line: Vec<u8>,
+    out: W,
+}
+
+impl<W> Printer<'_, W> {
+    fn names(&mut self) {
+        for (i, column) in self.scan.schema.columns.iter().enumerate() {
+            if i > 0 {
+                self.line.push(b',');
+            }
+            push_minimal(&mut self.line, column.name.as_bytes(), b',');
+        }
+        self.line.push(b'\n');
+    }
+}
+
+impl<W: Write> RowSink for Printer<'_, W> {
+    fn header(&mut self, _: &RawRow<'_>) -> Result<(), CsvError> {
+        Ok(())
+    }
+
+    fn shape(&mut self, _: Shape) -> Result<(), CsvError> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let start = self.line.len();
+        for (i, column) in self.scan.columns.iter().enumerate() {
+            if i > 0 {
+                self.line.push(b',');
+            }
+            let cell = row.content(i + self.scan.index_columns);
+            let block = column.block(row.number, self.scan.block_rows);
+            let Some(value) = value(&cell, block, column.joined, self.parser) else {
+                return Err(CsvError::Changed {
+                    expected: self.scan.schema.rows,
+                    found: row.number,
+                });
+            };
+            match value {
+                Value::Text(text) => push_minimal(&mut self.line, text, b','),
+                value => value.print(&mut self.line),
+            }
+        }
+        // Python's writer marks the only field of a row when it is empty.
+        if self.line.len() == start && self.scan.columns.len() == 1 {
+            self.line.extend_from_slice(b"\"\"");
+        }
+        self.line.push(b'\n');
+        if self.line.len() >= CHUNK {
+            self.out.write_all(&self.line)?;
+            self.line.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Numbers as Python prints them.
+
+use std::io::Write;
+
+/// Appends the shortest digits that read back as `value`, laid out by Python's rules: with an exponent below 1e-4 and
+/// from 1e16 on, else with a point. NaN appends nothing, as `to_csv` does.
+pub fn push_f64(out: &mut Vec<u8>, value: f64) {
+    if value.is_nan() {
+    } else if value.is_infinite() {
+        out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
+    } else {
+        push_digits(
+            out,
+            zmij::Buffer::new().format_finite(value).as_bytes(),
+            value,
+        );
+    }
+}
+
+/// [`push_f64`] for single precision: the shortest digits that read back as an `f32`.
+pub fn push_f32(out: &mut Vec<u8>, value: f32) {
+    if value.is_nan() {
+    } else if value.is_infinite() {
+        out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
+    } else {
+        // NumPy looks at the value, not at the digits: the nearest float32 to 0.0001 is below it and prints as `1e-04`.
+        push_digits(
+            out,
+            zmij::Buffer::new().format_finite(value).as_bytes(),
+            f64::from(value),
+        );
+    }
+}
+
+/// Appends a whole number.
+pub fn push_integer(out: &mut Vec<u8>, value: impl itoa::Integer) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends `True` or `False`.
+pub fn push_bool(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"True" } else { b"False" });
+}
+
+/// Whether `cell` is exactly what [`push_f64`] prints for `value`.
+pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
+    let magnitude = value.abs();
+    if (1e-4..1e16).contains(&magnitude) {
+        return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
+    }
+    let mut printed = Vec::with_capacity(24);
+    push_f64(&mut printed, value);
+    printed == cell
+}
+
+/// Turns the digits of `value` in any layout (`0.00001`, `1e+16`, `1.5e-7`) into Python's.
+fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
+    let (negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        rest => (false, rest),
+    };
+    if negative {
+        out.push(b'-');
+    }
+    let (mantissa, exponent) = match text.iter().position(|byte| *byte == b'e') {
+        Some(at) => (&text[..at], parse_exponent(&text[at + 1..])),
+        None => (text, 0),
+    };
+    let point = mantissa
+        .iter()
+        .position(|byte| *byte == b'.')
+        .unwrap_or(mantissa.len());
+    let mut digits = [0u8; 32];
+    let mut count = 0;
+    let mut leading = 0;
+    for byte in mantissa.iter().filter(|byte| **byte != b'.') {
+        if count == 0 && *byte == b'0' {
+            leading += 1;
+        } else if let Some(slot) = digits.get_mut(count) {
+            *slot = *byte;
+            count += 1;
+        }
+    }
+    while count > 0 && digits[count - 1] == b'0' {
+        count -= 1;
+    }
+    let digits = &digits[..count];
+    let Some((first, others)) = digits.split_first() else {
+        out.extend_from_slice(b"0.0");
+        return;
+    };
+    // Decimal exponent of the first digit.
+    let exponent = exponent + point as i32 - leading - 1;
+    if (1e-4..1e16).contains(&value.abs()) {
+        if exponent < 0 {
+            out.extend_from_slice(b"0.");
+            out.resize(out.len() + (-exponent - 1) as usize, b'0');
+            out.extend_from_slice(digits);
+        } else {
+            let whole = exponent as usize + 1;
+            if whole >= count {
+                out.extend_from_slice(digits);
+                out.resize(out.len() + whole - count, b'0');
+                out.extend_from_slice(b".0");
+            } else {
+                out.extend_from_slice(&digits[..whole]);
+                out.push(b'.');
+                out.extend_from_slice(&digits[whole..]);
+            }
+        }
+    } else {
+        out.push(*first);
+        if !others.is_empty() {
+            out.push(b'.');
+            out.extend_from_slice(others);
+        }
+        push_exponent(out, exponent);
+    }
+}
+
+/// Appends `e`, a sign and at least two digits.
+pub(crate) fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
+    // Writing into a vector cannot fail.
+    let _ = write!(
+        out,
+        "e{}{:02}",
+        if exponent < 0 { '-' } else { '+' },
+        exponent.unsigned_abs()
+    );
+}
+
+fn parse_exponent(text: &[u8]) -> i32 {
+    let (negative, digits) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        rest => (false, rest),
+    };
+    let value = digits
+        .iter()
+        .fold(0, |n, digit| n * 10 + i32::from(digit - b'0'));
+    if negative { -value } else { value }
+}

@@ -1,0 +1,30 @@
+//! Quoting as Python 3.11's `csv` module does it.
+
+use memchr::{memchr, memchr3};
+
+/// Whether a field needs quotes. A lone CR does not: Python 3.11 only looks for the line terminator, which is LF.
+pub(crate) fn needs_quotes(content: &[u8], delimiter: u8) -> bool {
+    memchr3(delimiter, b'"', b'\n', content).is_some()
+}
+
+/// Appends a field, in quotes if it needs them.
+pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
+    if needs_quotes(content, delimiter) {
+        push_quoted(out, content);
+    } else {
+        out.extend_from_slice(content);
+    }
+}
+
+/// Appends a field in quotes, with its own quotes doubled.
+pub(crate) fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
+    out.push(b'"');
+    let mut rest = content;
+    while let Some(at) = memchr(b'"', rest) {
+        out.extend_from_slice(&rest[..=at]);
+        out.push(b'"');
+        rest = &rest[at + 1..];
+    }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}

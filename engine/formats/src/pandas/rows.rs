@@ -1,0 +1,369 @@
+//! Rows out of a stream of raw bytes, with pandas' rules for blank lines, ragged rows and blocks.
+//!
+//! pandas reads a file in blocks of rows and forgets all but the last row of a block, which has an odd effect that is
+//! kept here: the first row of a block may be longer than the rows before it (what is too much is dropped), the
+//! others may not be longer than the row before them. In the first block that row decides how many columns there are: `k` fields
+//! more than the header make the first `k` columns an index.
+//!
+//! One thing is not imitated: where rows end in a lone CR, a row that starts with a blank makes pandas go back to the last
+//! LF (or further) and read the rows in between again and again, until a block is full of them.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2};
+
+use super::tokens::{Field, Form, RowEnd, split_row};
+use super::{CsvError, ReadOptions};
+
+/// Longest row in bytes.
+pub const MAX_ROW: usize = 1 << 30;
+
+/// One row as it stands in the file.
+pub(crate) struct RawRow<'a> {
+    text: &'a [u8],
+    /// The fields; more or fewer than the table has columns.
+    pub fields: &'a [Field],
+    /// Whether a NUL byte may be near; pandas ends a field there.
+    nul: bool,
+    /// Whether a quote may be near.
+    quotes: bool,
+    /// Number of the row from 0; the header does not count.
+    pub number: u64,
+    /// Where the row starts in the file.
+    pub offset: u64,
+}
+
+impl<'a> RawRow<'a> {
+    /// The content of field `index`; empty where the row is too short.
+    pub fn content(&self, index: usize) -> Cow<'a, [u8]> {
+        let Some(field) = self.fields.get(index) else {
+            return Cow::Borrowed(b"");
+        };
+        let content = field.content(self.text);
+        if !self.nul {
+            return content;
+        }
+        match (memchr(0, &content), content) {
+            (None, content) => content,
+            (Some(at), Cow::Borrowed(content)) => Cow::Borrowed(&content[..at]),
+            (Some(at), Cow::Owned(mut content)) => {
+                content.truncate(at);
+                Cow::Owned(content)
+            }
+        }
+    }
+
+    /// Whether `to_csv` would put the content of field `index` into these raw bytes: quotes where needed, and only there.
+    pub fn is_minimal(&self, index: usize) -> bool {
+        let Some(field) = self.fields.get(index) else {
+            return false;
+        };
+        if !self.quotes {
+            return true;
+        }
+        match field.form {
+            Form::Plain => memchr(b'"', field.raw(self.text)).is_none(),
+            Form::Quoted => {
+                let content = field.content(self.text);
+                memchr2(b',', b'\n', &content).is_some()
+                    || (content.is_empty() && self.fields.len() == 1)
+            }
+            Form::Doubled => true,
+            Form::Trailing => false,
+        }
+    }
+}
+
+/// How many columns there are and how they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Columns in the file.
+    pub width: usize,
+    /// How many of them, from the left, are an index without names.
+    pub index: usize,
+    /// Rows in a block.
+    pub block: u64,
+}
+
+impl Shape {
+    fn new(header: usize, first: usize) -> Self {
+        let width = header.max(first);
+        Self {
+            width,
+            index: width - header,
+            block: block_rows(width),
+        }
+    }
+}
+
+/// Rows in a block of a file with `columns` columns: the largest power of two `b` with `b` below `2^20 / columns`.
+fn block_rows(columns: usize) -> u64 {
+    let heuristic = (1u64 << 20) / (columns.max(1) as u64);
+    let mut rows = 1;
+    while rows * 2 < heuristic {
+        rows *= 2;
+    }
+    rows
+}
+
+/// Receives what a [`RowReader`] finds.
+pub(crate) trait RowSink {
+    /// The row with the names.
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
+    /// Called once before the first data row, or at the end if there is none.
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError>;
+    /// A data row.
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
+}
+
+/// Cuts a stream of chunks into rows.
+pub(crate) struct RowReader {
+    delimiter: u8,
+    wants_header: bool,
+    carry: Vec<u8>,
+    /// The carry is not looked at again before it has this length, so that a long row costs no square time.
+    retry: usize,
+    fields: Vec<Field>,
+    offset: u64,
+    seen_start: bool,
+    header: Option<usize>,
+    shape: Option<Shape>,
+    /// Fields of the row before, after filling up.
+    before: usize,
+    rows: u64,
+    /// Something was met that a file written by pandas does not have.
+    pub irregular: bool,
+}
+
+impl RowReader {
+    pub fn new(options: &ReadOptions) -> Self {
+        Self {
+            delimiter: options.delimiter,
+            wants_header: options.header,
+            carry: Vec::new(),
+            retry: 0,
+            fields: Vec::new(),
+            offset: 0,
+            seen_start: false,
+            header: None,
+            shape: None,
+            before: 0,
+            rows: 0,
+            irregular: false,
+        }
+    }
+
+    /// Data rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Takes the next chunk.
+    pub fn feed(&mut self, chunk: &[u8], sink: &mut impl RowSink) -> Result<(), CsvError> {
+        let mut at = 0;
+        let mut carried = self.carry.len();
+        // Complete the carried row with little more than it needs, then go on in the chunk itself.
+        while carried > 0 {
+            if at == chunk.len() {
+                return self.check_length();
+            }
+            let step = (chunk.len() - at).min(self.carry.len().max(1 << 12));
+            self.carry.extend_from_slice(&chunk[at..at + step]);
+            at += step;
+            if self.carry.len() < self.retry {
+                continue;
+            }
+            let mut carry = std::mem::take(&mut self.carry);
+            let used = self.run(&carry, false, sink)?;
+            if used >= carried {
+                at -= carry.len() - used;
+                carry.clear();
+                carried = 0;
+            } else {
+                carry.drain(..used);
+                carried -= used;
+                self.retry = carry.len().saturating_mul(2);
+            }
+            self.carry = carry;
+        }
+        let used = self.run(&chunk[at..], false, sink)?;
+        self.keep(&chunk[at + used..])
+    }
+
+    fn keep(&mut self, rest: &[u8]) -> Result<(), CsvError> {
+        self.carry.clear();
+        self.carry.extend_from_slice(rest);
+        self.retry = rest.len() * 2;
+        self.check_length()
+    }
+
+    fn check_length(&self) -> Result<(), CsvError> {
+        if self.carry.len() > MAX_ROW {
+            return Err(CsvError::RowTooLong {
+                row: self.current(),
+                offset: self.offset,
+                limit: MAX_ROW,
+            });
+        }
+        Ok(())
+    }
+
+    /// Number of the row that comes next, from 1; 0 is the header.
+    fn current(&self) -> u64 {
+        if self.wants_header && self.header.is_none() {
+            0
+        } else {
+            self.rows + 1
+        }
+    }
+
+    /// Says that the file is over.
+    pub fn finish(&mut self, sink: &mut impl RowSink) -> Result<(), CsvError> {
+        let carry = std::mem::take(&mut self.carry);
+        let used = self.run(&carry, true, sink)?;
+        debug_assert_eq!(used, carry.len());
+        if self.shape.is_none() {
+            let names = self.header.unwrap_or(0);
+            sink.shape(Shape::new(names, names))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the whole rows of `text` and returns how many bytes they took.
+    fn run(&mut self, text: &[u8], last: bool, sink: &mut impl RowSink) -> Result<usize, CsvError> {
+        let mut at = 0;
+        if !self.seen_start {
+            if text.len() < 3 && !last {
+                return Ok(0);
+            }
+            self.seen_start = true;
+            if text.starts_with(b"\xef\xbb\xbf") {
+                at = 3;
+                self.irregular = true;
+            }
+        }
+        let valid = self.validate(text, last)?;
+        let text = &text[..valid];
+        let last = last && valid == text.len();
+        let nul = memchr(0, text).is_some();
+        self.irregular |= nul;
+        let quotes = memchr(b'"', text).is_some();
+        let base = self.offset;
+        let mut fields = std::mem::take(&mut self.fields);
+        while at < text.len() {
+            let Some(skipped) = self.blank_line(&text[at..], last) else {
+                break;
+            };
+            if skipped > 0 {
+                self.irregular = true;
+                at += skipped;
+                continue;
+            }
+            let offset = base + at as u64;
+            let end = split_row(&text[at..], self.delimiter, last, &mut fields);
+            let next = match end {
+                RowEnd::Lf { next } => next,
+                RowEnd::Other { next } => {
+                    self.irregular = true;
+                    next
+                }
+                RowEnd::Incomplete => break,
+                RowEnd::Unclosed => {
+                    return Err(CsvError::UnclosedQuote {
+                        row: self.current(),
+                        offset,
+                    });
+                }
+            };
+            let row = RawRow {
+                text: &text[at..at + next],
+                fields: &fields,
+                nul,
+                quotes,
+                number: self.rows,
+                offset,
+            };
+            self.take(&row, sink)?;
+            at += next;
+        }
+        self.fields = fields;
+        self.offset = base + at as u64;
+        Ok(at)
+    }
+
+    /// How many bytes of `text` are whole characters; the rest may be the start of one.
+    fn validate(&self, text: &[u8], last: bool) -> Result<usize, CsvError> {
+        match std::str::from_utf8(text) {
+            Ok(_) => Ok(text.len()),
+            Err(error) if error.error_len().is_none() && !last => Ok(error.valid_up_to()),
+            Err(error) => {
+                let offset = self.offset + error.valid_up_to() as u64;
+                Err(CsvError::InvalidUtf8 {
+                    row: self.current(),
+                    offset,
+                })
+            }
+        }
+    }
+
+    /// Bytes of the empty or blank line at the start of `text`; 0 if there is none, `None` if more bytes are needed.
+    fn blank_line(&self, text: &[u8], last: bool) -> Option<usize> {
+        let mut end = 0;
+        loop {
+            match text.get(end) {
+                Some(b' ' | b'\t') if text[end] != self.delimiter => end += 1,
+                Some(b'\n') => return Some(end + 1),
+                Some(b'\r') => {
+                    return match text.get(end + 1) {
+                        Some(b'\n') => Some(end + 2),
+                        None if !last => None,
+                        // pandas drops a delimiter that follows an empty line with a lone CR.
+                        Some(next) if *next == self.delimiter => Some(end + 2),
+                        _ => Some(end + 1),
+                    };
+                }
+                Some(_) => return Some(0),
+                None if last => return Some(end),
+                None => return None,
+            }
+        }
+    }
+
+    fn take(&mut self, row: &RawRow<'_>, sink: &mut impl RowSink) -> Result<(), CsvError> {
+        let found = row.fields.len();
+        if self.wants_header && self.header.is_none() {
+            self.header = Some(found);
+            self.before = found;
+            return sink.header(row);
+        }
+        let shape = match self.shape {
+            Some(shape) => shape,
+            None => {
+                let shape = Shape::new(self.header.unwrap_or(found), found);
+                self.shape = Some(shape);
+                self.irregular |= shape.index > 0;
+                sink.shape(shape)?;
+                shape
+            }
+        };
+        self.irregular |= found != shape.width;
+        let opens_block = self.rows.is_multiple_of(shape.block);
+        if found > self.before && !opens_block {
+            return Err(CsvError::TooManyFields {
+                row: self.rows + 1,
+                offset: row.offset,
+                expected: self.before,
+                found,
+            });
+        }
+        // Without a header the first row of a block is not filled up to the row before it.
+        self.before = if opens_block && !self.wants_header {
+            found
+        } else {
+            found.max(self.before)
+        };
+        sink.row(row)?;
+        self.rows += 1;
+        Ok(())
+    }
+}

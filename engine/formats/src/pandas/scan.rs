@@ -1,0 +1,256 @@
+//! The first pass over a raw file: types, and whether the bytes are canonical already.
+
+use super::infer::{BlockResult, BlockType, Inference};
+use super::join::Joined;
+use super::rows::{RawRow, RowReader, RowSink, Shape};
+use super::value::value;
+use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema, header};
+
+/// What the first pass found.
+#[derive(Debug, Clone)]
+pub struct Scan {
+    /// Columns, types and number of rows of the frame. Index columns are not among them.
+    pub schema: Schema,
+    /// Whether the raw bytes are the canonical text.
+    pub canonical: bool,
+    /// Columns of the file, from the left, that pandas takes for an index: the first row has more fields than the
+    /// header. They are in no output.
+    pub index_columns: usize,
+    /// For every column how its blocks are read.
+    pub(crate) columns: Vec<ScannedColumn>,
+    /// Rows in a block.
+    pub(crate) block_rows: u64,
+}
+
+/// How the cells of a column are to be read.
+#[derive(Debug, Clone)]
+pub(crate) struct ScannedColumn {
+    pub joined: Joined,
+    pub blocks: Vec<BlockType>,
+}
+
+impl ScannedColumn {
+    /// Type of the block that holds row `number`.
+    pub fn block(&self, number: u64, block_rows: u64) -> BlockType {
+        let block = number
+            .checked_div(block_rows)
+            .and_then(|block| usize::try_from(block).ok());
+        block
+            .and_then(|block| self.blocks.get(block))
+            .copied()
+            .unwrap_or(BlockType::Text)
+    }
+}
+
+/// Reads raw bytes chunk by chunk and finds out what `read_csv` would make of them. Memory is bounded by the longest row.
+pub struct Scanner {
+    rows: RowReader,
+    sink: Inspector,
+}
+
+impl Scanner {
+    /// Starts with an empty file.
+    #[must_use]
+    pub fn new(options: &ReadOptions) -> Self {
+        Self {
+            rows: RowReader::new(options),
+            sink: Inspector::new(options),
+        }
+    }
+
+    /// Takes the next bytes of the file; chunks may end anywhere.
+    ///
+    /// # Errors
+    /// The first place where pandas would refuse the file.
+    pub fn feed(&mut self, chunk: &[u8]) -> Result<(), CsvError> {
+        self.rows.feed(chunk, &mut self.sink)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed), and a quote that is never closed.
+    pub fn finish(mut self) -> Result<Scan, CsvError> {
+        self.rows.finish(&mut self.sink)?;
+        Ok(self.sink.finish(self.rows.rows(), self.rows.irregular))
+    }
+}
+
+/// A column that is being looked at.
+struct Watched {
+    name: String,
+    forced: Option<ColumnType>,
+    current: Inference,
+    blocks: Vec<BlockResult>,
+    /// Whether a cell of a column with a forced type is missing or not as printed.
+    forced_missing: bool,
+    forced_printed: bool,
+}
+
+struct Inspector {
+    options: ReadOptions,
+    names: Vec<String>,
+    watched: Vec<Watched>,
+    shape: Shape,
+    /// Rows of the current block.
+    in_block: u64,
+    minimal: bool,
+}
+
+impl Inspector {
+    fn new(options: &ReadOptions) -> Self {
+        Self {
+            options: options.clone(),
+            names: Vec::new(),
+            watched: Vec::new(),
+            shape: Shape {
+                width: 0,
+                index: 0,
+                block: 1,
+            },
+            in_block: 0,
+            minimal: true,
+        }
+    }
+
+    fn fresh(forced: Option<ColumnType>, parser: FloatParser) -> Inference {
+        if forced.is_some() {
+            Inference::text(parser)
+        } else {
+            Inference::new(parser)
+        }
+    }
+
+    fn end_block(&mut self) {
+        let parser = self.options.floats;
+        for column in &mut self.watched {
+            column.blocks.push(column.current.finish());
+            column.current = Self::fresh(column.forced, parser);
+        }
+        self.in_block = 0;
+    }
+
+    fn finish(mut self, rows: u64, irregular: bool) -> Scan {
+        if self.in_block > 0 {
+            self.end_block();
+        }
+        let usual = self.options.delimiter == b',' && self.options.header && self.shape.width > 0;
+        let mut canonical = usual && self.minimal && !irregular;
+        let mut schema = Schema {
+            columns: Vec::new(),
+            rows,
+        };
+        let mut columns = Vec::new();
+        for column in self.watched {
+            let joined = column
+                .forced
+                .map_or_else(|| Joined::of(&column.blocks), Joined::Forced);
+            let printed = match joined {
+                Joined::Forced(ColumnType::Text) | Joined::Forced(ColumnType::Json) => {
+                    column.blocks.iter().all(|block| block.printed)
+                }
+                Joined::Forced(_) => column.forced_printed,
+                joined => column
+                    .blocks
+                    .iter()
+                    .all(|block| block.printed && joined.keeps(block.kind)),
+            };
+            canonical &= printed;
+            let nullable = column.forced_missing || column.blocks.iter().any(|block| block.missing);
+            schema.columns.push(Column {
+                name: column.name,
+                kind: joined.column_type(),
+                nullable,
+            });
+            columns.push(ScannedColumn {
+                joined,
+                blocks: column.blocks.iter().map(|block| block.kind).collect(),
+            });
+        }
+        Scan {
+            schema,
+            canonical,
+            index_columns: self.shape.index,
+            columns,
+            block_rows: self.shape.block,
+        }
+    }
+}
+
+impl RowSink for Inspector {
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let written: Vec<String> = (0..row.fields.len())
+            .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
+            .collect();
+        self.names = header::unique_names(written.clone());
+        self.minimal &= self.names == written && (0..row.fields.len()).all(|i| row.is_minimal(i));
+        Ok(())
+    }
+
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+        self.shape = shape;
+        if !self.options.header {
+            self.names = (0..shape.width).map(|i| i.to_string()).collect();
+        }
+        let parser = self.options.floats;
+        for name in std::mem::take(&mut self.names) {
+            let text = self.options.all_text || self.options.text.contains(&name);
+            let forced = if text {
+                Some(ColumnType::Text)
+            } else {
+                self.options.types.get(&name).copied()
+            };
+            self.watched.push(Watched {
+                name,
+                forced,
+                current: Self::fresh(forced, parser),
+                blocks: Vec::new(),
+                forced_missing: false,
+                forced_printed: true,
+            });
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        for (i, column) in self.watched.iter_mut().enumerate() {
+            let field = i + self.shape.index;
+            let cell = row.content(field);
+            self.minimal = self.minimal && row.is_minimal(field);
+            match column.forced {
+                None | Some(ColumnType::Text | ColumnType::Json) => column.current.push(&cell),
+                Some(kind) => column.check_forced(&cell, kind, self.options.floats, row)?,
+            }
+        }
+        self.in_block += 1;
+        if self.in_block == self.shape.block {
+            self.end_block();
+        }
+        Ok(())
+    }
+}
+
+impl Watched {
+    fn check_forced(
+        &mut self,
+        cell: &[u8],
+        kind: ColumnType,
+        parser: FloatParser,
+        row: &RawRow<'_>,
+    ) -> Result<(), CsvError> {
+        let Some(value) = value(cell, BlockType::Text, Joined::Forced(kind), parser) else {
+            return Err(CsvError::ForcedType {
+                row: row.number + 1,
+                column: self.name.clone(),
+                offset: row.offset,
+                cell: String::from_utf8_lossy(cell).into_owned(),
+                kind,
+            });
+        };
+        let mut printed = Vec::new();
+        value.print(&mut printed);
+        self.forced_missing |= printed.is_empty();
+        self.forced_printed &= printed == cell;
+        Ok(())
+    }
+}

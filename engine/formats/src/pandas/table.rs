@@ -1,0 +1,214 @@
+//! A stored table: canonical text with its schema, read by rows and cells.
+
+use std::fs::File;
+
+use memchr::memchr;
+use memmap2::{Mmap, UncheckedAdvice};
+
+use super::index::{Indexer, RowIndex};
+use super::tokens::unquote;
+use super::{CsvError, Schema};
+
+/// How much is looked at before the pages are given back.
+const WINDOW: usize = 8 << 20;
+
+/// The bytes of a table.
+enum Bytes {
+    Owned(Vec<u8>),
+    Mapped(Mmap),
+}
+
+/// Canonical text with a schema and the offsets of its rows (at most 5 bytes a row).
+pub struct TextTable {
+    schema: Schema,
+    bytes: Bytes,
+    index: RowIndex,
+}
+
+impl TextTable {
+    /// Opens a table in a file.
+    ///
+    /// The file is mapped, so nobody may change or shorten it while the table lives. Objects of a content-addressed store
+    /// fulfil this: they are written once under a temporary name and never again.
+    ///
+    /// # Errors
+    /// The file cannot be mapped, or does not have the rows of the schema.
+    pub fn open(file: &File, schema: Schema) -> Result<Self, CsvError> {
+        if file.metadata()?.len() == 0 {
+            return Self::from_bytes(Vec::new(), schema);
+        }
+        // SAFETY: a map is sound as long as the bytes under it do not change. The caller hands over a file that is never
+        // written again (see above), and the map is private to this table and read-only.
+        #[allow(unsafe_code, reason = "see above")]
+        let map = unsafe { Mmap::map(file)? };
+        Self::new(Bytes::Mapped(map), schema)
+    }
+
+    /// A table in memory.
+    ///
+    /// # Errors
+    /// The text does not have the rows of the schema.
+    pub fn from_bytes(bytes: Vec<u8>, schema: Schema) -> Result<Self, CsvError> {
+        Self::new(Bytes::Owned(bytes), schema)
+    }
+
+    fn new(bytes: Bytes, schema: Schema) -> Result<Self, CsvError> {
+        let mut table = Self {
+            schema,
+            bytes,
+            index: RowIndex::default(),
+        };
+        let mut indexer = Indexer::new(
+            usize::try_from(table.schema.rows)
+                .unwrap_or(0)
+                .min(table.text().len()),
+        );
+        let mut from = 0;
+        for window in table.text().chunks(WINDOW) {
+            indexer.feed(window)?;
+            table.release(from, from + window.len());
+            from += window.len();
+        }
+        table.index = indexer.finish()?;
+        let rows = table.index.len() as u64;
+        if rows != table.schema.rows + 1 {
+            return Err(CsvError::NotCanonical {
+                row: rows.saturating_sub(1),
+                offset: table.text().len() as u64,
+                rule: format!(
+                    "the text has {rows} lines, but the schema wants {} and a header",
+                    table.schema.rows
+                ),
+            });
+        }
+        Ok(table)
+    }
+
+    /// Columns and number of rows.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The whole text, header included.
+    #[must_use]
+    pub fn text(&self) -> &[u8] {
+        match &self.bytes {
+            Bytes::Owned(bytes) => bytes,
+            Bytes::Mapped(map) => map,
+        }
+    }
+
+    /// Bytes of the header line, its LF included.
+    #[must_use]
+    pub fn header(&self) -> &[u8] {
+        self.line(0).unwrap_or_default()
+    }
+
+    /// Bytes of a row, its LF included. Rows count from 0.
+    ///
+    /// # Errors
+    /// There is no such row.
+    pub fn row(&self, row: u64) -> Result<&[u8], CsvError> {
+        let line = usize::try_from(row)
+            .ok()
+            .and_then(|row| self.line(row.checked_add(1)?));
+        line.ok_or(CsvError::NoSuchRow {
+            row,
+            rows: self.schema.rows,
+        })
+    }
+
+    fn line(&self, line: usize) -> Option<&[u8]> {
+        let (start, end) = self.index.span(line)?;
+        self.text()
+            .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+    }
+
+    /// Where a row starts in the text.
+    pub(crate) fn offset(&self, row: u64) -> u64 {
+        let span = usize::try_from(row)
+            .ok()
+            .and_then(|row| self.index.span(row + 1));
+        span.map_or(self.text().len() as u64, |(start, _)| start)
+    }
+
+    /// Cells of a row with their quotes.
+    ///
+    /// # Errors
+    /// There is no such row.
+    pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
+        Ok(Cells::new(self.row(row)?))
+    }
+
+    /// Gives the memory of a stretch of mapped text back, so that a pass over a large table stays small.
+    pub(crate) fn release(&self, from: usize, to: usize) {
+        if let Bytes::Mapped(map) = &self.bytes {
+            // SAFETY: the map is shared and read-only over a file that never changes (see `open`), so pages that are
+            // dropped come back with the same bytes when they are touched again; no write can be lost.
+            #[allow(unsafe_code, reason = "see above")]
+            let advised = unsafe {
+                map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to.saturating_sub(from))
+            };
+            // Advice is optional: without it the pass only takes more memory.
+            drop(advised);
+        }
+    }
+}
+
+/// The cells of one row of canonical text, with their quotes.
+#[derive(Debug, Clone)]
+pub struct Cells<'a> {
+    rest: Option<&'a [u8]>,
+}
+
+impl<'a> Cells<'a> {
+    /// Cells of a line with or without its LF.
+    #[must_use]
+    pub fn new(line: &'a [u8]) -> Self {
+        Self {
+            rest: Some(line.strip_suffix(b"\n").unwrap_or(line)),
+        }
+    }
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        let mut from = 0;
+        if rest.first() == Some(&b'"') {
+            from = 1;
+            // Doubled quotes look like the end of one quoted stretch and the start of the next.
+            while let Some(at) = rest.get(from..).and_then(|rest| memchr(b'"', rest)) {
+                from += at + 1;
+                if rest.get(from) != Some(&b'"') {
+                    break;
+                }
+                from += 1;
+            }
+        }
+        match rest.get(from..).and_then(|rest| memchr(b',', rest)) {
+            Some(at) => {
+                let (cell, after) = rest.split_at(from + at);
+                self.rest = after.get(1..);
+                Some(cell)
+            }
+            None => {
+                self.rest = None;
+                Some(rest)
+            }
+        }
+    }
+}
+
+/// The content of a cell without its quotes; `None` if the cell is missing.
+#[must_use]
+pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
+    match cell {
+        b"" | b"\"\"" => None,
+        [b'"', ..] => Some(unquote(cell).into()),
+        plain => Some(plain.into()),
+    }
+}

@@ -1,0 +1,104 @@
+//! A cell as the value that pandas holds for it.
+
+use super::infer::BlockType;
+use super::integers::{Integer, parse_i64, parse_u64};
+use super::join::Joined;
+use super::words::{is_missing, parse_bool};
+use super::{ColumnType, FloatParser, floats, print};
+
+/// A value of a column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Value<'a> {
+    Missing,
+    Bool(bool),
+    Int(i64),
+    UInt(u64),
+    Float(f64),
+    Float32(f32),
+    Text(&'a [u8]),
+}
+
+impl Value<'_> {
+    /// Appends what `to_csv` prints, without quotes.
+    pub fn print(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Missing => {}
+            Self::Bool(value) => print::push_bool(out, value),
+            Self::Int(value) => print::push_integer(out, value),
+            Self::UInt(value) => print::push_integer(out, value),
+            Self::Float(value) => print::push_f64(out, value),
+            Self::Float32(value) => print::push_f32(out, value),
+            Self::Text(value) => out.extend_from_slice(value),
+        }
+    }
+}
+
+/// The value of a cell in a block of type `block` of a column joined to `joined`. `None` if the cell does not fit the
+/// block, which cannot happen for the text that the block was inferred from, unless a type was asked for.
+pub(crate) fn value<'a>(
+    cell: &'a [u8],
+    block: BlockType,
+    joined: Joined,
+    parser: FloatParser,
+) -> Option<Value<'a>> {
+    if let Joined::Forced(kind) = joined {
+        return forced(cell, kind, parser);
+    }
+    if block == BlockType::RawText {
+        return Some(Value::Text(cell));
+    }
+    if is_missing(cell) {
+        return Some(Value::Missing);
+    }
+    let own = match block {
+        BlockType::Int => Value::Int(int(cell)?),
+        BlockType::IntGaps => match int(cell)? {
+            // pandas marks the gaps with the smallest integer, so a real one is lost, too.
+            i64::MIN => Value::Missing,
+            value => Value::Float(value as f64),
+        },
+        BlockType::UInt => match parse_u64(cell) {
+            Integer::Value(value) => Value::UInt(value),
+            _ => return None,
+        },
+        BlockType::Float => Value::Float(floats::parse_f64(cell, parser)?),
+        BlockType::Bool | BlockType::BoolGaps => Value::Bool(parse_bool(cell)?),
+        BlockType::Text | BlockType::RawText => Value::Text(cell),
+    };
+    Some(match (joined, own) {
+        (Joined::Float | Joined::ObjectOfFloats, Value::Int(value)) => Value::Float(value as f64),
+        (Joined::Float | Joined::ObjectOfFloats, Value::UInt(value)) => Value::Float(value as f64),
+        (Joined::ObjectOfFloats, Value::Bool(value)) => Value::Float(f64::from(u8::from(value))),
+        (Joined::ObjectOfIntegers, Value::Bool(value)) => Value::Int(i64::from(value)),
+        (_, own) => own,
+    })
+}
+
+fn int(cell: &[u8]) -> Option<i64> {
+    match parse_i64(cell) {
+        Integer::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// A cell of a column whose type was asked for. Narrow integers wrap, as in pandas.
+fn forced<'a>(cell: &'a [u8], kind: ColumnType, parser: FloatParser) -> Option<Value<'a>> {
+    let missing = is_missing(cell);
+    Some(match kind {
+        ColumnType::Text | ColumnType::Json if missing => Value::Missing,
+        ColumnType::Text | ColumnType::Json => Value::Text(cell),
+        ColumnType::Float64 | ColumnType::Float32 if missing => Value::Missing,
+        ColumnType::Float64 => Value::Float(floats::parse_f64(cell, parser)?),
+        ColumnType::Float32 => Value::Float32(floats::parse_f64(cell, parser)? as f32),
+        ColumnType::Int64 => Value::Int(int(cell)?),
+        ColumnType::Int32 => Value::Int(i64::from(int(cell)? as i32)),
+        ColumnType::Int16 => Value::Int(i64::from(int(cell)? as i16)),
+        ColumnType::Int8 => Value::Int(i64::from(int(cell)? as i8)),
+        ColumnType::UInt64 => match (parse_u64(cell), parse_i64(cell)) {
+            (Integer::Value(value), _) => Value::UInt(value),
+            (_, Integer::Value(value)) => Value::UInt(value as u64),
+            _ => return None,
+        },
+        ColumnType::Bool => Value::Bool(parse_bool(cell)?),
+    })
+}

@@ -1,0 +1,54 @@
+//! Words with a meaning: missing values, booleans, infinities.
+
+/// Whether the content of a cell means "missing". The spelling is exact and quotes make no difference.
+#[inline]
+pub(crate) fn is_missing(cell: &[u8]) -> bool {
+    // Most cells are ruled out by their length or their last byte: no word ends in a digit.
+    match cell.last() {
+        None => return true,
+        Some(last) if cell.len() > 9 || last.is_ascii_digit() => return false,
+        Some(_) => {}
+    }
+    matches!(
+        cell,
+        b"#N/A"
+            | b"#N/A N/A"
+            | b"#NA"
+            | b"-1.#IND"
+            | b"-1.#QNAN"
+            | b"-NaN"
+            | b"-nan"
+            | b"1.#IND"
+            | b"1.#QNAN"
+            | b"<NA>"
+            | b"N/A"
+            | b"NA"
+            | b"NULL"
+            | b"NaN"
+            | b"None"
+            | b"n/a"
+            | b"nan"
+            | b"null"
+    )
+}
+
+/// `true` and `false` in any case.
+pub(crate) fn parse_bool(cell: &[u8]) -> Option<bool> {
+    if cell.eq_ignore_ascii_case(b"true") {
+        Some(true)
+    } else if cell.eq_ignore_ascii_case(b"false") {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+/// `inf` and `infinity` in any case with an optional sign, without blanks.
+pub(crate) fn parse_infinity(cell: &[u8]) -> Option<f64> {
+    let (value, word) = match cell {
+        [b'-', word @ ..] => (f64::NEG_INFINITY, word),
+        [b'+', word @ ..] => (f64::INFINITY, word),
+        word => (f64::INFINITY, word),
+    };
+    (word.eq_ignore_ascii_case(b"inf") || word.eq_ignore_ascii_case(b"infinity")).then_some(value)
+}

@@ -1,0 +1,193 @@
+//! Rows of computed values as `to_csv(index=False)` prints them.
+
+use std::io::Write;
+
+use super::printf::{push_fixed, push_general};
+use super::quote::{push_minimal, push_quoted};
+use super::tokens::unquote;
+use super::{ColumnType, CsvError, print};
+
+/// Which fields get quotes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Quoting {
+    /// Those that need them (`QUOTE_MINIMAL`).
+    #[default]
+    Minimal,
+    /// All that are no numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
+    NonNumeric,
+}
+
+/// How much is gathered before it is handed on.
+const BUFFER: usize = 1 << 18;
+
+/// Writes a table cell by cell. Every row ends with [`end_row`](Self::end_row), the table with [`finish`](Self::finish).
+pub struct CsvWriter<W> {
+    out: W,
+    buffer: Vec<u8>,
+    delimiter: u8,
+    quoting: Quoting,
+    /// Where the current row starts in the buffer.
+    row: usize,
+    /// Fields of the current row.
+    fields: usize,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// A writer with commas and minimal quoting.
+    pub fn new(out: W) -> Self {
+        Self::with(out, b',', Quoting::Minimal)
+    }
+
+    /// A writer with a delimiter and a quoting of its own.
+    pub fn with(out: W, delimiter: u8, quoting: Quoting) -> Self {
+        Self {
+            out,
+            buffer: Vec::with_capacity(BUFFER + 4096),
+            delimiter,
+            quoting,
+            row: 0,
+            fields: 0,
+        }
+    }
+
+    /// Writes the line with the names.
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn header<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) -> Result<(), CsvError> {
+        for name in names {
+            self.text(name);
+        }
+        self.end_row()
+    }
+
+    fn field(&mut self) -> &mut Vec<u8> {
+        if self.fields > 0 {
+            self.buffer.push(self.delimiter);
+        }
+        self.fields += 1;
+        &mut self.buffer
+    }
+
+    /// A whole number.
+    pub fn integer(&mut self, value: impl itoa::Integer) {
+        print::push_integer(self.field(), value);
+    }
+
+    /// A double in its shortest form; NaN is missing.
+    pub fn f64(&mut self, value: f64) {
+        if value.is_nan() {
+            self.missing();
+        } else {
+            print::push_f64(self.field(), value);
+        }
+    }
+
+    /// A single in its shortest form; NaN is missing.
+    pub fn f32(&mut self, value: f32) {
+        if value.is_nan() {
+            self.missing();
+        } else {
+            print::push_f32(self.field(), value);
+        }
+    }
+
+    /// A double with `digits` decimals (`float_format="%.10f"`); NaN is missing.
+    pub fn fixed(&mut self, value: f64, digits: usize) {
+        self.formatted(value, |out| push_fixed(out, value, digits));
+    }
+
+    /// A double with `digits` significant digits (`float_format="%.10g"`); NaN is missing.
+    pub fn general(&mut self, value: f64, digits: usize) {
+        self.formatted(value, |out| push_general(out, value, digits));
+    }
+
+    /// A number that pandas hands to the writer as text.
+    fn formatted(&mut self, value: f64, push: impl FnOnce(&mut Vec<u8>)) {
+        if value.is_nan() {
+            return self.missing();
+        }
+        let quotes = self.quoting == Quoting::NonNumeric;
+        let out = self.field();
+        if quotes {
+            out.push(b'"');
+        }
+        push(out);
+        if quotes {
+            out.push(b'"');
+        }
+    }
+
+    /// `True` or `False`.
+    pub fn bool(&mut self, value: bool) {
+        print::push_bool(self.field(), value);
+    }
+
+    /// A text.
+    pub fn text(&mut self, value: &str) {
+        self.content(value.as_bytes());
+    }
+
+    fn content(&mut self, value: &[u8]) {
+        let (delimiter, quoting) = (self.delimiter, self.quoting);
+        let out = self.field();
+        match quoting {
+            Quoting::Minimal => push_minimal(out, value, delimiter),
+            Quoting::NonNumeric => push_quoted(out, value),
+        }
+    }
+
+    /// A missing cell.
+    pub fn missing(&mut self) {
+        let quoting = self.quoting;
+        let out = self.field();
+        if quoting == Quoting::NonNumeric {
+            out.extend_from_slice(b"\"\"");
+        }
+    }
+
+    /// A cell of a canonical text, with its quotes, of a column of type `kind`.
+    pub fn slice(&mut self, cell: &[u8], kind: ColumnType) {
+        match (self.quoting, cell) {
+            (_, b"" | b"\"\"") => self.missing(),
+            (Quoting::Minimal, _) if self.delimiter == b',' => self.field().extend_from_slice(cell),
+            // A cell with a quote in it is quoted, so the first byte tells.
+            (Quoting::Minimal, [b'"', ..]) => self.content(&unquote(cell)),
+            (Quoting::Minimal, _) => self.content(cell),
+            (Quoting::NonNumeric, [b'"', ..]) => self.field().extend_from_slice(cell),
+            (Quoting::NonNumeric, _) if matches!(kind, ColumnType::Text | ColumnType::Json) => {
+                self.content(cell)
+            }
+            (Quoting::NonNumeric, _) => self.field().extend_from_slice(cell),
+        }
+    }
+
+    /// Ends the row.
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn end_row(&mut self) -> Result<(), CsvError> {
+        // Python's writer marks the only field of a row when it is empty.
+        if self.fields == 1 && self.buffer.len() == self.row {
+            self.buffer.extend_from_slice(b"\"\"");
+        }
+        self.buffer.push(b'\n');
+        self.fields = 0;
+        if self.buffer.len() >= BUFFER {
+            self.out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        self.row = self.buffer.len();
+        Ok(())
+    }
+
+    /// Hands on what is left and returns the output.
+    ///
+    /// # Errors
+    /// The output fails.
+    pub fn finish(mut self) -> Result<W, CsvError> {
+        self.out.write_all(&self.buffer)?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}

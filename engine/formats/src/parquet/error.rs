@@ -1,0 +1,53 @@
+//! Errors.
+
+use arrow::datatypes::DataType;
+
+use crate::sniff::{HumanSize, Looks};
+
+/// Why a parquet file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ParquetError {
+    /// The bytes are something else, or cut off.
+    #[error("got {found}, {}, expected a complete Parquet file", HumanSize(*.size))]
+    NotParquet {
+        /// What it looks like.
+        found: Looks,
+        /// Size in bytes.
+        size: u64,
+    },
+    /// A column was asked for that is not there.
+    #[error("there is no column {column:?}; the columns are {}", .columns.join(", "))]
+    UnknownColumn {
+        /// The name asked for.
+        column: String,
+        /// The names that there are.
+        columns: Vec<String>,
+    },
+    /// A column type that pandas' plain types do not cover.
+    #[error(
+        "column {column:?} has type {data_type}, which is not written; cast it to a number, text or boolean type"
+    )]
+    UnsupportedType {
+        /// Column name.
+        column: String,
+        /// Its type.
+        data_type: DataType,
+    },
+    /// A batch does not have the schema of the file.
+    #[error("a batch has the columns {found}, expected {expected}")]
+    OtherSchema {
+        /// Columns of the batch.
+        found: String,
+        /// Columns of the file.
+        expected: String,
+    },
+    /// Damaged content, or input and output that failed.
+    #[error("the Parquet file cannot be read or written")]
+    Parquet(#[from] parquet::errors::ParquetError),
+    /// A damaged or unsupported batch.
+    #[error("a batch of the Parquet file cannot be built")]
+    Arrow(#[from] arrow::error::ArrowError),
+    /// Reading the head of the file failed.
+    #[error("reading the Parquet file failed")]
+    Io(#[from] std::io::Error),
+}

@@ -1,0 +1,88 @@
+//! The `pandas` entry of the footer, from which `pandas.read_parquet` takes the
+//! types and the index of the frame.
+
+use arrow::datatypes::{DataType, Field};
+
+use super::ParquetError;
+use crate::json::{Object, Value, WriteOptions};
+
+/// The entry's text for a frame of these columns without an index. Keys stand
+/// in sorted order, as fastparquet writes them.
+pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
+    let columns = fields
+        .iter()
+        .map(|field| column(field))
+        .collect::<Result<Vec<_>, _>>()?;
+    // The unnamed level of the column labels.
+    let labels = object([
+        ("field_name", Value::Null),
+        ("metadata", Value::Null),
+        ("name", Value::Null),
+        ("numpy_type", "object".into()),
+        ("pandas_type", "unicode".into()),
+    ]);
+    let creator = object([
+        ("library", "prep".into()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+    ]);
+    let entry = object([
+        ("column_indexes", Value::List(vec![labels])),
+        ("columns", Value::List(columns)),
+        ("creator", creator),
+        ("index_columns", Value::List(Vec::new())),
+        ("pandas_version", "2.2.3".into()),
+        ("partition_columns", Value::List(Vec::new())),
+    ]);
+    let options = WriteOptions {
+        sort_keys: true,
+        ..WriteOptions::default()
+    };
+    // ASCII output has no errors, and is UTF-8.
+    let bytes = entry.to_json(&options).unwrap_or_default();
+    Ok(String::from_utf8(bytes).unwrap_or_default())
+}
+
+fn column(field: &Field) -> Result<Value, ParquetError> {
+    let (pandas, numpy) = types(field)?;
+    let name = || Value::from(field.name().as_str());
+    Ok(object([
+        ("field_name", name()),
+        ("metadata", Value::Null),
+        ("name", name()),
+        ("numpy_type", numpy.into()),
+        ("pandas_type", pandas.into()),
+    ]))
+}
+
+/// pandas' name of the logical type and NumPy's of the storage.
+fn types(field: &Field) -> Result<(&'static str, &'static str), ParquetError> {
+    Ok(match field.data_type() {
+        DataType::Int8 => ("int8", "int8"),
+        DataType::Int16 => ("int16", "int16"),
+        DataType::Int32 => ("int32", "int32"),
+        DataType::Int64 => ("int64", "int64"),
+        DataType::UInt8 => ("uint8", "uint8"),
+        DataType::UInt16 => ("uint16", "uint16"),
+        DataType::UInt32 => ("uint32", "uint32"),
+        DataType::UInt64 => ("uint64", "uint64"),
+        DataType::Float32 => ("float32", "float32"),
+        DataType::Float64 => ("float64", "float64"),
+        DataType::Boolean => ("bool", "bool"),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => ("unicode", "object"),
+        other => {
+            return Err(ParquetError::UnsupportedType {
+                column: field.name().clone(),
+                data_type: other.clone(),
+            });
+        }
+    })
+}
+
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Object(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.into(), value))
+            .collect::<Object>(),
+    )
+}

@@ -1,0 +1,192 @@
+//! Reading.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
+    ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::ParquetError;
+use crate::read_at::{ReadAt, Section};
+use crate::sniff::{Looks, SNIFF_LENGTH};
+
+/// An opened file: its footer is read, its data is not.
+#[derive(Debug)]
+pub struct ParquetTable<R: ReadAt + Send + Sync> {
+    source: Source<R>,
+    metadata: ArrowReaderMetadata,
+}
+
+impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
+    /// Opens the file that fills `range` of `base` (a whole file, or a stored
+    /// member of an archive).
+    ///
+    /// Types are those of Parquet itself: hints that a writer left for Arrow
+    /// (dictionaries, string views) are ignored.
+    ///
+    /// # Errors
+    /// [`ParquetError::NotParquet`] for something else or a cut-off file.
+    pub fn open(base: R, range: Range<u64>) -> Result<Self, ParquetError> {
+        let source = Source(Arc::new(Section::new(base, range)));
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        refuse_other_formats(&source.0)?;
+        let metadata = ArrowReaderMetadata::load(&source, options)?;
+        Ok(Self { source, metadata })
+    }
+
+    /// Columns in the order of the file.
+    pub fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    /// Rows of every row group.
+    pub fn row_groups(&self) -> impl ExactSizeIterator<Item = u64> {
+        let groups = self.metadata.metadata().row_groups().iter();
+        groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
+    }
+
+    /// Reads `columns` (all: `None`), in the order given, in batches of at most
+    /// `batch_rows` rows; of one row group, or of all of them in order (`None`).
+    ///
+    /// # Errors
+    /// [`ParquetError::UnknownColumn`]; damage shows in the batches.
+    pub fn batches(
+        &self,
+        columns: Option<&[&str]>,
+        row_group: Option<usize>,
+        batch_rows: usize,
+    ) -> Result<ParquetBatches, ParquetError> {
+        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.source.clone(),
+            self.metadata.clone(),
+        )
+        .with_batch_size(batch_rows.max(1));
+        if let Some(group) = row_group {
+            builder = builder.with_row_groups(vec![group]);
+        }
+        let mut order = None;
+        if let Some(columns) = columns {
+            let places = columns
+                .iter()
+                .map(|column| self.place(column))
+                .collect::<Result<Vec<_>, _>>()?;
+            let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
+            builder = builder.with_projection(mask);
+            // The reader yields the columns in the order of the file.
+            let mut read = places.clone();
+            read.sort_unstable();
+            read.dedup();
+            let rank = |place: &usize| read.binary_search(place).unwrap_or(0);
+            order = Some(places.iter().map(rank).collect());
+        }
+        Ok(ParquetBatches {
+            reader: builder.build()?,
+            order,
+        })
+    }
+
+    fn place(&self, column: &str) -> Result<usize, ParquetError> {
+        let fields = self.schema().fields();
+        fields
+            .iter()
+            .position(|field| field.name() == column)
+            .ok_or_else(|| ParquetError::UnknownColumn {
+                column: column.to_owned(),
+                columns: fields.iter().map(|field| field.name().clone()).collect(),
+            })
+    }
+}
+
+/// Iterator over batches.
+pub struct ParquetBatches {
+    reader: ParquetRecordBatchReader,
+    /// For every column asked for, its place in the reader's batch.
+    order: Option<Vec<usize>>,
+}
+
+impl Iterator for ParquetBatches {
+    type Item = Result<RecordBatch, ParquetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = match self.reader.next()? {
+            Ok(batch) => batch,
+            Err(error) => return Some(Err(error.into())),
+        };
+        Some(match &self.order {
+            None => Ok(batch),
+            Some(order) => batch.project(order).map_err(Into::into),
+        })
+    }
+}
+
+/// The parquet crate's view of a section.
+#[derive(Debug)]
+struct Source<R>(Arc<Section<R>>);
+
+impl<R> Clone for Source<R> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<R: ReadAt + Send + Sync> Length for Source<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
+    type T = io::BufReader<Section<Arc<Section<R>>>>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(io::BufReader::new(Section::new(
+            Arc::clone(&self.0),
+            start..self.0.len(),
+        )))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let part = Section::new(&*self.0, start..self.0.len());
+        let mut bytes = Vec::new();
+        // A damaged footer may ask for more than there is: grow with what comes.
+        let read = part.take(length as u64).read_to_end(&mut bytes)?;
+        if read < length {
+            return Err(parquet::errors::ParquetError::EOF(format!(
+                "{length} bytes expected at byte {start}, {read} there"
+            )));
+        }
+        Ok(bytes.into())
+    }
+}
+
+fn refuse_other_formats<R: ReadAt>(section: &Section<R>) -> Result<(), ParquetError> {
+    let size = section.len();
+    let mut head = vec![
+        0;
+        usize::try_from(size)
+            .unwrap_or(SNIFF_LENGTH)
+            .min(SNIFF_LENGTH)
+    ];
+    section.read_exact_at(&mut head, 0)?;
+    let mut tail = [0; 4];
+    if size >= 12 {
+        section.read_exact_at(&mut tail, size - 4)?;
+    }
+    match Looks::of(&head) {
+        Looks::Parquet if &tail == b"PAR1" => Ok(()),
+        found => Err(ParquetError::NotParquet { found, size }),
+    }
+}

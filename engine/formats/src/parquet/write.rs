@@ -1,0 +1,120 @@
+//! Writing: the content that pandas' `to_parquet` with fastparquet stores.
+//!
+//! Columns are optional, missing floats (NaN) are nulls, values are plain (no
+//! dictionaries) and compressed with snappy, chunks have statistics. The bytes
+//! are not those of fastparquet, which depend on its version.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, Float32Array, Float64Array, PrimitiveArray, RecordBatch};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
+use arrow::datatypes::{ArrowPrimitiveType, Field, Float32Type, Float64Type, Schema, SchemaRef};
+use parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
+use parquet::basic::Compression;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
+
+use super::{ParquetError, pandas_metadata};
+
+/// Rows per row group unless set otherwise: what is held in memory.
+pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
+
+/// Writes batches of one schema.
+pub struct ParquetWriter<W: Write + Send> {
+    inner: ArrowWriter<W>,
+    schema: SchemaRef,
+}
+
+impl<W: Write + Send> ParquetWriter<W> {
+    /// Begins a file of these columns, with row groups of [`DEFAULT_ROW_GROUP_ROWS`].
+    ///
+    /// # Errors
+    /// [`ParquetError::UnsupportedType`].
+    pub fn new(out: W, schema: &Schema) -> Result<Self, ParquetError> {
+        Self::with_row_group_rows(out, schema, DEFAULT_ROW_GROUP_ROWS)
+    }
+
+    /// Begins a file with row groups of at most `rows` rows.
+    ///
+    /// # Errors
+    /// [`ParquetError::UnsupportedType`].
+    pub fn with_row_group_rows(out: W, schema: &Schema, rows: usize) -> Result<Self, ParquetError> {
+        let fields: Vec<&Field> = schema.fields().iter().map(AsRef::as_ref).collect();
+        let entry = KeyValue::new("pandas".to_owned(), pandas_metadata::text(&fields)?);
+        let optional: Vec<Field> = fields
+            .iter()
+            .map(|field| Field::new(field.name(), field.data_type().clone(), true))
+            .collect();
+        let schema = Arc::new(Schema::new(optional));
+        let properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_compression(Compression::SNAPPY)
+            .set_dictionary_enabled(false)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_max_row_group_row_count(Some(rows.max(1)))
+            .set_created_by(concat!("prep version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_key_value_metadata(Some(vec![entry]))
+            .build();
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties)
+            .with_skip_arrow_metadata(true);
+        let inner = ArrowWriter::try_new_with_options(out, Arc::clone(&schema), options)?;
+        Ok(Self { inner, schema })
+    }
+
+    /// Appends rows.
+    ///
+    /// # Errors
+    /// [`ParquetError::OtherSchema`] when names or types differ from the file's.
+    pub fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
+        if describe(batch.schema_ref()) != describe(&self.schema) {
+            return Err(ParquetError::OtherSchema {
+                found: describe(batch.schema_ref()),
+                expected: describe(&self.schema),
+            });
+        }
+        let columns = batch.columns().iter().map(nan_as_null).collect();
+        let options =
+            arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options)?;
+        Ok(self.inner.write(&batch)?)
+    }
+
+    /// Writes what is pending and the footer; returns the output.
+    ///
+    /// # Errors
+    /// [`ParquetError::Parquet`].
+    pub fn finish(self) -> Result<W, ParquetError> {
+        Ok(self.inner.into_inner()?)
+    }
+}
+
+fn describe(schema: &Schema) -> String {
+    let columns = schema
+        .fields()
+        .iter()
+        .map(|field| format!("{}: {}", field.name(), field.data_type()));
+    columns.collect::<Vec<_>>().join(", ")
+}
+
+/// A float column with nulls in place of NaN; other columns as they are.
+fn nan_as_null(column: &ArrayRef) -> ArrayRef {
+    if let Some(floats) = column.as_any().downcast_ref::<Float64Array>() {
+        masked::<Float64Type>(floats, f64::is_nan)
+    } else if let Some(floats) = column.as_any().downcast_ref::<Float32Array>() {
+        masked::<Float32Type>(floats, f32::is_nan)
+    } else {
+        Arc::clone(column)
+    }
+}
+
+fn masked<T: ArrowPrimitiveType>(
+    array: &PrimitiveArray<T>,
+    is_missing: impl Fn(T::Native) -> bool,
+) -> ArrayRef {
+    let values = array.values();
+    let there = BooleanBuffer::from_iter(values.iter().map(|value| !is_missing(*value)));
+    let nulls = NullBuffer::union(array.nulls(), Some(&NullBuffer::new(there)));
+    Arc::new(PrimitiveArray::<T>::new(values.clone(), nulls))
+}

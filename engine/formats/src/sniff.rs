@@ -1,0 +1,171 @@
+//! What a file looks like, from its first bytes: for messages such as
+//! "got HTML, 2.4 KB, expected a zip archive".
+
+use std::fmt;
+
+/// How many leading bytes [`Looks::of`] wants to see.
+pub const SNIFF_LENGTH: usize = 512;
+
+/// What the first bytes of a file look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looks {
+    /// No bytes at all.
+    Empty,
+    /// A web page, typically a login or error page saved under the file's name.
+    Html,
+    /// XML that is not HTML.
+    Xml,
+    /// JSON, typically an error message of a server.
+    Json,
+    /// Other printable UTF-8 text.
+    Text,
+    /// A zip archive (its first record, at least).
+    Zip,
+    /// gzip.
+    Gzip,
+    /// 7z.
+    SevenZ,
+    /// tar.
+    Tar,
+    /// bzip2.
+    Bzip2,
+    /// xz.
+    Xz,
+    /// Zstandard.
+    Zstd,
+    /// RAR.
+    Rar,
+    /// Parquet.
+    Parquet,
+    /// PDF.
+    Pdf,
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// NumPy's array file.
+    Npy,
+    /// HDF5.
+    Hdf5,
+    /// Nothing but zero bytes, typically an unfinished download.
+    Zeros,
+    /// Anything else.
+    Binary,
+}
+
+/// Signatures at the start of a file, longest first where they overlap.
+const MAGIC: [(&[u8], Looks); 14] = [
+    (b"PK\x03\x04", Looks::Zip),
+    (b"PK\x05\x06", Looks::Zip),
+    (b"\x1f\x8b", Looks::Gzip),
+    (b"7z\xbc\xaf\x27\x1c", Looks::SevenZ),
+    (b"BZh", Looks::Bzip2),
+    (b"\xfd7zXZ\x00", Looks::Xz),
+    (b"\x28\xb5\x2f\xfd", Looks::Zstd),
+    (b"Rar!\x1a\x07", Looks::Rar),
+    (b"PAR1", Looks::Parquet),
+    (b"%PDF-", Looks::Pdf),
+    (b"\x89PNG\r\n\x1a\n", Looks::Png),
+    (b"\xff\xd8\xff", Looks::Jpeg),
+    (b"\x93NUMPY", Looks::Npy),
+    (b"\x89HDF\r\n\x1a\n", Looks::Hdf5),
+];
+
+impl Looks {
+    /// Judges by the first bytes ([`SNIFF_LENGTH`] suffice).
+    pub fn of(head: &[u8]) -> Self {
+        if head.is_empty() {
+            return Self::Empty;
+        }
+        if let Some((_, looks)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
+            return *looks;
+        }
+        if head.get(257..262) == Some(b"ustar") {
+            return Self::Tar;
+        }
+        if head.iter().all(|byte| *byte == 0) {
+            return Self::Zeros;
+        }
+        Self::of_text(head)
+    }
+
+    fn of_text(head: &[u8]) -> Self {
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        let text = head.trim_ascii_start().get(..).unwrap_or_default();
+        let lower = text.to_ascii_lowercase();
+        if lower.starts_with(b"<!doctype html") || lower.starts_with(b"<html") {
+            return Self::Html;
+        }
+        if !is_printable(head) {
+            return Self::Binary;
+        }
+        match text.first() {
+            Some(b'<') if lower.windows(5).any(|word| word == b"<html") => Self::Html,
+            Some(b'<') if lower.starts_with(b"<?xml") => Self::Xml,
+            Some(b'{' | b'[') => Self::Json,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// UTF-8 (a character cut at the end is fine) without control characters other
+/// than white space.
+fn is_printable(head: &[u8]) -> bool {
+    let valid = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
+    };
+    valid
+        && !head
+            .iter()
+            .any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+impl fmt::Display for Looks {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Empty => "an empty file",
+            Self::Html => "HTML",
+            Self::Xml => "XML",
+            Self::Json => "JSON",
+            Self::Text => "text",
+            Self::Zip => "a zip archive",
+            Self::Gzip => "gzip",
+            Self::SevenZ => "a 7z archive",
+            Self::Tar => "a tar archive",
+            Self::Bzip2 => "bzip2",
+            Self::Xz => "xz",
+            Self::Zstd => "Zstandard",
+            Self::Rar => "a RAR archive",
+            Self::Parquet => "Parquet",
+            Self::Pdf => "PDF",
+            Self::Png => "a PNG image",
+            Self::Jpeg => "a JPEG image",
+            Self::Npy => "a NumPy array",
+            Self::Hdf5 => "HDF5",
+            Self::Zeros => "zero bytes only",
+            Self::Binary => "unknown binary data",
+        })
+    }
+}
+
+/// A size in bytes for people: `512 B`, `2.4 KB`, `1.3 GB` (powers of 1000).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HumanSize(pub u64);
+
+impl fmt::Display for HumanSize {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 < 1000 {
+            return write!(out, "{} B", self.0);
+        }
+        let mut size = self.0 as f64 / 1e3;
+        let mut units = ["KB", "MB", "GB", "TB"].into_iter().peekable();
+        while let Some(unit) = units.next() {
+            if size < 999.95 || units.peek().is_none() {
+                return write!(out, "{size:.1} {unit}");
+            }
+            size /= 1e3;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Tar archives, plain or gzipped: read in sequence, written deterministically.
+//!
+//! Paths go through [`crate::paths`]; links and special files are refused.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::paths::{self, PathError};
+use crate::sniff::{Looks, SNIFF_LENGTH};
+
+/// Why an archive or member is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum TarError {
+    /// The bytes are something else.
+    #[error("got {found}, expected a tar archive (plain or gzipped); fetch the file again")]
+    NotATar {
+        /// What it looks like.
+        found: Looks,
+    },
+    /// The member's name could lead out of the target folder.
+    #[error("member {member:?} has an unsafe path: {cause}")]
+    UnsafePath {
+        /// Member name.
+        member: String,
+        /// The rule that it breaks.
+        cause: PathError,
+    },
+    /// The member is a link.
+    #[error("member {member:?} is a link to {target:?}; only files and folders are extracted")]
+    Link {
+        /// Member name.
+        member: String,
+        /// What it links to.
+        target: String,
+    },
+    /// The member is a device, a pipe, or of a type that is not supported.
+    #[error(
+        "member {member:?} is a special file (type {kind:?}); only files and folders are extracted"
+    )]
+    SpecialFile {
+        /// Member name.
+        member: String,
+        /// Type byte of its header.
+        kind: char,
+    },
+    /// The archive ends within a member or a header is damaged.
+    #[error("the tar archive is damaged or cut off; fetch it again")]
+    Damaged(#[source] io::Error),
+    /// The visitor of the members failed.
+    #[error("member {member:?} of the tar archive cannot be processed")]
+    Visitor {
+        /// Member name.
+        member: String,
+        /// Cause.
+        #[source]
+        source: io::Error,
+    },
+    /// Writing failed.
+    #[error("writing the tar archive failed")]
+    Write(#[source] io::Error),
+}
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TarKind {
+    /// A file of this size in bytes.
+    File {
+        /// Size in bytes.
+        size: u64,
+    },
+    /// A folder.
+    Directory,
+}
+
+/// Reads an archive (gzip is recognised) and calls `visit` with path, kind and
+/// content of every member in order. What it leaves unread is skipped.
+///
+/// A path may occur more than once, as archives that were appended to have it;
+/// the last one counts, so writing each to its place gives the right tree.
+///
+/// # Errors
+/// [`TarError`]; an error of `visit` ends the reading.
+pub fn read(
+    input: impl Read,
+    mut visit: impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
+) -> Result<(), TarError> {
+    let mut input = BufReader::with_capacity(256 * 1024, input);
+    // A decompressor needs to see its first bytes only; tar's mark lies further in.
+    let head = input.fill_buf().map_err(TarError::Damaged)?;
+    match Looks::of(head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default()) {
+        Looks::Gzip => {
+            let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
+            let head = plain.fill_buf().map_err(TarError::Damaged)?;
+            check_head(head)?;
+            read_plain(plain, &mut visit)
+        }
+        _ => {
+            check_head(head)?;
+            read_plain(input, &mut visit)
+        }
+    }
+}
+
+fn check_head(head: &[u8]) -> Result<(), TarError> {
+    let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
+    match Looks::of(head) {
+        // An empty archive is two blocks of zeros; old archives have no mark.
+        Looks::Tar | Looks::Zeros => Ok(()),
+        Looks::Binary if head.len() == SNIFF_LENGTH => Ok(()),
+        found => Err(TarError::NotATar { found }),
+    }
+}
+
+fn read_plain(
+    input: impl Read,
+    visit: &mut impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
+) -> Result<(), TarError> {
+    let mut archive = tar::Archive::new(input);
+    for entry in archive.entries().map_err(TarError::Damaged)? {
+        let mut entry = entry.map_err(TarError::Damaged)?;
+        let member = match String::from_utf8(entry.path_bytes().into_owned()) {
+            Ok(member) => member,
+            Err(error) => {
+                let member = String::from_utf8_lossy(error.as_bytes()).into_owned();
+                return Err(TarError::UnsafePath {
+                    member,
+                    cause: PathError::NotUtf8,
+                });
+            }
+        };
+        let kind = match entry.header().entry_type() {
+            kind if kind.is_dir() || member.ends_with('/') => TarKind::Directory,
+            kind if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() => {
+                TarKind::File { size: entry.size() }
+            }
+            kind if kind.is_pax_global_extensions() => continue,
+            kind if kind.is_symlink() || kind.is_hard_link() => {
+                let target = entry.link_name_bytes().unwrap_or_default();
+                let target = String::from_utf8_lossy(&target).into_owned();
+                return Err(TarError::Link { member, target });
+            }
+            kind => {
+                return Err(TarError::SpecialFile {
+                    member,
+                    kind: char::from(kind.as_byte()),
+                });
+            }
+        };
+        let path = match paths::normalize(&member) {
+            Ok(path) => path,
+            Err(PathError::Empty) if kind == TarKind::Directory => continue,
+            Err(cause) => return Err(TarError::UnsafePath { member, cause }),
+        };
+        visit(&path, kind, &mut entry).map_err(|source| TarError::Visitor { member, source })?;
+    }
+    Ok(())
+}
+
+/// Writes archives whose bytes depend on nothing but their members: no owner,
+/// time 0, mode 0644 or 0755.
+pub struct TarWriter<W: Write> {
+    inner: tar::Builder<W>,
+}
+
+impl<W: Write> TarWriter<W> {
+    /// An archive on `out`.
+    pub fn new(out: W) -> Self {
+        Self {
+            inner: tar::Builder::new(out),
+        }
+    }
+
+    /// Adds a folder.
+    ///
+    /// # Errors
+    /// [`TarError::UnsafePath`], [`TarError::Write`].
+    pub fn add_directory(&mut self, path: &str) -> Result<(), TarError> {
+        let mut header = header(tar::EntryType::Directory, 0, 0o755);
+        let path = format!("{}/", safe(path)?);
+        self.inner
+            .append_data(&mut header, path, io::empty())
+            .map_err(TarError::Write)
+    }
+
+    /// Adds a file of `size` bytes.
+    ///
+    /// # Errors
+    /// [`TarError::Write`] also when `content` is not `size` bytes long.
+    pub fn add_file(&mut self, path: &str, size: u64, content: impl Read) -> Result<(), TarError> {
+        let path = safe(path)?;
+        let mut header = header(tar::EntryType::Regular, size, 0o644);
+        let mut content = Counted {
+            inner: content,
+            left: size,
+        };
+        self.inner
+            .append_data(&mut header, path, &mut content)
+            .map_err(TarError::Write)?;
+        let mut beyond = [0];
+        let more = content.inner.read(&mut beyond).map_err(TarError::Write)?;
+        if content.left > 0 || more > 0 {
+            let reason = format!("the content is not {size} bytes long, as declared");
+            return Err(TarError::Write(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                reason,
+            )));
+        }
+        Ok(())
+    }
+
+    /// Ends the archive; returns the output.
+    ///
+    /// # Errors
+    /// [`TarError::Write`].
+    pub fn finish(self) -> Result<W, TarError> {
+        self.inner.into_inner().map_err(TarError::Write)
+    }
+}
+
+/// Hands out at most `left` bytes.
+struct Counted<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let count = Read::by_ref(&mut self.inner).take(self.left).read(buf)?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+fn safe(path: &str) -> Result<String, TarError> {
+    paths::normalize(path).map_err(|cause| TarError::UnsafePath {
+        member: path.to_owned(),
+        cause,
+    })
+}
+
+fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(mode);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header
+}

@@ -1,0 +1,164 @@
+//! `tf.train.Example`: named lists of byte strings, floats or integers.
+//!
+//! Message structure (field numbers): Example { 1: Features }, Features { 1: map
+//! entry }, entry { 1: key, 2: Feature }, Feature { 1: BytesList, 2: FloatList,
+//! 3: Int64List }, each list { 1: values }, numbers packed or not.
+
+use super::TfRecordError;
+use super::wire::{Field, Fields};
+
+/// Values of a feature.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Feature {
+    /// Byte strings.
+    Bytes(Vec<Vec<u8>>),
+    /// Floats of single precision.
+    Floats(Vec<f32>),
+    /// Integers.
+    Ints(Vec<i64>),
+}
+
+/// The payload of a record.
+#[derive(Debug, Clone, Copy)]
+pub struct Example<'a> {
+    payload: &'a [u8],
+}
+
+impl<'a> Example<'a> {
+    /// Views a payload; it is read when asked for features.
+    pub fn new(payload: &'a [u8]) -> Self {
+        Self { payload }
+    }
+
+    /// The feature of this name. Of several entries the last counts, as in every
+    /// protobuf map. `None`: no such entry, or one without a list.
+    ///
+    /// # Errors
+    /// [`TfRecordError::NotAnExample`].
+    pub fn feature(&self, name: &str) -> Result<Option<Feature>, TfRecordError> {
+        let mut found = None;
+        for_each_message(self.payload, 0, |features, place| {
+            for_each_message(features, place, |entry, place| {
+                if let Some((value, place)) = entry_value(entry, place, name)? {
+                    found = feature(value, place)?;
+                }
+                Ok(())
+            })
+        })?;
+        Ok(found)
+    }
+}
+
+/// Calls `visit` with every submessage in field 1.
+fn for_each_message<'a>(
+    message: &'a [u8],
+    place: usize,
+    mut visit: impl FnMut(&'a [u8], usize) -> Result<(), TfRecordError>,
+) -> Result<(), TfRecordError> {
+    let mut fields = Fields::new(message, place);
+    while let Some((number, field)) = fields.next()? {
+        if let (1, Field::Bytes { bytes, place }) = (number, field) {
+            visit(bytes, place)?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of a map entry, when its key is `name`. Key and value come in any order.
+fn entry_value<'a>(
+    entry: &'a [u8],
+    place: usize,
+    name: &str,
+) -> Result<Option<(&'a [u8], usize)>, TfRecordError> {
+    let (mut key, mut value) = (&[][..], (&[][..], place));
+    let mut fields = Fields::new(entry, place);
+    while let Some((number, field)) = fields.next()? {
+        match (number, field) {
+            (1, Field::Bytes { bytes, .. }) => key = bytes,
+            (2, Field::Bytes { bytes, place }) => value = (bytes, place),
+            _ => {}
+        }
+    }
+    Ok((key == name.as_bytes()).then_some(value))
+}
+
+/// A Feature: the kind set last counts, lists of one kind are joined.
+fn feature(message: &[u8], place: usize) -> Result<Option<Feature>, TfRecordError> {
+    let mut found = None;
+    let mut fields = Fields::new(message, place);
+    while let Some((number, field)) = fields.next()? {
+        let Field::Bytes { bytes, place } = field else {
+            continue;
+        };
+        let before = found.take();
+        found = match number {
+            1 => {
+                let mut list = if let Some(Feature::Bytes(list)) = before {
+                    list
+                } else {
+                    Vec::new()
+                };
+                for_each_message(bytes, place, |value, _| {
+                    list.push(value.to_vec());
+                    Ok(())
+                })?;
+                Some(Feature::Bytes(list))
+            }
+            2 => {
+                let mut list = if let Some(Feature::Floats(list)) = before {
+                    list
+                } else {
+                    Vec::new()
+                };
+                floats(bytes, place, &mut list)?;
+                Some(Feature::Floats(list))
+            }
+            3 => {
+                let mut list = if let Some(Feature::Ints(list)) = before {
+                    list
+                } else {
+                    Vec::new()
+                };
+                ints(bytes, place, &mut list)?;
+                Some(Feature::Ints(list))
+            }
+            _ => before,
+        };
+    }
+    Ok(found)
+}
+
+fn floats(message: &[u8], place: usize, list: &mut Vec<f32>) -> Result<(), TfRecordError> {
+    let mut fields = Fields::new(message, place);
+    while let Some((number, field)) = fields.next()? {
+        match (number, field) {
+            (1, Field::Fixed32(bits)) => list.push(f32::from_bits(bits)),
+            (1, Field::Bytes { bytes, place }) => {
+                let mut packed = Fields::new(bytes, place);
+                while !packed.is_empty() {
+                    let bits = super::little_endian(packed.take(4)?) as u32;
+                    list.push(f32::from_bits(bits));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn ints(message: &[u8], place: usize, list: &mut Vec<i64>) -> Result<(), TfRecordError> {
+    let mut fields = Fields::new(message, place);
+    while let Some((number, field)) = fields.next()? {
+        match (number, field) {
+            (1, Field::Varint(value)) => list.push(value.cast_signed()),
+            (1, Field::Bytes { bytes, place }) => {
+                let mut packed = Fields::new(bytes, place);
+                while !packed.is_empty() {
+                    list.push(packed.varint()?.cast_signed());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}

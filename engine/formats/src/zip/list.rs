@@ -1,0 +1,237 @@
+//! Reading the central directory.
+
+use std::ops::Range;
+
+use rawzip::{
+    CompressionMethod, MAX_CENTRAL_DIRECTORY_RECORD_SIZE, ZipFileHeaderRecord, ZipLocator,
+};
+
+use super::check;
+use super::entry::{EntryKind, Method, ZipEntry};
+use super::error::ZipError;
+use super::names;
+use crate::paths;
+use crate::read_at::{ReadAt, Section};
+use crate::sniff::{Looks, SNIFF_LENGTH};
+
+/// Bounds on what an archive may declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ZipLimits {
+    /// Highest ratio of size to compressed size of a member.
+    pub max_ratio: u64,
+    /// Highest sum of sizes in bytes.
+    pub max_total: u64,
+}
+
+impl Default for ZipLimits {
+    /// 1,032:1, which deflate cannot exceed (258 bytes from 2 bits), and 16 TiB.
+    fn default() -> Self {
+        Self {
+            max_ratio: 1032,
+            max_total: 16 << 40,
+        }
+    }
+}
+
+/// The members of an archive, in the order of the central directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZipListing {
+    /// Members; every path occurs once.
+    pub entries: Vec<ZipEntry>,
+}
+
+impl ZipListing {
+    /// Reads the central directory of the archive that fills `range` of `base`.
+    ///
+    /// # Errors
+    /// [`ZipError`]: the first refusal met.
+    pub fn read<R: ReadAt + ?Sized>(
+        base: &R,
+        range: Range<u64>,
+        limits: &ZipLimits,
+    ) -> Result<Self, ZipError> {
+        let start = range.start;
+        let section = Section::new(base, range);
+        let size = section.len();
+        let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+        let archive = ZipLocator::new()
+            .locate_in_reader(Positional(&section), &mut buffer, size)
+            .map_err(|(_, error)| no_directory(&section, start, &error))?;
+        let hint = archive.entries_hint();
+        let directory = start + archive.directory_offset();
+        let mut entries = Vec::with_capacity(usize::try_from(hint.min(size / 46)).unwrap_or(0));
+        let mut iterator = archive.entries(&mut buffer);
+        let mut count = 0_u64;
+        let mut place = directory;
+        while let Some(record) = iterator
+            .next_entry()
+            .map_err(|error| damaged(place, &error))?
+        {
+            place = start.saturating_add(record.central_directory_offset());
+            count += 1;
+            if let Some(entry) = entry(&record, start)? {
+                entries.push(entry);
+            }
+        }
+        // Writers without zip64 count modulo 65,536.
+        if count != hint && count % 0x1_0000 != hint {
+            let reason = format!("it holds {count} records, its end declares {hint}");
+            return Err(ZipError::DamagedDirectory {
+                offset: directory,
+                reason,
+            });
+        }
+        check::limits(&entries, limits)?;
+        check::duplicates(&mut entries)?;
+        check::overlaps(&mut entries, directory)?;
+        refuse_hidden_front(&section, start, &entries)?;
+        Ok(Self { entries })
+    }
+}
+
+/// Adapter to the parser's trait.
+struct Positional<'a, R: ?Sized>(&'a Section<&'a R>);
+
+impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        ReadAt::read_at(self.0, buf, offset)
+    }
+}
+
+/// One record; `None` for the root folder, which some writers list.
+fn entry(record: &ZipFileHeaderRecord<'_>, start: u64) -> Result<Option<ZipEntry>, ZipError> {
+    let raw = record.file_path().as_bytes();
+    let offset = start.saturating_add(record.local_header_offset());
+    let Some(member) = names::decode(raw, record.flags().is_utf8()) else {
+        return Err(ZipError::DamagedDirectory {
+            offset: start.saturating_add(record.central_directory_offset()),
+            reason: format!("the name {:?} is not UTF-8", String::from_utf8_lossy(raw)),
+        });
+    };
+    let kind = if raw.ends_with(b"/") {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
+    };
+    let path = match paths::normalize(&member) {
+        Ok(path) => path,
+        Err(paths::PathError::Empty) if kind == EntryKind::Directory => return Ok(None),
+        Err(cause) => {
+            return Err(ZipError::UnsafePath {
+                member,
+                offset,
+                cause,
+            });
+        }
+    };
+    if record.flags().is_encrypted() || record.flags().has_strong_encryption() {
+        return Err(ZipError::Encrypted { member, offset });
+    }
+    refuse_special(record.external_attributes() >> 16, &member, offset)?;
+    let method = match record.compression_method() {
+        CompressionMethod::STORE => Method::Stored,
+        CompressionMethod::DEFLATE => Method::Deflate,
+        other => {
+            return Err(ZipError::UnsupportedMethod {
+                member,
+                offset,
+                method: other.as_u16(),
+            });
+        }
+    };
+    Ok(Some(ZipEntry {
+        path,
+        kind,
+        method,
+        header_offset: offset,
+        limit: u64::MAX,
+        compressed_size: record.compressed_size_hint(),
+        size: record.uncompressed_size_hint(),
+        crc32: record.crc32(),
+    }))
+}
+
+/// Refuses links, devices, pipes and sockets, by the Unix mode (0 when the
+/// archive was made elsewhere).
+fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> {
+    let member = || member.to_owned();
+    match mode & 0o170_000 {
+        0o120_000 => Err(ZipError::Symlink {
+            member: member(),
+            offset,
+        }),
+        0o140_000 | 0o060_000 | 0o020_000 | 0o010_000 => Err(ZipError::SpecialFile {
+            member: member(),
+            offset,
+            mode,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The refusal of bytes in which no end of central directory is found.
+fn no_directory<R: ReadAt + ?Sized>(
+    section: &Section<&R>,
+    start: u64,
+    error: &rawzip::Error,
+) -> ZipError {
+    let size = section.len();
+    if let rawzip::ErrorKind::IO(source) = error.kind()
+        && source.kind() != std::io::ErrorKind::UnexpectedEof
+    {
+        let source = std::io::Error::new(source.kind(), source.to_string());
+        return ZipError::Io {
+            offset: start,
+            source,
+        };
+    }
+    match head(section) {
+        Err(source) => ZipError::Io {
+            offset: start,
+            source,
+        },
+        Ok(head) => match Looks::of(&head) {
+            Looks::Zip => ZipError::Truncated { size },
+            found => ZipError::NotAZip { found, size },
+        },
+    }
+}
+
+/// The first bytes of the section, up to [`SNIFF_LENGTH`].
+fn head<R: ReadAt + ?Sized>(section: &Section<&R>) -> std::io::Result<Vec<u8>> {
+    let mut head =
+        vec![0; SNIFF_LENGTH.min(usize::try_from(section.len()).unwrap_or(SNIFF_LENGTH))];
+    ReadAt::read_exact_at(section, &mut head, 0)?;
+    Ok(head)
+}
+
+fn damaged(offset: u64, error: &rawzip::Error) -> ZipError {
+    ZipError::DamagedDirectory {
+        offset,
+        reason: error.to_string(),
+    }
+}
+
+/// Refuses an archive that begins with a record which its directory does not
+/// list. That is what a cut-off archive looks like whose last complete member
+/// is itself a stored archive: the end that was found is the inner one's.
+fn refuse_hidden_front<R: ReadAt + ?Sized>(
+    section: &Section<&R>,
+    start: u64,
+    entries: &[ZipEntry],
+) -> Result<(), ZipError> {
+    let first = entries.iter().map(|entry| entry.header_offset).min();
+    if first.is_none_or(|first| first == start) {
+        return Ok(());
+    }
+    let front = head(section).map_err(|source| ZipError::Io {
+        offset: start,
+        source,
+    })?;
+    if front.starts_with(b"PK\x03\x04") {
+        return Err(ZipError::Truncated {
+            size: section.len(),
+        });
+    }
+    Ok(())
+}

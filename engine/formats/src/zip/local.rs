@@ -1,0 +1,181 @@
+//! Local headers: where a member's data begins, and whether the header agrees
+//! with the central directory.
+
+use std::ops::Range;
+
+use super::entry::{Method, ZipEntry};
+use super::error::ZipError;
+use super::names;
+use crate::paths;
+use crate::read_at::ReadAt;
+
+/// Length of a local header without its name and extra fields.
+const FIXED: usize = 30;
+/// Flag: sizes and CRC follow the data, the header's own may be zero.
+const DATA_DESCRIPTOR: u16 = 1 << 3;
+/// Flag: the name is UTF-8.
+const UTF8: u16 = 1 << 11;
+
+impl ZipEntry {
+    /// Where the member's compressed bytes lie in the base file.
+    ///
+    /// # Errors
+    /// [`ZipError::HeaderMismatch`] when the local header disagrees with the
+    /// central directory, [`ZipError::Overlap`] when the data reaches into the
+    /// next record, [`ZipError::Io`].
+    pub fn locate<R: ReadAt + ?Sized>(&self, base: &R) -> Result<Range<u64>, ZipError> {
+        let mut buffer = vec![0; FIXED + self.path.len() + 64];
+        let room =
+            usize::try_from(self.limit.saturating_sub(self.header_offset)).unwrap_or(usize::MAX);
+        buffer.truncate(room);
+        self.read_at(base, &mut buffer, 0)?;
+        let needed = self.header_length(&buffer)?;
+        let known = buffer.len();
+        if needed > known {
+            buffer.resize(needed, 0);
+            self.read_at(
+                base,
+                buffer.get_mut(known..).unwrap_or_default(),
+                known as u64,
+            )?;
+        }
+        self.check_header(&buffer)
+    }
+
+    /// Reads from the member's record, `skip` bytes in.
+    pub(super) fn read_at<R: ReadAt + ?Sized>(
+        &self,
+        base: &R,
+        buffer: &mut [u8],
+        skip: u64,
+    ) -> Result<(), ZipError> {
+        let offset = self.header_offset.saturating_add(skip);
+        base.read_exact_at(buffer, offset)
+            .map_err(|source| ZipError::Io { offset, source })
+    }
+
+    /// Length of the local header that `record` begins with, in bytes.
+    pub(super) fn header_length(&self, record: &[u8]) -> Result<usize, ZipError> {
+        if !record.starts_with(b"PK\x03\x04") {
+            let found = record.get(..4).unwrap_or(record);
+            return Err(self.mismatch("signature", format!("{found:02x?}"), "PK 03 04".to_owned()));
+        }
+        Ok(FIXED + usize::from(u16_at(record, 26)) + usize::from(u16_at(record, 28)))
+    }
+
+    /// Compares the local header (complete in `record`) with the central
+    /// directory; where the data lies.
+    pub(super) fn check_header(&self, record: &[u8]) -> Result<Range<u64>, ZipError> {
+        let flags = u16_at(record, 6);
+        let name_end = FIXED + usize::from(u16_at(record, 26));
+        let header_end = self.header_length(record)?;
+        let raw_name = record.get(FIXED..name_end).unwrap_or_default();
+        let name = names::decode(raw_name, flags & UTF8 != 0).unwrap_or_default();
+        if paths::normalize(&name).as_ref() != Ok(&self.path) {
+            return Err(self.mismatch("the name", format!("{name:?}"), format!("{:?}", self.path)));
+        }
+        if flags & 1 != 0 {
+            return Err(ZipError::Encrypted {
+                member: self.path.clone(),
+                offset: self.header_offset,
+            });
+        }
+        let method = u16_at(record, 8);
+        let central = match self.method {
+            Method::Stored => 0,
+            Method::Deflate => 8,
+        };
+        self.agree("the method", u64::from(method), central)?;
+        self.check_sizes(
+            record,
+            flags,
+            record.get(name_end..header_end).unwrap_or_default(),
+        )?;
+        let start = self.header_offset + header_end as u64;
+        let end = start.saturating_add(self.compressed_size);
+        if end > self.limit {
+            return Err(ZipError::Overlap {
+                member: self.path.clone(),
+                offset: self.header_offset,
+                next: self.limit,
+            });
+        }
+        Ok(start..end)
+    }
+
+    fn check_sizes(&self, record: &[u8], flags: u16, extra: &[u8]) -> Result<(), ZipError> {
+        let crc = u64::from(u32_at(record, 14));
+        let sizes = [u32_at(record, 22), u32_at(record, 18)];
+        let mut wide = zip64(extra).chunks_exact(8);
+        // The 64-bit values stand in the extra field in this order, those that
+        // fit into 32 bits are left out.
+        let [size, compressed] = sizes.map(|size| match size {
+            u32::MAX => wide.next().map_or(u64::from(u32::MAX), u64_of),
+            small => u64::from(small),
+        });
+        let fields = [
+            ("the CRC", crc, u64::from(self.crc32)),
+            ("the size", size, self.size),
+            ("the compressed size", compressed, self.compressed_size),
+        ];
+        for (field, local, central) in fields {
+            let unknown =
+                flags & DATA_DESCRIPTOR != 0 && (local == 0 || local == u64::from(u32::MAX));
+            if !unknown {
+                self.agree(field, local, central)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn agree(&self, field: &'static str, local: u64, central: u64) -> Result<(), ZipError> {
+        if local == central {
+            return Ok(());
+        }
+        Err(self.mismatch(field, local.to_string(), central.to_string()))
+    }
+
+    fn mismatch(&self, field: &'static str, local: String, central: String) -> ZipError {
+        let (member, offset) = (self.path.clone(), self.header_offset);
+        ZipError::HeaderMismatch {
+            member,
+            offset,
+            field,
+            local,
+            central,
+        }
+    }
+}
+
+/// The content of the zip64 field (id 1) among the extra fields.
+fn zip64(mut extra: &[u8]) -> &[u8] {
+    while let Some((head, rest)) = extra.split_at_checked(4) {
+        let length = usize::from(u16_at(head, 2)).min(rest.len());
+        let (field, next) = rest.split_at(length);
+        if u16_at(head, 0) == 1 {
+            return field;
+        }
+        extra = next;
+    }
+    &[]
+}
+
+/// Little-endian number at `at`, 0 beyond the end.
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    bytes
+        .get(at..at + 2)
+        .map_or(0, |two| u16::try_from(u64_of(two)).unwrap_or(0))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes
+        .get(at..at + 4)
+        .map_or(0, |four| u32::try_from(u64_of(four)).unwrap_or(0))
+}
+
+fn u64_of(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |value, byte| value << 8 | u64::from(*byte))
+}

@@ -1,0 +1,178 @@
+//! Reading a member as a stream.
+
+use std::io::{self, BufReader, Read};
+
+use flate2::bufread::DeflateDecoder;
+
+use super::entry::{Method, ZipEntry};
+use super::error::ZipError;
+use crate::read_at::{ReadAt, Section};
+
+/// Compressed bytes are read in pieces of this size.
+const BUFFER: usize = 64 * 1024;
+
+impl ZipEntry {
+    /// Opens the member for reading.
+    ///
+    /// # Errors
+    /// As [`ZipEntry::locate`].
+    pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
+        let section = Section::new(base, 0..u64::MAX);
+        let range = self.locate(&section)?;
+        let section = Section::new(section.into_base(), range);
+        let content = match self.method {
+            Method::Stored => Content::Stored(section),
+            Method::Deflate => Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
+                BUFFER, section,
+            ))),
+        };
+        let crc = crc32fast::Hasher::new();
+        Ok(MemberReader {
+            entry: self,
+            content,
+            crc,
+            done: 0,
+            ended: false,
+        })
+    }
+}
+
+/// The content of a member. Never yields more bytes than declared; the read that
+/// would complete the content fails when its size or CRC is wrong, so whoever
+/// reads to the end has checked bytes. Errors hold a [`ZipError`].
+#[derive(Debug)]
+pub struct MemberReader<'a, R: ReadAt> {
+    entry: &'a ZipEntry,
+    content: Content<R>,
+    crc: crc32fast::Hasher,
+    /// Bytes delivered.
+    done: u64,
+    /// Size and CRC are checked.
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Content<R: ReadAt> {
+    Stored(Section<R>),
+    Deflate(DeflateDecoder<BufReader<Section<R>>>),
+}
+
+impl<R: ReadAt> Content<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stored(section) => section.read(buf),
+            Self::Deflate(decoder) => decoder.read(buf),
+        }
+    }
+}
+
+impl<R: ReadAt> MemberReader<'_, R> {
+    fn read_checked(&mut self, buf: &mut [u8]) -> Result<usize, ZipError> {
+        if self.ended {
+            return Ok(0);
+        }
+        let left = self.entry.size - self.done;
+        let count = usize::try_from(left).unwrap_or(usize::MAX).min(buf.len());
+        let part = buf.get_mut(..count).unwrap_or_default();
+        let read = if part.is_empty() {
+            0
+        } else {
+            self.content
+                .read(part)
+                .map_err(|error| self.failed(error))?
+        };
+        if read == 0 && left > 0 {
+            return Err(ZipError::TooShort {
+                member: self.entry.path.clone(),
+                offset: self.entry.header_offset,
+                size: self.entry.size,
+                actual: self.done,
+            });
+        }
+        self.crc.update(part.get(..read).unwrap_or_default());
+        self.done += read as u64;
+        if self.done == self.entry.size {
+            self.end()?;
+        }
+        Ok(read)
+    }
+
+    /// Checks what can be checked once all declared bytes are there.
+    fn end(&mut self) -> Result<(), ZipError> {
+        self.ended = true;
+        let mut beyond = [0];
+        let (member, offset) = (|| self.entry.path.clone(), self.entry.header_offset);
+        if self
+            .content
+            .read(&mut beyond)
+            .map_err(|error| self.failed(error))?
+            > 0
+        {
+            return Err(ZipError::TooLong {
+                member: member(),
+                offset,
+                size: self.entry.size,
+            });
+        }
+        if let Content::Deflate(decoder) = &self.content {
+            let used = decoder.total_in();
+            if used != self.entry.compressed_size {
+                let reason = format!(
+                    "its deflate stream ends after {used} of {} bytes",
+                    self.entry.compressed_size
+                );
+                return Err(ZipError::Corrupt {
+                    member: member(),
+                    offset,
+                    reason,
+                });
+            }
+        }
+        self.entry.check_crc(self.crc.clone().finalize())
+    }
+
+    fn failed(&self, error: io::Error) -> ZipError {
+        self.entry.failed(error)
+    }
+}
+
+impl ZipEntry {
+    /// Compares the content's CRC with the declared one.
+    pub(super) fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
+        if actual == self.crc32 {
+            return Ok(());
+        }
+        Err(ZipError::WrongCrc {
+            member: self.path.clone(),
+            offset: self.header_offset,
+            expected: self.crc32,
+            actual,
+        })
+    }
+
+    /// What a failure of the decoder or of the base file means.
+    fn failed(&self, error: io::Error) -> ZipError {
+        match error.kind() {
+            io::ErrorKind::InvalidInput
+            | io::ErrorKind::InvalidData
+            | io::ErrorKind::UnexpectedEof => ZipError::Corrupt {
+                member: self.path.clone(),
+                offset: self.header_offset,
+                reason: error.to_string(),
+            },
+            _ => ZipError::Io {
+                offset: self.header_offset,
+                source: error,
+            },
+        }
+    }
+}
+
+impl<R: ReadAt> Read for MemberReader<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        self.read_checked(buf).map_err(Into::into)
+    }
+}

@@ -1,0 +1,138 @@
+//! Reading a member in one piece: the fast way for the many small members of
+//! image archives. One read of the base file fetches header and data together.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::entry::{Method, ZipEntry};
+use super::error::ZipError;
+use crate::read_at::ReadAt;
+
+/// Room for the extra fields that a local header usually has.
+const USUAL_EXTRA: usize = 64;
+/// Length of a local header without its name and extra fields.
+const FIXED: usize = 30;
+
+/// Reads whole members; keeps its buffers and decoder from one to the next.
+#[derive(Debug)]
+pub struct MemberInflater {
+    decoder: Decompress,
+    record: Vec<u8>,
+}
+
+impl Default for MemberInflater {
+    fn default() -> Self {
+        Self {
+            decoder: Decompress::new(false),
+            record: Vec::new(),
+        }
+    }
+}
+
+impl MemberInflater {
+    /// Replaces `content` with the member's content, checked for size and CRC.
+    /// After an error `content` is empty.
+    ///
+    /// Memory: the member's size and compressed size; use [`ZipEntry::open`] for
+    /// members too large for that.
+    ///
+    /// # Errors
+    /// [`ZipError`].
+    pub fn read_into<R: ReadAt + ?Sized>(
+        &mut self,
+        base: &R,
+        entry: &ZipEntry,
+        content: &mut Vec<u8>,
+    ) -> Result<(), ZipError> {
+        content.clear();
+        let result = self.read(base, entry, content);
+        if result.is_err() {
+            content.clear();
+        }
+        result
+    }
+
+    fn read<R: ReadAt + ?Sized>(
+        &mut self,
+        base: &R,
+        entry: &ZipEntry,
+        content: &mut Vec<u8>,
+    ) -> Result<(), ZipError> {
+        let data = self.fetch(base, entry)?;
+        match entry.method {
+            Method::Stored => content.extend_from_slice(data),
+            Method::Deflate => self.inflate(entry, content)?,
+        }
+        entry.check_crc(crc32fast::hash(content))
+    }
+
+    /// Fetches the record; returns the compressed bytes.
+    fn fetch<R: ReadAt + ?Sized>(&mut self, base: &R, entry: &ZipEntry) -> Result<&[u8], ZipError> {
+        let room =
+            usize::try_from(entry.limit.saturating_sub(entry.header_offset)).unwrap_or(usize::MAX);
+        let compressed = usize::try_from(entry.compressed_size).unwrap_or(usize::MAX);
+        let guess = compressed
+            .saturating_add(FIXED + entry.path.len() + USUAL_EXTRA)
+            .min(room);
+        self.record.resize(guess, 0);
+        entry.read_at(base, &mut self.record, 0)?;
+        let header = entry.header_length(&self.record)?;
+        let needed = header.saturating_add(compressed).min(room);
+        if needed > guess {
+            self.record.resize(needed, 0);
+            let rest = self.record.get_mut(guess..).unwrap_or_default();
+            entry.read_at(base, rest, guess as u64)?;
+        }
+        entry.check_header(&self.record)?;
+        self.record.truncate(header + compressed);
+        self.record.drain(..header.min(self.record.len()));
+        Ok(&self.record)
+    }
+
+    fn inflate(&mut self, entry: &ZipEntry, content: &mut Vec<u8>) -> Result<(), ZipError> {
+        let corrupt = |reason: String| ZipError::Corrupt {
+            member: entry.path.clone(),
+            offset: entry.header_offset,
+            reason,
+        };
+        let size = usize::try_from(entry.size).unwrap_or(usize::MAX);
+        // One byte more than declared, so that a member that goes on shows.
+        content
+            .try_reserve(size.saturating_add(1))
+            .map_err(|error| {
+                corrupt(format!("its {size} bytes do not fit into memory ({error})"))
+            })?;
+        self.decoder.reset(false);
+        let status = self
+            .decoder
+            .decompress_vec(&self.record, content, FlushDecompress::Finish)
+            .map_err(|error| corrupt(error.to_string()))?;
+        let (member, offset) = (|| entry.path.clone(), entry.header_offset);
+        if content.len() > size {
+            return Err(ZipError::TooLong {
+                member: member(),
+                offset,
+                size: entry.size,
+            });
+        }
+        if status != Status::StreamEnd {
+            return Err(corrupt("its deflate stream has no end".to_owned()));
+        }
+        if content.len() < size {
+            let actual = content.len() as u64;
+            return Err(ZipError::TooShort {
+                member: member(),
+                offset,
+                size: entry.size,
+                actual,
+            });
+        }
+        let used = self.decoder.total_in();
+        if used != entry.compressed_size {
+            let total = entry.compressed_size;
+            return Err(corrupt(format!(
+                "its deflate stream ends after {used} of {total} bytes"
+            )));
+        }
+        Ok(())
+    }
+}

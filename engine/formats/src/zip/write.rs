@@ -1,0 +1,228 @@
+//! Writing archives whose bytes depend on nothing but their members.
+//!
+//! Members stand in the order given, with the time 1980-01-01 00:00 (the
+//! earliest that the format knows) and mode 0644 or 0755. zip64 structures are
+//! written where sizes, offsets or counts need them.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use rawzip::time::UtcDateTime;
+use rawzip::{CompressionMethod, DataDescriptorOutput, ZipArchiveWriter};
+
+use super::entry::{Method, ZipEntry};
+use crate::paths::{self, PathError};
+use crate::read_at::{ReadAt, Section};
+
+/// Why writing failed.
+#[derive(Debug, thiserror::Error)]
+pub enum ZipWriteError {
+    /// The member's name would be refused on reading.
+    #[error("{path:?} cannot be a member of an archive: {cause}")]
+    UnsafePath {
+        /// The path given.
+        path: String,
+        /// The rule that it breaks.
+        cause: PathError,
+    },
+    /// Reading the content failed.
+    #[error("reading the content of member {member:?} failed")]
+    Read {
+        /// Member name.
+        member: String,
+        /// Cause.
+        #[source]
+        source: io::Error,
+    },
+    /// A member to be copied is refused by its own archive.
+    #[error("a member cannot be copied into the archive")]
+    Source(#[from] super::ZipError),
+    /// Writing the archive failed.
+    #[error("writing member {member:?} of the archive failed: {reason}")]
+    Write {
+        /// Member name; empty for the central directory.
+        member: String,
+        /// Cause.
+        reason: String,
+    },
+}
+
+/// A writer of deterministic archives.
+#[derive(Debug)]
+pub struct ZipWriter<W: Write> {
+    inner: ZipArchiveWriter<W>,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> ZipWriter<W> {
+    /// An archive that begins at the current position of `out`.
+    pub fn new(out: W) -> Self {
+        Self {
+            inner: ZipArchiveWriter::new(out),
+            buffer: vec![0; 64 * 1024],
+        }
+    }
+
+    /// Adds a folder.
+    ///
+    /// # Errors
+    /// [`ZipWriteError`].
+    pub fn add_directory(&mut self, path: &str) -> Result<(), ZipWriteError> {
+        let path = format!("{}/", safe(path)?);
+        let result = self
+            .inner
+            .new_dir(path.as_str())
+            .last_modified(epoch())
+            .unix_permissions(0o755)
+            .create();
+        result.map(drop).map_err(|error| failed(&path, &error))
+    }
+
+    /// Adds a file with the content of `reader`, whose length need not be known.
+    ///
+    /// # Errors
+    /// [`ZipWriteError`].
+    pub fn add_file(
+        &mut self,
+        path: &str,
+        method: Method,
+        mut reader: impl Read,
+    ) -> Result<(), ZipWriteError> {
+        let path = safe(path)?;
+        let (mut member, _) = self
+            .inner
+            .new_file(path.as_str())
+            .compression_method(number(method))
+            .last_modified(epoch())
+            .unix_permissions(0o644)
+            .start()
+            .map_err(|error| failed(&path, &error))?;
+        let mut sink = match method {
+            Method::Stored => Sink::Stored(&mut member),
+            Method::Deflate => {
+                Sink::Deflate(DeflateEncoder::new(&mut member, Compression::default()))
+            }
+        };
+        let mut crc = crc32fast::Hasher::new();
+        let mut size = 0_u64;
+        loop {
+            let count = match reader.read(&mut self.buffer) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => {
+                    return Err(ZipWriteError::Read {
+                        member: path,
+                        source,
+                    });
+                }
+            };
+            let part = self.buffer.get(..count).unwrap_or_default();
+            crc.update(part);
+            size += count as u64;
+            sink.write_all(part)
+                .map_err(|error| failed(&path, &error))?;
+        }
+        sink.finish().map_err(|error| failed(&path, &error))?;
+        let descriptor = DataDescriptorOutput::new(crc.finalize(), size);
+        member
+            .finish(descriptor)
+            .map(drop)
+            .map_err(|error| failed(&path, &error))
+    }
+
+    /// Copies a member of another archive under the name `path`, its compressed
+    /// bytes as they are. The content is not inflated, so its CRC is taken over
+    /// unchecked.
+    ///
+    /// # Errors
+    /// [`ZipWriteError`].
+    pub fn copy_member<R: ReadAt>(
+        &mut self,
+        path: &str,
+        base: R,
+        entry: &ZipEntry,
+    ) -> Result<(), ZipWriteError> {
+        let path = safe(path)?;
+        let range = entry.locate(&base)?;
+        let length = range.end - range.start;
+        let (mut member, _) = self
+            .inner
+            .new_file(path.as_str())
+            .compression_method(number(entry.method))
+            .last_modified(epoch())
+            .unix_permissions(0o644)
+            .start()
+            .map_err(|error| failed(&path, &error))?;
+        let copied = io::copy(&mut Section::new(base, range), &mut member)
+            .map_err(|error| failed(&path, &error))?;
+        if copied != length {
+            let source = io::ErrorKind::UnexpectedEof.into();
+            return Err(ZipWriteError::Read {
+                member: path,
+                source,
+            });
+        }
+        let descriptor = DataDescriptorOutput::new(entry.crc32, entry.size);
+        member
+            .finish(descriptor)
+            .map(drop)
+            .map_err(|error| failed(&path, &error))
+    }
+
+    /// Writes the central directory; returns the output, flushed.
+    ///
+    /// # Errors
+    /// [`ZipWriteError::Write`].
+    pub fn finish(self) -> Result<W, ZipWriteError> {
+        self.inner.finish().map_err(|error| failed("", &error))
+    }
+}
+
+enum Sink<W: Write> {
+    Stored(W),
+    Deflate(DeflateEncoder<W>),
+}
+
+impl<W: Write> Sink<W> {
+    fn write_all(&mut self, part: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stored(out) => out.write_all(part),
+            Self::Deflate(encoder) => encoder.write_all(part),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Stored(_) => Ok(()),
+            Self::Deflate(encoder) => encoder.finish().map(drop),
+        }
+    }
+}
+
+fn safe(path: &str) -> Result<String, ZipWriteError> {
+    paths::normalize(path).map_err(|cause| ZipWriteError::UnsafePath {
+        path: path.to_owned(),
+        cause,
+    })
+}
+
+fn number(method: Method) -> CompressionMethod {
+    match method {
+        Method::Stored => CompressionMethod::STORE,
+        Method::Deflate => CompressionMethod::DEFLATE,
+    }
+}
+
+/// 1980-01-01 00:00:00.
+fn epoch() -> UtcDateTime {
+    UtcDateTime::from_unix(315_532_800)
+}
+
+fn failed(member: &str, cause: &dyn std::fmt::Display) -> ZipWriteError {
+    ZipWriteError::Write {
+        member: member.to_owned(),
+        reason: cause.to_string(),
+    }
+}

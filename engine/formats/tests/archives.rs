@@ -1,0 +1,273 @@
+//! Tar and 7z archives: Python's are read, ours are read back, bad ones refused.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::io::{Cursor, Read};
+
+use prep_formats::paths::PathError;
+use prep_formats::sevenz::{self, SevenZError, SevenZKind, SevenZWriter};
+use prep_formats::tar::{self as tarball, TarError, TarKind, TarWriter};
+
+/// Path, and size and CRC of a file's content.
+type Member = (String, Option<(u64, u32)>);
+
+fn expected() -> Vec<Member> {
+    let members: Vec<Member> =
+        serde_json::from_str(include_str!("data/archives/members.json")).unwrap();
+    assert_eq!(members.len(), 4);
+    members
+}
+
+fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
+}
+
+fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
+    let mut members = Vec::new();
+    tarball::read(bytes, |path, kind, reader| {
+        let file = match kind {
+            TarKind::Directory => None,
+            TarKind::File { size } => {
+                let found = content(reader)?;
+                assert_eq!(found.0, size);
+                Some(found)
+            }
+        };
+        members.push((path.to_owned(), file));
+        Ok(())
+    })?;
+    Ok(members)
+}
+
+fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
+    let mut members = Vec::new();
+    sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, reader| {
+        let file = match kind {
+            SevenZKind::Directory => None,
+            SevenZKind::File { .. } => Some(content(reader)?),
+        };
+        members.push((path.to_owned(), file));
+        Ok(())
+    })?;
+    members.sort();
+    Ok(members)
+}
+
+#[test]
+fn python_tars() {
+    let mut members = expected();
+    let long = format!("long/{}/ä.txt", "x".repeat(120));
+    members.push((long, Some((9, crc32fast::hash(b"long name")))));
+    assert_eq!(
+        read_tar(include_bytes!("data/archives/gnu.tar.gz")).unwrap(),
+        members
+    );
+    assert_eq!(
+        read_tar(include_bytes!("data/archives/pax.tar.gz")).unwrap(),
+        members
+    );
+}
+
+#[test]
+fn python_7z_of_every_method() {
+    let mut members = expected();
+    members.retain(|(_, file)| file.is_some());
+    members.sort();
+    let archives: [&[u8]; 5] = [
+        include_bytes!("data/archives/lzma2_bcj.7z"),
+        include_bytes!("data/archives/lzma.7z"),
+        include_bytes!("data/archives/deflate.7z"),
+        include_bytes!("data/archives/copy.7z"),
+        include_bytes!("data/archives/delta_lzma2.7z"),
+    ];
+    for bytes in archives {
+        assert_eq!(read_7z(bytes).unwrap(), members);
+    }
+}
+
+#[test]
+fn written_tars_are_deterministic() {
+    let write = || {
+        let mut tar = TarWriter::new(Vec::new());
+        tar.add_directory("d").unwrap();
+        tar.add_file("d/a.txt", 3, &b"abc"[..]).unwrap();
+        tar.add_file(&format!("{}/ü", "y".repeat(150)), 0, &b""[..])
+            .unwrap();
+        tar.finish().unwrap()
+    };
+    let bytes = write();
+    assert_eq!(bytes, write());
+    let members = read_tar(&bytes).unwrap();
+    assert_eq!(members[0], ("d".into(), None));
+    assert_eq!(
+        members[1],
+        ("d/a.txt".into(), Some((3, crc32fast::hash(b"abc"))))
+    );
+    assert_eq!(members.len(), 3);
+    for size in [2, 4] {
+        let wrong = TarWriter::new(Vec::new()).add_file("a", size, &b"abc"[..]);
+        assert!(matches!(wrong, Err(TarError::Write(_))), "{size}");
+    }
+}
+
+#[test]
+fn written_7z_are_deterministic() {
+    let write = || {
+        let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
+        archive.add_directory("d").unwrap();
+        archive
+            .add_file("d/a.txt", &b"abc".repeat(1000)[..])
+            .unwrap();
+        archive.add_file("empty", &b""[..]).unwrap();
+        archive.finish().unwrap().into_inner()
+    };
+    let bytes = write();
+    assert_eq!(bytes, write());
+    let members = read_7z(&bytes).unwrap();
+    let content = crc32fast::hash(&b"abc".repeat(1000));
+    assert_eq!(
+        members,
+        [
+            ("d".into(), None),
+            ("d/a.txt".into(), Some((3000, content))),
+            ("empty".into(), Some((0, 0)))
+        ]
+    );
+}
+
+#[test]
+fn a_7z_of_one_folder() {
+    let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
+    archive.add_directory("only").unwrap();
+    let bytes = archive.finish().unwrap().into_inner();
+    assert_eq!(read_7z(&bytes).unwrap(), [("only".into(), None)]);
+}
+
+fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
+    let mut header = tar::Header::new_gnu();
+    // Set directly: the crate refuses to write such names.
+    header.as_mut_bytes()[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_entry_type(kind);
+    header.set_size(0);
+    header.set_mode(0o644);
+    header.set_link_name("/etc/passwd").unwrap();
+    header.set_cksum();
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append(&header, &b""[..]).unwrap();
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn tar_refusals() {
+    for (path, cause) in [
+        ("../a", PathError::ParentComponent),
+        ("/a", PathError::Absolute),
+        ("a\\b", PathError::Backslash),
+    ] {
+        match read_tar(&tar_of(path, tar::EntryType::Regular)) {
+            Err(TarError::UnsafePath { cause: found, .. }) => assert_eq!(found, cause),
+            other => panic!("{other:?}"),
+        }
+    }
+    for kind in [tar::EntryType::Symlink, tar::EntryType::Link] {
+        assert!(matches!(
+            read_tar(&tar_of("a", kind)),
+            Err(TarError::Link { .. })
+        ));
+    }
+    for kind in [
+        tar::EntryType::Fifo,
+        tar::EntryType::Char,
+        tar::EntryType::Block,
+    ] {
+        assert!(matches!(
+            read_tar(&tar_of("a", kind)),
+            Err(TarError::SpecialFile { .. })
+        ));
+    }
+    for bytes in [&b"<html></html>"[..], b"", b"id,x\n1,2\n", b"PK\x03\x04"] {
+        assert!(matches!(read_tar(bytes), Err(TarError::NotATar { .. })));
+    }
+    let whole = include_bytes!("data/archives/gnu.tar.gz");
+    for length in [20, 100, whole.len() - 30] {
+        assert!(read_tar(&whole[..length]).is_err(), "{length}");
+    }
+}
+
+/// py7zr calls a header with an empty list of streams broken, so archives without content must have none.
+#[test]
+fn sevenz_without_content() {
+    for (entries, files) in [(1, 0), (1, 1), (0, 1), (130, 70)] {
+        let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 1);
+        let mut expected = Vec::new();
+        for number in 0..entries {
+            archive.add_directory(&format!("train{number}")).unwrap();
+            expected.push((format!("train{number}"), true));
+        }
+        for number in 0..files {
+            archive.add_file(&format!("a/{number}"), &b""[..]).unwrap();
+            expected.push((format!("a/{number}"), false));
+        }
+        let bytes = archive.finish().unwrap().into_inner();
+        // Signature, then a header that begins with the files: neither packed nor main streams.
+        assert_eq!(&bytes[..6], b"7z\xBC\xAF\x27\x1C");
+        assert!(bytes.len() == 32 || bytes[32..34] == [0x01, 0x05]);
+        let mut found = Vec::new();
+        sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, _| {
+            found.push((path.to_owned(), kind == SevenZKind::Directory));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn sevenz_refusals() {
+    assert!(matches!(
+        read_7z(b"<html>"),
+        Err(SevenZError::NotA7z { .. })
+    ));
+    assert!(matches!(
+        read_7z(include_bytes!("data/archives/encrypted.7z")),
+        Err(SevenZError::Encrypted)
+    ));
+    let bzip2 = read_7z(include_bytes!("data/archives/bzip2.7z"));
+    assert!(
+        matches!(&bzip2, Err(SevenZError::UnsupportedMethod { method }) if method == "BZIP2"),
+        "{bzip2:?}"
+    );
+    let whole = include_bytes!("data/archives/lzma.7z");
+    for length in [10, 32, 60, whole.len() - 1] {
+        assert!(
+            matches!(read_7z(&whole[..length]), Err(SevenZError::Damaged { .. })),
+            "{length}"
+        );
+    }
+    let mut flipped = include_bytes!("data/archives/copy.7z").to_vec();
+    flipped[40] ^= 1;
+    assert!(matches!(
+        read_7z(&flipped),
+        Err(SevenZError::Damaged { .. })
+    ));
+    let total = sevenz::read(Cursor::new(whole), 100, |_, _, _| Ok(()));
+    assert!(matches!(
+        total,
+        Err(SevenZError::TotalSize { limit: 100, .. })
+    ));
+    let stopped = sevenz::read(Cursor::new(whole), 1 << 30, |_, _, _| {
+        Err(std::io::Error::other("full"))
+    });
+    assert!(matches!(stopped, Err(SevenZError::Visitor { .. })));
+    for path in ["../a", "/a"] {
+        let added = SevenZWriter::new(Cursor::new(Vec::new()), 1).add_file(path, &b"x"[..]);
+        assert!(matches!(added, Err(SevenZError::UnsafePath { .. })));
+    }
+}

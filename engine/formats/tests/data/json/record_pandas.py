@@ -1,0 +1,18 @@
+"""Records what pandas' ujson makes of many numbers and texts: pandas.jsonl (input, what dumps prints, the doubles that loads reads)."""
+import json, random
+from pandas._libs.json import ujson_loads, ujson_dumps
+
+rng = random.Random(1)
+def number():
+    form = rng.randrange(4)
+    if form == 0: return "%.*f" % (rng.randrange(1, 20), rng.uniform(-1, 1) * 10.0 ** rng.randrange(-5, 15))
+    if form == 1: return repr(rng.uniform(-1, 1) * 10.0 ** rng.randrange(-25, 18))
+    if form == 2: return str(rng.randrange(-2 ** 63, 2 ** 64))
+    return "%d.%de%d" % (rng.randrange(100), rng.randrange(10 ** 6), rng.randrange(-30, 25))
+texts = ["[%s]" % number() for _ in range(600)] + ["0", "-0", "-0.0", "-1e-12", "1e-7", "1e20", "0.5", "0.00000000005", "0.00000000015", "0.99999999999", "1e16", "9999999999999999.0", "1e-15", "9e-16",
+    "null", "true", "[]", "{}", '{"a":[1,{"b":null}],"c":"d"}', '"\\u00e9\\ud83c\\udf55/\\b\\f\\n\\r\\t\\u0001\\u007f\\"\\\\<>&"', "18446744073709551615", "18446744073709551616", "-9223372036854775809", "0.12345678905"]
+with open("pandas.jsonl", "w") as out:
+    for text in texts:
+        try: result = [ujson_loads(text)]; result = [ujson_dumps(result[0], double_precision=10), [repr(v) if isinstance(v, float) else None for v in (result[0] if isinstance(result[0], list) else [])]]
+        except ValueError: result = [None, []]
+        out.write(json.dumps([text] + result) + "\n")

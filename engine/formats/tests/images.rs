@@ -1,0 +1,79 @@
+//! PNG images compared with Pillow (see `tests/data/images/record.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod hex;
+
+use hex::unhex;
+use prep_formats::png::{DEFAULT_MAX_PIXELS, PngError, decode_grey, size};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn recorded() -> serde_json::Map<String, Value> {
+    serde_json::from_str(include_str!("data/images/grey.json")).unwrap()
+}
+
+#[test]
+fn grey_as_pillow_converts() {
+    for (name, case) in recorded() {
+        let file = unhex(case["png"].as_str().unwrap());
+        let found = decode_grey(&file, DEFAULT_MAX_PIXELS);
+        match case["grey"].as_str() {
+            Some(grey) => {
+                let image = found.unwrap();
+                assert_eq!((image.width, image.height), (13, 7), "{name}");
+                assert_eq!(image.pixels, unhex(grey), "{name}");
+            }
+            None => assert!(matches!(found, Err(PngError::SixteenBit)), "{name}"),
+        }
+        assert_eq!(size(&file[..33]).unwrap(), (13, 7));
+    }
+}
+
+#[test]
+fn refusals() {
+    let file = unhex(recorded()["rgb"]["png"].as_str().unwrap());
+    let html = decode_grey(b"<html></html>", DEFAULT_MAX_PIXELS).unwrap_err();
+    assert!(
+        html.to_string()
+            .starts_with("got HTML, 13 B, expected a PNG"),
+        "{html}"
+    );
+    assert!(matches!(size(&file[..20]), Err(PngError::NotAPng { .. })));
+    assert!(matches!(
+        decode_grey(&file, 90),
+        Err(PngError::TooLarge { limit: 90, .. })
+    ));
+    for length in [40, file.len() / 2, file.len() - 13] {
+        assert!(
+            matches!(
+                decode_grey(&file[..length], 1000),
+                Err(PngError::Damaged(_))
+            ),
+            "{length}"
+        );
+    }
+    let mut huge = file.clone();
+    huge[16..24].fill(0x7f);
+    assert!(matches!(
+        decode_grey(&huge, DEFAULT_MAX_PIXELS),
+        Err(PngError::TooLarge { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn damage_never_panics(which in 0usize..20, place in any::<prop::sample::Index>(), value in any::<u8>()) {
+        let images = recorded();
+        let (_, case) = images.iter().nth(which % images.len()).unwrap();
+        let mut file = unhex(case["png"].as_str().unwrap());
+        let place = place.index(file.len());
+        file[place] = value;
+        let _ = decode_grey(&file, 10_000);
+    }
+}

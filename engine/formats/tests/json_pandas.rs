@@ -1,0 +1,36 @@
+//! Values compared with pandas' ujson (see `tests/data/json/record_pandas.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_formats::json::{Value, parse_pandas};
+
+#[test]
+fn as_pandas_reads_and_writes() {
+    let mut floats = 0;
+    for line in include_str!("data/json/pandas.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let text = case[0].as_str().unwrap();
+        match (parse_pandas(text.as_bytes()), case[1].as_str()) {
+            (Ok(value), Some(expected)) => {
+                // Ten decimals would hide the last bits of what was read.
+                if let (Some([Value::Float(float)]), Some(read)) =
+                    (value.as_list(), case[2][0].as_str())
+                {
+                    assert_eq!(read.parse(), Ok(*float), "{text}");
+                    floats += 1;
+                }
+                let mut found = Vec::new();
+                value.push_pandas(&mut found).unwrap();
+                assert_eq!(String::from_utf8(found).unwrap(), expected, "{text}");
+            }
+            (Err(_), None) => {}
+            (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
+        }
+    }
+    assert!(floats > 400, "{floats}");
+}

@@ -1,0 +1,249 @@
+//! Reading and writing compared with Python's `json` (see
+//! `tests/data/json/record.py`), and the streaming readers with the whole one.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod hex;
+
+use hex::unhex;
+use prep_formats::json::{
+    JsonError, JsonErrorKind, JsonLines, JsonRecords, JsonWriteError, Value, WriteOptions,
+    decode_latin1, parse,
+};
+use proptest::prelude::*;
+
+fn options() -> [WriteOptions; 5] {
+    let default = WriteOptions::default();
+    [
+        default.clone(),
+        WriteOptions {
+            indent: Some(4),
+            ..default.clone()
+        },
+        WriteOptions {
+            indent: Some(1),
+            sort_keys: true,
+            ..default.clone()
+        },
+        WriteOptions {
+            separators: Some((",".into(), ":".into())),
+            ..default.clone()
+        },
+        WriteOptions {
+            ensure_ascii: false,
+            indent: Some(0),
+            ..default
+        },
+    ]
+}
+
+#[test]
+fn as_python_reads_and_writes() {
+    let mut compared = 0;
+    for line in include_str!("data/json/cases.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let input = unhex(case["input"].as_str().unwrap());
+        let shown = String::from_utf8_lossy(&input);
+        match (parse(&input), case["outputs"].as_array()) {
+            (Ok(value), Some(outputs)) => {
+                for (options, expected) in options().iter().zip(outputs) {
+                    let found = value.to_json(options);
+                    match expected.as_str() {
+                        Some(expected) => assert_eq!(
+                            String::from_utf8_lossy(&found.unwrap()),
+                            String::from_utf8_lossy(&unhex(expected)),
+                            "{shown} {options:?}"
+                        ),
+                        None => assert!(matches!(found, Err(JsonWriteError::LoneSurrogate { .. }))),
+                    }
+                }
+                compared += 1;
+            }
+            (Err(JsonError::Syntax { position, .. }), None) => {
+                // Where Python names a place, it is the same line; columns differ
+                // by what is taken as the culprit (comma or what follows it).
+                if let Some(place) = case["error"].as_array() {
+                    assert_eq!(
+                        place[0].as_u64(),
+                        Some(position.line),
+                        "{shown:?} {position}"
+                    );
+                }
+            }
+            (found, expected) => panic!("{shown}: {found:?} instead of {expected:?}"),
+        }
+    }
+    assert!(compared > 400);
+}
+
+fn syntax(result: Result<Value, JsonError>) -> (JsonErrorKind, u64, u64) {
+    match result.unwrap_err() {
+        JsonError::Syntax { kind, position } => (kind, position.line, position.column),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn errors_and_their_places() {
+    let deep = "[".repeat(2000);
+    let table: [(&[u8], JsonErrorKind, u64, u64); 14] = [
+        (b"", JsonErrorKind::ExpectedValue, 1, 1),
+        (b"[1,\n  x]", JsonErrorKind::ExpectedValue, 2, 3),
+        (
+            "[\"é日\", x]".as_bytes(),
+            JsonErrorKind::ExpectedValue,
+            1,
+            8,
+        ),
+        (b"{1: 2}", JsonErrorKind::ExpectedKey, 1, 2),
+        (b"{\"a\" 2}", JsonErrorKind::ExpectedColon, 1, 6),
+        (b"[1 2]", JsonErrorKind::ExpectedComma, 1, 4),
+        (b"[] []", JsonErrorKind::ExtraData, 1, 4),
+        (b"[\n\"abc", JsonErrorKind::OpenString, 2, 1),
+        (b"\"a\tb\"", JsonErrorKind::ControlCharacter, 1, 3),
+        (b"\"a\\qb\"", JsonErrorKind::InvalidEscape, 1, 3),
+        (b"\xef\xbb\xbf[]", JsonErrorKind::ByteOrderMark, 1, 1),
+        (b"[\"\xff\"]", JsonErrorKind::NotUtf8, 1, 3),
+        (b"[\n1.5e,]", JsonErrorKind::ExpectedComma, 2, 4),
+        (deep.as_bytes(), JsonErrorKind::TooDeep, 1, 981),
+    ];
+    for (text, kind, line, column) in table {
+        let shown = String::from_utf8_lossy(&text[..text.len().min(20)]);
+        assert_eq!(syntax(parse(text)), (kind, line, column), "{shown}");
+    }
+}
+
+#[test]
+fn latin1_bytes_are_characters() {
+    let value = parse(decode_latin1(b"[\"\xc3\xa9\"]").as_bytes()).unwrap();
+    assert_eq!(
+        value.to_json(&WriteOptions::default()).unwrap(),
+        b"[\"\\u00c3\\u00a9\"]"
+    );
+}
+
+#[test]
+fn lines() {
+    let text = "{\"a\":1}\r\n\n  \n[2]\n\"x\"";
+    let values: Vec<Value> = JsonLines::new(text.as_bytes())
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(values.len(), 3);
+    let mut broken = JsonLines::new(&b"1\n2 3\n4"[..]);
+    assert_eq!(broken.next().unwrap().unwrap(), Value::Int(1));
+    assert_eq!(
+        syntax(broken.next().unwrap()),
+        (JsonErrorKind::ExtraData, 2, 3)
+    );
+    assert!(broken.next().is_none());
+}
+
+#[test]
+fn records_refuse_what_the_whole_reader_refuses() {
+    let table: [(&str, JsonErrorKind, u64, u64); 8] = [
+        ("", JsonErrorKind::ExpectedList, 1, 1),
+        ("{}", JsonErrorKind::ExpectedList, 1, 1),
+        ("[", JsonErrorKind::ExpectedValue, 1, 2),
+        (
+            "[{\"a\":1},\n{\"b\" 2}]",
+            JsonErrorKind::ExpectedColon,
+            2,
+            6,
+        ),
+        ("[1,]", JsonErrorKind::ExpectedValue, 1, 4),
+        ("[1\n", JsonErrorKind::ExpectedComma, 2, 1),
+        ("[1] 2", JsonErrorKind::ExtraData, 1, 5),
+        ("[{]", JsonErrorKind::ExpectedKey, 1, 3),
+    ];
+    for (text, kind, line, column) in table {
+        let result = JsonRecords::new(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+        assert_eq!(
+            syntax(result.map(Value::List)),
+            (kind, line, column),
+            "{text}"
+        );
+    }
+    for depth in [980, 981] {
+        let deep = "[".repeat(depth) + &"]".repeat(depth);
+        let read = JsonRecords::new(deep.as_bytes()).collect::<Result<Vec<_>, _>>();
+        assert_eq!(read.is_ok(), parse(deep.as_bytes()).is_ok(), "{depth}");
+    }
+    let long = format!("[\"{}\"]", "x".repeat(600_000));
+    let result: Result<Vec<_>, _> = JsonRecords::new(long.as_bytes()).with_limit(1000).collect();
+    assert_eq!(
+        syntax(result.map(Value::List)).0,
+        JsonErrorKind::RecordTooLong { limit: 1000 }
+    );
+}
+
+/// Hands out its bytes a few at a time.
+struct Trickle<'a>(&'a [u8], usize);
+
+impl std::io::Read for Trickle<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.1.min(buf.len()).min(self.0.len());
+        let (now, later) = self.0.split_at(count);
+        buf[..count].copy_from_slice(now);
+        self.0 = later;
+        Ok(count)
+    }
+}
+
+fn json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::Int),
+        proptest::num::f64::NORMAL.prop_map(Value::Float),
+        any::<String>().prop_map(|text| Value::String(text.into())),
+    ];
+    leaf.prop_recursive(3, 24, 6, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
+            proptest::collection::vec((any::<String>(), inner), 0..6).prop_map(|entries| {
+                Value::Object(
+                    entries
+                        .into_iter()
+                        .map(|(key, value)| (key.into(), value))
+                        .collect(),
+                )
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn values_survive(value in json(), which in 0usize..5) {
+        let options = &options()[which];
+        let text = value.to_json(options).unwrap();
+        let back = parse(&text).unwrap();
+        // Sorting changes the order of keys once.
+        prop_assert_eq!(back.to_json(options).unwrap(), text);
+        if !options.sort_keys { prop_assert_eq!(back, value); }
+    }
+
+    #[test]
+    fn records_equal_the_list(list in proptest::collection::vec(json(), 0..6), step in 1usize..9) {
+        let list = Value::List(list);
+        let text = list.to_json(&WriteOptions { indent: Some(2), ..WriteOptions::default() }).unwrap();
+        let records: Vec<Value> = JsonRecords::new(Trickle(&text, step)).map(Result::unwrap).collect();
+        prop_assert_eq!(Value::List(records), list);
+    }
+
+    #[test]
+    fn any_text_is_read_or_refused(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}a-]{0,40}") {
+        let whole = parse(text.as_bytes());
+        let records: Result<Vec<Value>, _> = JsonRecords::new(text.as_bytes()).collect();
+        if let Ok(Value::List(list)) = whole {
+            prop_assert_eq!(records.unwrap(), list);
+        } else {
+            prop_assert!(records.is_err());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Files beyond one block of rows, against MD5s of what pandas printed (`tests/data/pandas/record_writer.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod pandas_support;
+
+use md5::{Digest, Md5};
+use prep_formats::pandas::{ReadOptions, normalise};
+use serde_json::Value;
+
+use pandas_support::{lines, scan_in_chunks};
+
+fn raw(case: &Value) -> String {
+    let rows = case["rows"].as_u64().unwrap() as usize;
+    if case["long"].is_array() {
+        let has = |name: &str, i: usize| case[name].as_array().unwrap().contains(&Value::from(i));
+        let line = |i| match (has("long", i), has("short", i)) {
+            (true, _) => "4,5,6\n",
+            (_, true) => "3\n",
+            _ => "1,2\n",
+        };
+        return std::iter::once("a,b\n")
+            .chain((0..rows).map(line))
+            .collect();
+    }
+    let columns = case["columns"].as_u64().unwrap() as usize;
+    let pattern = case["pattern"].as_array().unwrap();
+    let size = (rows - 11) / (pattern.len() - 1);
+    let mut text = "a,b,c,d,e,f,g,h,i"[..2 * columns - 1].to_owned() + "\n";
+    for i in 0..rows {
+        let cells = pattern[i / size].as_array().unwrap();
+        text.push_str(cells[i % cells.len()].as_str().unwrap());
+        text.push_str(&format!(",{}", i % 7).repeat(columns - 1));
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn blocks_are_typed_and_joined_as_in_pandas() {
+    let options = ReadOptions::default();
+    let mut failures = Vec::new();
+    for case in lines("blocks.jsonl") {
+        let raw = raw(&case);
+        let scan = match scan_in_chunks(raw.as_bytes(), &options, 100_003) {
+            Ok(scan) if case["error"].is_null() => scan,
+            Err(_) if case["error"] == true => continue,
+            other => {
+                failures.push(format!("{case}: {other:?}"));
+                continue;
+            }
+        };
+        let mut printed = Vec::new();
+        normalise(raw.as_bytes(), &scan, &options, &mut printed).unwrap();
+        let md5: String = Md5::digest(&printed)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        if md5 != case["md5"].as_str().unwrap() || scan.canonical != (printed == raw.as_bytes()) {
+            failures.push(format!(
+                "{case}: {:?} canonical {}",
+                scan.schema, scan.canonical
+            ));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} differ\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}

@@ -1,0 +1,191 @@
+//! Stored tables: cells, Arrow columns and gathered rows.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod pandas_support;
+
+use arrow::array::AsArray;
+use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
+use prep_formats::pandas::{
+    CsvError, GatherOptions, ReadOptions, RowSelection, TextTable, cell_content, gather, normalise,
+};
+use proptest::prelude::*;
+
+use pandas_support::{lines, scan_in_chunks};
+
+/// The canonical table of a raw text, in a file.
+fn table(raw: &str) -> Result<TextTable, CsvError> {
+    let options = ReadOptions::default();
+    let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
+    let mut file = tempfile::tempfile()?;
+    normalise(raw.as_bytes(), &scan, &options, &mut file)?;
+    TextTable::open(&file, scan.schema)
+}
+
+#[test]
+fn columns_become_arrays() {
+    let raw = "i,u,f,b,t\n1,18446744073709551615,.5,true,\"a,\"\"b\"\"\"\n-2,7,,FALSE,\n3,0,-inf,,\"c\rd\"\n";
+    let table = table(raw).unwrap();
+    let columns = [4, 0, 1, 2, 3, 0];
+    let batches = table
+        .read_batches(&columns, RowSelection::Rows(vec![2, 0, 1, 0].into()), 3)
+        .unwrap();
+    let batches: Vec<_> = batches.map(Result::unwrap).collect();
+    assert_eq!(
+        batches
+            .iter()
+            .map(|batch| batch.num_rows())
+            .collect::<Vec<_>>(),
+        [3, 1]
+    );
+    let batch = &batches[0];
+    let texts: Vec<_> = batch.column(0).as_string::<i32>().iter().collect();
+    assert_eq!(texts, [Some("c\rd"), Some("a,\"b\""), None]);
+    assert_eq!(
+        batch.column(1).as_primitive::<Int64Type>().values()[..],
+        [3, 1, -2]
+    );
+    assert_eq!(
+        batch.column(2).as_primitive::<UInt64Type>().values()[..],
+        [0, u64::MAX, 7]
+    );
+    let floats: Vec<_> = batch
+        .column(3)
+        .as_primitive::<Float64Type>()
+        .iter()
+        .collect();
+    assert_eq!(floats, [Some(f64::NEG_INFINITY), Some(0.5), None]);
+    let bools: Vec<_> = batch.column(4).as_boolean().iter().collect();
+    assert_eq!(bools, [None, Some(true), Some(false)]);
+    assert_eq!(batch.column(5), batch.column(1));
+    assert!(matches!(
+        table.read_batches(&[5], RowSelection::All, 1),
+        Err(CsvError::NoSuchColumn { .. })
+    ));
+    let mut beyond = table
+        .read_batches(&[0], RowSelection::Range(0..9), 100)
+        .unwrap();
+    assert!(matches!(
+        beyond.next(),
+        Some(Err(CsvError::NoSuchRow { .. }))
+    ));
+    assert!(beyond.next().is_none());
+}
+
+#[test]
+fn wide_integers_stay_exact() {
+    let table =
+        table("u,i,b\n18446744073709551615,-9223372036854775808,true\n9007199254740993,5,false\n")
+            .unwrap();
+    let batch = table
+        .read_batches(&[0, 1, 2], RowSelection::All, 10)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        batch.column(0).as_primitive::<UInt64Type>().values()[..],
+        [u64::MAX, 9_007_199_254_740_993]
+    );
+    assert_eq!(
+        batch.column(1).as_primitive::<Int64Type>().values()[..],
+        [i64::MIN, 5]
+    );
+    assert!(batch.column(2).as_boolean().value(0));
+}
+
+#[test]
+fn texts_that_do_not_fit_their_schema_are_refused() {
+    let schema = table("a\n1\n2\n").unwrap().schema().clone();
+    for text in ["a\n1\n", "a\n1\n2", "a\n1\n\"2\n", "", "a\n1\n2\n3\n"] {
+        let opened = TextTable::from_bytes(text.as_bytes().to_vec(), schema.clone());
+        assert!(
+            matches!(opened, Err(CsvError::NotCanonical { .. })),
+            "{text:?}"
+        );
+    }
+    let wrong = TextTable::from_bytes(b"a\n1\nx\n".to_vec(), schema).unwrap();
+    let batch = wrong
+        .read_batches(&[0], RowSelection::All, 10)
+        .unwrap()
+        .next()
+        .unwrap();
+    assert!(matches!(batch, Err(CsvError::NotCanonical { row: 2, .. })));
+}
+
+/// Cells of every recorded output are found again in the stored text.
+#[test]
+fn cells_of_recorded_tables_are_found() {
+    let mut seen = 0;
+    for case in lines("random.jsonl").chain(lines("tables.jsonl")) {
+        let (Some(raw), true) = (case["in"].as_str(), case["options"].is_null()) else {
+            continue;
+        };
+        let Ok(table) = table(raw) else { continue };
+        let width = table.schema().columns.len();
+        for row in 0..table.schema().rows {
+            assert_eq!(table.cells(row).unwrap().count(), width.max(1), "{raw:?}");
+            seen += 1;
+        }
+        let order: Vec<u64> = (0..table.schema().rows).rev().collect();
+        let mut out = table.header().to_vec();
+        let all: Vec<usize> = (0..width).collect();
+        let scratch = std::env::temp_dir();
+        gather(
+            &table,
+            (0..order.len() as u64).collect::<Vec<_>>(),
+            &all,
+            &mut out,
+            &GatherOptions::new(&scratch),
+        )
+        .unwrap();
+        if width > 0 {
+            assert_eq!(out, case["out"].as_str().unwrap().as_bytes());
+        }
+    }
+    assert!(seen > 3000);
+}
+
+proptest! {
+    #[test]
+    fn gathering_by_buckets_is_gathering(
+        cells in prop::collection::vec(("[a-c\",\r\n ]{0,6}", -99i64..99), 1..60),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..90),
+        columns in prop::collection::vec(0usize..2, 1..4),
+        budget in 1usize..200,
+    ) {
+        let mut raw = String::from("t,i\n");
+        for (text, number) in &cells {
+            raw.push_str(&format!("\"{}\",{number}\n", text.replace('"', "\"\"")));
+        }
+        let table = table(&raw).unwrap();
+        let order: Vec<u64> = picks.iter().map(|pick| pick.index(cells.len()) as u64).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let (mut direct, mut dealt) = (Vec::new(), Vec::new());
+        let large = GatherOptions { budget: usize::MAX, scratch: folder.path() };
+        let small = GatherOptions { budget, scratch: folder.path() };
+        gather(&table, order.clone(), &columns, &mut direct, &large).unwrap();
+        gather(&table, order.clone(), &columns, &mut dealt, &small).unwrap();
+        prop_assert_eq!(&direct, &dealt);
+        // The same by the content of the cells.
+        let mut expected = Vec::new();
+        for row in &order {
+            let row: Vec<_> = table.cells(*row).unwrap().collect();
+            let line: Vec<String> = columns.iter().map(|c| String::from_utf8(row[*c].to_vec()).unwrap()).collect();
+            let line = line.join(",");
+            expected.extend_from_slice(if line.is_empty() { "\"\"" } else { &line }.as_bytes());
+            expected.push(b'\n');
+        }
+        prop_assert_eq!(direct, expected);
+        for (row, (text, _)) in (0u64..).zip(&cells) {
+            let cell = table.cells(row).unwrap().next().unwrap();
+            let content = cell_content(cell).map(|c| String::from_utf8(c.into_owned()).unwrap());
+            prop_assert_eq!(content.unwrap_or_default(), text.as_str());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The writer against what pandas and Python print (`tests/data/pandas/record_writer.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod pandas_support;
+
+use prep_formats::pandas::{
+    ColumnType, CsvWriter, Quoting, push_f32, push_f64, push_fixed, push_general,
+};
+use serde_json::Value;
+
+use pandas_support::lines;
+
+/// A hexadecimal float as Python's `float.hex` prints it.
+fn hex(text: &str) -> f64 {
+    let (sign, text) = text
+        .strip_prefix('-')
+        .map_or((1.0, text), |rest| (-1.0, rest));
+    if text == "inf" {
+        return sign * f64::INFINITY;
+    }
+    let (mantissa, exponent) = text.strip_prefix("0x").unwrap().split_once('p').unwrap();
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = u64::from_str_radix(&format!("{whole}{fraction}"), 16).unwrap();
+    let mut exponent = exponent.parse::<i32>().unwrap() - 4 * fraction.len() as i32;
+    let mut value = digits as f64;
+    // In steps that are exact, so that subnormals are, too.
+    while exponent < 0 {
+        let step = exponent.max(-1000);
+        value *= 2f64.powi(step);
+        exponent -= step;
+    }
+    sign * value * 2f64.powi(exponent)
+}
+
+fn printed(push: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut out = Vec::new();
+    push(&mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn numbers_print_as_in_python() {
+    let mut failures = Vec::new();
+    for case in lines("writer.jsonl") {
+        let mut check = |form: &str, got: String| {
+            if got != case[form].as_str().unwrap() {
+                failures.push(format!("{form}: {got}, wanted {case}"));
+            }
+        };
+        if let Some(value) = case["f64"].as_str().map(hex) {
+            check("shortest", printed(|out| push_f64(out, value)));
+            check("10g", printed(|out| push_general(out, value, 10)));
+            check("3g", printed(|out| push_general(out, value, 3)));
+            check("10f", printed(|out| push_fixed(out, value, 10)));
+            check("2f", printed(|out| push_fixed(out, value, 2)));
+            check("0f", printed(|out| push_fixed(out, value, 0)));
+        } else if let Some(value) = case["f32"].as_str().map(hex) {
+            check("shortest", printed(|out| push_f32(out, value as f32)));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} differ\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+}
+
+fn text_cases() -> impl Iterator<Item = (Value, u8, Quoting)> {
+    lines("writer.jsonl")
+        .filter(|case| case["sep"].is_string())
+        .map(|case| {
+            let quoting = if case["quoting"] == "minimal" {
+                Quoting::Minimal
+            } else {
+                Quoting::NonNumeric
+            };
+            let delimiter = case["sep"].as_str().unwrap().as_bytes()[0];
+            (case, delimiter, quoting)
+        })
+}
+
+#[test]
+fn texts_are_quoted_as_in_pandas() {
+    for (case, delimiter, quoting) in text_cases() {
+        let mut writer = CsvWriter::with(Vec::new(), delimiter, quoting);
+        let one = case["one"].as_array();
+        let texts = one.or(case["texts"].as_array()).unwrap();
+        let names = ["te;xt", "in,t", "f", "b"];
+        writer
+            .header(names.into_iter().take(if one.is_some() { 1 } else { 4 }))
+            .unwrap();
+        for (i, text) in texts.iter().map(Some).chain([None]).enumerate() {
+            match text {
+                Some(text) => writer.text(text.as_str().unwrap()),
+                None => writer.missing(),
+            }
+            if one.is_none() {
+                writer.integer(i);
+                writer.f64(if text.is_some() { 0.5 } else { f64::NAN });
+                writer.bool(text.is_some());
+            }
+            writer.end_row().unwrap();
+        }
+        let out = String::from_utf8(writer.finish().unwrap()).unwrap();
+        assert_eq!(
+            out,
+            case["out"].as_str().unwrap(),
+            "{} {quoting:?}",
+            delimiter as char
+        );
+    }
+}
+
+#[test]
+fn slices_of_canonical_text_are_requoted() {
+    for (case, delimiter, quoting) in text_cases() {
+        let Some(texts) = case["texts"].as_array() else {
+            continue;
+        };
+        let mut writer = CsvWriter::with(Vec::new(), delimiter, quoting);
+        writer.header(["te;xt", "in,t", "f", "b"]).unwrap();
+        for (i, text) in texts
+            .iter()
+            .map(|text| text.as_str().unwrap())
+            .chain([""])
+            .enumerate()
+        {
+            let last = i == texts.len();
+            let cell = if text.contains([',', '"', '\n']) {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.to_owned()
+            };
+            writer.slice(cell.as_bytes(), ColumnType::Text);
+            writer.slice(i.to_string().as_bytes(), ColumnType::Int64);
+            writer.slice(if last { b"" } else { b"0.5" }, ColumnType::Float64);
+            writer.slice(if last { b"False" } else { b"True" }, ColumnType::Bool);
+            writer.end_row().unwrap();
+        }
+        let out = String::from_utf8(writer.finish().unwrap()).unwrap();
+        assert_eq!(
+            out,
+            case["out"].as_str().unwrap(),
+            "{} {quoting:?}",
+            delimiter as char
+        );
+    }
+}

@@ -1,0 +1,257 @@
+//! Parquet files: Python's are read, ours are read back with the structure that
+//! pandas with fastparquet gives them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int16Array, Int64Array,
+    RecordBatch, StringArray,
+};
+use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int64Type, Schema};
+use parquet::basic::{Compression, Encoding, Repetition};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use prep_formats::parquet::{ParquetError, ParquetTable, ParquetWriter};
+use serde_json::{Value, json};
+
+const PYTHON: [&str; 6] = [
+    "snappy",
+    "zstd",
+    "gzip",
+    "lz4_raw",
+    "uncompressed",
+    "dictionary",
+];
+
+fn python(name: &str) -> Vec<u8> {
+    let root = env!("CARGO_MANIFEST_DIR");
+    std::fs::read(format!("{root}/tests/data/parquet/{name}.parquet")).unwrap()
+}
+
+fn open(file: Vec<u8>) -> Result<ParquetTable<Vec<u8>>, ParquetError> {
+    let length = file.len() as u64;
+    ParquetTable::open(file, 0..length)
+}
+
+fn cell(column: &ArrayRef, row: usize) -> Value {
+    if column.is_null(row) {
+        return Value::Null;
+    }
+    match column.data_type() {
+        DataType::Int64 => json!(column.as_primitive::<Int64Type>().value(row)),
+        DataType::Int16 => json!(column.as_primitive::<Int16Type>().value(row)),
+        DataType::Float64 => json!(column.as_primitive::<Float64Type>().value(row)),
+        DataType::Float32 => json!(column.as_primitive::<Float32Type>().value(row)),
+        DataType::Utf8 => json!(column.as_string::<i32>().value(row)),
+        DataType::Boolean => json!(column.as_boolean().value(row)),
+        other => panic!("{other}"),
+    }
+}
+
+fn rows(batches: impl IntoIterator<Item = RecordBatch>) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let schema = batch.schema();
+        for row in 0..batch.num_rows() {
+            let cells = schema.fields().iter().zip(batch.columns());
+            rows.push(
+                cells
+                    .map(|(field, column)| (field.name().clone(), cell(column, row)))
+                    .collect(),
+            );
+        }
+    }
+    rows
+}
+
+#[test]
+fn python_files() {
+    let expected: Vec<Value> =
+        serde_json::from_str(include_str!("data/parquet/table.json")).unwrap();
+    for name in PYTHON {
+        let table = open(python(name)).unwrap();
+        assert_eq!(table.rows(), 50);
+        assert_eq!(
+            table.row_groups().collect::<Vec<_>>(),
+            [20, 20, 10],
+            "{name}"
+        );
+        let batches = table.batches(None, None, 7).unwrap().map(Result::unwrap);
+        assert_eq!(rows(batches), expected, "{name}");
+        let second = table
+            .batches(None, Some(1), 100)
+            .unwrap()
+            .map(Result::unwrap);
+        assert_eq!(rows(second), expected[20..40], "{name}");
+    }
+}
+
+#[test]
+fn columns_come_in_the_order_asked_for() {
+    let table = open(python("snappy")).unwrap();
+    let columns = ["text", "i16", "f64", "text"];
+    let batch = table
+        .batches(Some(&columns), None, 100)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap();
+    let schema = batch.schema();
+    assert_eq!(
+        schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str())
+            .collect::<Vec<_>>(),
+        columns
+    );
+    assert_eq!(batch.column(1).as_primitive::<Int16Type>().value(5), 5);
+    let unknown = table
+        .batches(Some(&["i16", "nope"]), None, 100)
+        .err()
+        .unwrap();
+    assert!(
+        unknown
+            .to_string()
+            .contains("no column \"nope\"; the columns are i64, i16"),
+        "{unknown}"
+    );
+}
+
+fn sample() -> RecordBatch {
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", Arc::new(Int64Array::from(vec![3, 1, 2]))),
+        (
+            "angle",
+            Arc::new(Float64Array::from(vec![Some(0.5), Some(f64::NAN), None])),
+        ),
+        (
+            "small",
+            Arc::new(Float32Array::from(vec![f32::NAN, -0.0, 1.5])),
+        ),
+        ("half", Arc::new(Int16Array::from(vec![1, 2, 3]))),
+        (
+            "name",
+            Arc::new(StringArray::from(vec![Some("ä"), None, Some("c")])),
+        ),
+        (
+            "flag",
+            Arc::new(BooleanArray::from(vec![true, false, true])),
+        ),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+#[test]
+fn written_as_pandas_stores_it() {
+    let batch = sample();
+    let mut writer = ParquetWriter::with_row_group_rows(Vec::new(), &batch.schema(), 2).unwrap();
+    writer.write(&batch).unwrap();
+    let bytes = writer.finish().unwrap();
+    let found = rows(
+        open(bytes.clone())
+            .unwrap()
+            .batches(None, None, 9)
+            .unwrap()
+            .map(Result::unwrap),
+    );
+    let expected = [
+        json!({"id": 3, "angle": 0.5, "small": null, "half": 1, "name": "ä", "flag": true}),
+        json!({"id": 1, "angle": null, "small": -0.0, "half": 2, "name": null, "flag": false}),
+        json!({"id": 2, "angle": null, "small": 1.5, "half": 3, "name": "c", "flag": true}),
+    ];
+    assert_eq!(found, expected);
+
+    let file = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+    let metadata = file.metadata();
+    assert_eq!(metadata.num_row_groups(), 2);
+    for column in metadata.file_metadata().schema().get_fields() {
+        assert_eq!(column.get_basic_info().repetition(), Repetition::OPTIONAL);
+    }
+    for chunk in metadata
+        .row_groups()
+        .iter()
+        .flat_map(|group| group.columns())
+    {
+        assert_eq!(chunk.compression(), Compression::SNAPPY);
+        assert!(
+            chunk
+                .encodings()
+                .all(|encoding| matches!(encoding, Encoding::PLAIN | Encoding::RLE))
+        );
+        assert!(chunk.statistics().unwrap().null_count_opt().is_some());
+    }
+    let entries = metadata.file_metadata().key_value_metadata().unwrap();
+    assert_eq!(entries.len(), 1);
+    let entry: Value = serde_json::from_str(entries[0].value.as_ref().unwrap()).unwrap();
+    assert_eq!(entries[0].key, "pandas");
+    let types = |which: &str| -> Vec<&str> {
+        entry["columns"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|column| column[which].as_str().unwrap())
+            .collect()
+    };
+    assert_eq!(
+        types("numpy_type"),
+        ["int64", "float64", "float32", "int16", "object", "bool"]
+    );
+    assert_eq!(
+        types("pandas_type"),
+        ["int64", "float64", "float32", "int16", "unicode", "bool"]
+    );
+}
+
+#[test]
+fn refusals() {
+    let html = open(b"<html></html>".to_vec()).unwrap_err();
+    assert!(html.to_string().starts_with("got HTML, 13 B"), "{html}");
+    let whole = python("snappy");
+    for length in [0, 3, 11, 12, 500, whole.len() - 1] {
+        assert!(
+            matches!(
+                open(whole[..length].to_vec()),
+                Err(ParquetError::NotParquet { .. })
+            ),
+            "{length}"
+        );
+    }
+    let mut footer = whole.clone();
+    let end = footer.len();
+    footer[end - 8..end - 4].fill(0x7f);
+    assert!(matches!(open(footer), Err(ParquetError::Parquet(_))));
+    let nested = Schema::new(vec![Field::new("d", DataType::Date32, true)]);
+    assert!(matches!(
+        ParquetWriter::new(Vec::new(), &nested),
+        Err(ParquetError::UnsupportedType { .. })
+    ));
+    let other = Schema::new(vec![Field::new("id", DataType::Int64, true)]);
+    let mut writer = ParquetWriter::new(Vec::new(), &other).unwrap();
+    assert!(matches!(
+        writer.write(&sample()),
+        Err(ParquetError::OtherSchema { .. })
+    ));
+}
+
+#[test]
+fn files_are_read_where_they_lie() {
+    let inner = python("zstd");
+    let mut outer = b"before".to_vec();
+    outer.extend(&inner);
+    outer.extend(b"after");
+    let mut file = tempfile::tempfile().unwrap();
+    std::io::Write::write_all(&mut file, &outer).unwrap();
+    let table: ParquetTable<File> = ParquetTable::open(file, 6..6 + inner.len() as u64).unwrap();
+    assert_eq!(
+        rows(table.batches(None, None, 100).unwrap().map(Result::unwrap)).len(),
+        50
+    );
+}

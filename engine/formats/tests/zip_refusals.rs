@@ -1,0 +1,473 @@
+//! One archive per refusal: what it is called, and what its message says.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod support;
+
+use std::io::Read;
+
+use prep_formats::paths::PathError;
+use prep_formats::sniff::Looks;
+use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipLimits, ZipListing};
+use support::{Member, archive};
+
+fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
+    ZipListing::read(bytes, 0..bytes.len() as u64, &ZipLimits::default()).map(|zip| zip.entries)
+}
+
+fn refusal(members: &[Member]) -> ZipError {
+    list(&archive(members)).expect_err("the listing should be refused")
+}
+
+/// Lists, then reads the first member both ways: both must refuse alike.
+fn member_refusal(member: Member) -> ZipError {
+    let bytes = archive(&[member]);
+    let entry = list(&bytes).expect("the listing is fine").remove(0);
+    let mut content = vec![1, 2, 3];
+    let whole = MemberInflater::default()
+        .read_into(bytes.as_slice(), &entry, &mut content)
+        .expect_err("the member should be refused");
+    assert!(
+        content.is_empty(),
+        "nothing of a refused member is handed out"
+    );
+    let mut streamed = Vec::new();
+    let stream = match entry.open(&bytes) {
+        Err(error) => error,
+        Ok(mut reader) => reader
+            .read_to_end(&mut streamed)
+            .expect_err("the stream should be refused")
+            .downcast::<ZipError>()
+            .expect("a typed error"),
+    };
+    assert!(
+        streamed.len() as u64 <= entry.size,
+        "never more than declared"
+    );
+    assert_eq!(
+        std::mem::discriminant(&stream),
+        std::mem::discriminant(&whole)
+    );
+    whole
+}
+
+fn not_a_zip(bytes: &[u8]) -> (Looks, String) {
+    let error = list(bytes).expect_err("not a zip archive");
+    let message = error.to_string();
+    match error {
+        ZipError::NotAZip { found, .. } => (found, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn something_else() {
+    let page = format!("\n<!DOCTYPE html>\n<html>{}</html>", "x".repeat(2400));
+    let (found, message) = not_a_zip(page.as_bytes());
+    assert_eq!(found, Looks::Html);
+    assert!(
+        message.starts_with("got HTML, 2.4 KB, expected a zip archive"),
+        "{message}"
+    );
+    let mut tar = vec![b'a'; 512];
+    tar[257..262].copy_from_slice(b"ustar");
+    let table: [(&[u8], Looks); 9] = [
+        (b"", Looks::Empty),
+        (b"\x1f\x8b\x08rest", Looks::Gzip),
+        (b"7z\xbc\xaf\x27\x1c\0\x04", Looks::SevenZ),
+        (b"id,label\n1,2\n", Looks::Text),
+        (b"{\"code\": 403}", Looks::Json),
+        (b"<?xml version='1.0'?><Error/>", Looks::Xml),
+        (&[0; 4096], Looks::Zeros),
+        (b"\x01\x02\x03\xff", Looks::Binary),
+        (&tar, Looks::Tar),
+    ];
+    for (bytes, looks) in table {
+        assert_eq!(not_a_zip(bytes).0, looks);
+    }
+}
+
+#[test]
+fn cut_off() {
+    let whole = archive(&[
+        Member::stored("a.txt", &[7; 1000]),
+        Member::deflated("b.txt", b"bb"),
+    ]);
+    for length in [4, 30, 600, 1100, whole.len() - 22, whole.len() - 1] {
+        let error = list(&whole[..length]).expect_err("cut off");
+        assert!(
+            matches!(error, ZipError::Truncated { size } if size == length as u64),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn cut_off_after_an_inner_archive() {
+    let inner = archive(&[Member::stored("inner.txt", b"inner")]);
+    let outer = archive(&[
+        Member::stored("a.txt", b"a"),
+        Member::stored("in.zip", &inner),
+    ]);
+    let end = outer.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
+    let cut = &outer[..end - 100];
+    let error = list(cut).expect_err("the inner archive is not the archive");
+    assert!(matches!(error, ZipError::Truncated { .. }), "{error:?}");
+}
+
+#[test]
+fn damaged_directory() {
+    let mut bytes = archive(&[Member::stored("a", b"a"), Member::stored("b", b"b")]);
+    let second = bytes.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+    bytes[second] = b'X';
+    let error = list(&bytes).expect_err("damaged");
+    assert!(
+        matches!(error, ZipError::DamagedDirectory { .. }),
+        "{error:?}"
+    );
+
+    let mut bytes = archive(&[Member::stored("a", b"a")]);
+    let end = bytes.len() - 22;
+    bytes[end + 8] = 5;
+    bytes[end + 10] = 5;
+    let error = list(&bytes).expect_err("miscounted");
+    assert!(
+        error.to_string().contains("1 records, its end declares 5"),
+        "{error}"
+    );
+}
+
+#[test]
+fn encrypted() {
+    let member = Member {
+        flags: 1,
+        ..Member::stored("secret.txt", b"x")
+    };
+    let error = refusal(&[Member::stored("a", b"a"), member]);
+    assert!(
+        matches!(&error, ZipError::Encrypted { member, offset: 32 } if member == "secret.txt"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn unsupported_method() {
+    for method in [1, 6, 9, 12, 14, 93, 95, 98, 99] {
+        let error = refusal(&[Member {
+            method,
+            ..Member::stored("a", b"a")
+        }]);
+        assert!(
+            matches!(error, ZipError::UnsupportedMethod { method: found, .. } if found == method)
+        );
+    }
+}
+
+#[test]
+fn unsafe_paths() {
+    let long = "x".repeat(256);
+    let table = [
+        ("/etc/passwd", PathError::Absolute),
+        ("//host/share", PathError::Absolute),
+        ("../a", PathError::ParentComponent),
+        ("a/../../b", PathError::ParentComponent),
+        ("a/..", PathError::ParentComponent),
+        ("C:/a", PathError::DriveLetter),
+        ("c:a", PathError::DriveLetter),
+        ("a\\b", PathError::Backslash),
+        ("..\\a", PathError::Backslash),
+        ("\\\\host\\a", PathError::Backslash),
+        ("a\0.txt", PathError::Nul),
+        (".", PathError::Empty),
+        ("", PathError::Empty),
+        (
+            &long,
+            PathError::TooLong {
+                length: 256,
+                limit: 255,
+            },
+        ),
+    ];
+    for (name, cause) in table {
+        match refusal(&[Member::stored(name, b"a")]) {
+            ZipError::UnsafePath {
+                member,
+                offset: 0,
+                cause: found,
+            } => {
+                assert_eq!((member.as_str(), found), (name, cause));
+            }
+            other => panic!("{name:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn links_and_special_files() {
+    let link = Member {
+        mode: 0o120_777,
+        ..Member::stored("link", b"/etc/passwd")
+    };
+    assert!(matches!(refusal(&[link]), ZipError::Symlink { .. }));
+    for mode in [0o010_644, 0o020_644, 0o060_644, 0o140_644] {
+        let special = Member {
+            mode,
+            ..Member::stored("special", b"")
+        };
+        assert!(
+            matches!(refusal(&[special]), ZipError::SpecialFile { .. }),
+            "{mode:o}"
+        );
+    }
+}
+
+#[test]
+fn duplicates() {
+    let equal = [
+        Member::stored("a/b", b"same"),
+        Member::deflated("a//b", b"same"),
+    ];
+    let entries = list(&archive(&equal)).expect("equal duplicates are one member");
+    assert_eq!(entries.len(), 1);
+    let other = [Member::stored("a", b"one"), Member::stored("a", b"two")];
+    let error = refusal(&other);
+    assert!(
+        matches!(
+            error,
+            ZipError::DifferingDuplicate {
+                first: 0,
+                offset: 34,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let both = [Member::stored("a", b""), Member::stored("a/", b"")];
+    let error = refusal(&both);
+    assert!(
+        matches!(error, ZipError::DifferingDuplicate { .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn file_as_folder() {
+    for members in [["a", "a/b"], ["a/b/c/d", "a/b"]] {
+        let error = refusal(&members.map(|name| Member::stored(name, b"x")));
+        assert!(matches!(error, ZipError::FileAsFolder { .. }), "{error:?}");
+    }
+}
+
+#[test]
+fn local_header_disagrees() {
+    let good = Member::stored("good.txt", b"good");
+    let table = [
+        (
+            "the name",
+            Member {
+                local_name: Some(b"evil.txt".to_vec()),
+                ..good.clone()
+            },
+        ),
+        (
+            "the method",
+            Member {
+                local_method: Some(8),
+                ..good.clone()
+            },
+        ),
+        (
+            "the CRC",
+            Member {
+                local_crc: Some(1),
+                ..good.clone()
+            },
+        ),
+        (
+            "the size",
+            Member {
+                local_size: Some(3),
+                ..good.clone()
+            },
+        ),
+    ];
+    for (what, member) in table {
+        match member_refusal(member) {
+            ZipError::HeaderMismatch {
+                field, offset: 0, ..
+            } => assert_eq!(field, what),
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut bytes = archive(&[good]);
+    let entry = list(&bytes).unwrap().remove(0);
+    bytes[0] = 0;
+    assert!(matches!(
+        entry.locate(&bytes),
+        Err(ZipError::HeaderMismatch {
+            field: "signature",
+            ..
+        })
+    ));
+}
+
+#[test]
+fn sizes_after_the_data_may_be_missing_before_it() {
+    let member = Member {
+        flags: 8,
+        local_crc: Some(0),
+        local_size: Some(0),
+        ..Member::stored("a", b"abc")
+    };
+    let bytes = archive(&[member]);
+    let entry = list(&bytes).unwrap().remove(0);
+    let mut content = Vec::new();
+    entry
+        .open(&bytes)
+        .unwrap()
+        .read_to_end(&mut content)
+        .unwrap();
+    assert_eq!(content, b"abc");
+}
+
+#[test]
+fn overlaps() {
+    let shared = [
+        Member::stored("a", b"1234"),
+        Member {
+            header_offset: Some(0),
+            ..Member::stored("b", b"1234")
+        },
+    ];
+    assert!(matches!(refusal(&shared), ZipError::Overlap { .. }));
+    let far = Member {
+        compressed_size: Some(1000),
+        size: 1000,
+        ..Member::stored("a", b"1234")
+    };
+    assert!(matches!(refusal(&[far]), ZipError::Overlap { .. }));
+    // The extra field of the local header pushes the data into the next record.
+    let pushed = Member {
+        local_extra: vec![0; 40],
+        data: Vec::new(),
+        compressed_size: Some(30),
+        size: 30,
+        ..Member::stored("a", b"")
+    };
+    let bytes = archive(&[pushed, Member::stored("b", b"")]);
+    let entry = list(&bytes).unwrap().remove(0);
+    assert!(matches!(
+        entry.locate(&bytes),
+        Err(ZipError::Overlap { .. })
+    ));
+}
+
+#[test]
+fn bombs() {
+    let declared = Member {
+        size: 4_000_000_000,
+        ..Member::deflated("bomb", b"abc")
+    };
+    let error = refusal(&[declared]);
+    assert!(
+        matches!(
+            error,
+            ZipError::Ratio {
+                size: 4_000_000_000,
+                limit: 1032,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let bytes = archive(&[
+        Member::stored("a", &[1; 600]),
+        Member::stored("b", &[2; 600]),
+    ]);
+    let limits = ZipLimits {
+        max_total: 1000,
+        ..ZipLimits::default()
+    };
+    let error = ZipListing::read(&bytes, 0..bytes.len() as u64, &limits).unwrap_err();
+    assert!(
+        matches!(&error, ZipError::TotalSize { member, .. } if member == "b"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn wrong_crc() {
+    for make in [Member::stored, Member::deflated] {
+        let error = member_refusal(Member {
+            crc: 5,
+            ..make("a", b"content")
+        });
+        assert!(
+            matches!(error, ZipError::WrongCrc { expected: 5, .. }),
+            "{error:?}"
+        );
+    }
+}
+
+#[test]
+fn longer_and_shorter_than_declared() {
+    let content = b"0123456789".repeat(100);
+    let longer = Member {
+        size: 500,
+        ..Member::deflated("a", &content)
+    };
+    assert!(matches!(
+        member_refusal(longer),
+        ZipError::TooLong { size: 500, .. }
+    ));
+    let shorter = Member {
+        size: 1001,
+        ..Member::deflated("a", &content)
+    };
+    assert!(matches!(
+        member_refusal(shorter),
+        ZipError::TooShort { actual: 1000, .. }
+    ));
+    let stored = Member {
+        size: 11,
+        ..Member::stored("a", b"0123456789")
+    };
+    assert!(matches!(
+        refusal(&[stored]),
+        ZipError::TooShort {
+            size: 11,
+            actual: 10,
+            ..
+        }
+    ));
+    let stored = Member {
+        size: 9,
+        ..Member::stored("a", b"0123456789")
+    };
+    assert!(matches!(
+        refusal(&[stored]),
+        ZipError::TooLong { size: 9, .. }
+    ));
+}
+
+#[test]
+fn corrupt_deflate() {
+    let mut broken = Member::deflated("a", &b"0123456789".repeat(50));
+    broken.data[0] = 0xff;
+    assert!(matches!(member_refusal(broken), ZipError::Corrupt { .. }));
+    let mut cut = Member::deflated("a", &(0..=255).collect::<Vec<u8>>());
+    cut.data.truncate(100);
+    let error = member_refusal(cut);
+    assert!(
+        matches!(error, ZipError::Corrupt { .. } | ZipError::TooShort { .. }),
+        "{error:?}"
+    );
+    let mut trailing = Member::deflated("a", b"abc");
+    trailing.data.extend(b"more");
+    assert!(matches!(member_refusal(trailing), ZipError::Corrupt { .. }));
+}

@@ -1,0 +1,171 @@
+//! Archives of this crate and of Python's `zipfile`, read back.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod support;
+
+use std::io::Read;
+
+use prep_formats::zip::{
+    EntryKind, MemberInflater, Method, ZipEntry, ZipLimits, ZipListing, ZipWriter,
+};
+use proptest::prelude::*;
+use support::{Member, archive};
+
+fn list(bytes: &[u8]) -> Vec<ZipEntry> {
+    ZipListing::read(bytes, 0..bytes.len() as u64, &ZipLimits::default())
+        .unwrap()
+        .entries
+}
+
+fn contents(bytes: &[u8]) -> Vec<(String, EntryKind, Vec<u8>)> {
+    let mut inflater = MemberInflater::default();
+    list(bytes)
+        .into_iter()
+        .map(|entry| {
+            let mut whole = Vec::new();
+            inflater.read_into(bytes, &entry, &mut whole).unwrap();
+            let mut streamed = Vec::new();
+            entry
+                .open(bytes)
+                .unwrap()
+                .read_to_end(&mut streamed)
+                .unwrap();
+            assert_eq!(whole, streamed);
+            (entry.path, entry.kind, whole)
+        })
+        .collect()
+}
+
+/// `tests/data/zip/record.py` wrote the archive and the list of its members.
+#[test]
+fn python_archives() {
+    let bytes = include_bytes!("data/zip/python.zip");
+    let expected: serde_json::Value =
+        serde_json::from_str(include_str!("data/zip/python.json")).unwrap();
+    let found: serde_json::Value = contents(bytes)
+        .into_iter()
+        .map(|(path, kind, content)| {
+            serde_json::json!([
+                path,
+                kind == EntryKind::Directory,
+                content.len(),
+                crc32fast::hash(&content)
+            ])
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn written_archive_is_deterministic() {
+    let write = || {
+        let mut zip = ZipWriter::new(Vec::new());
+        zip.add_directory("empty").unwrap();
+        zip.add_file("d/z.txt", Method::Deflate, &b"zz".repeat(500)[..])
+            .unwrap();
+        zip.add_file("d/ä.txt", Method::Stored, &b"stored"[..])
+            .unwrap();
+        zip.finish().unwrap()
+    };
+    let bytes = write();
+    assert_eq!(bytes, write());
+    let found = contents(&bytes);
+    assert_eq!(found[0], ("empty".into(), EntryKind::Directory, Vec::new()));
+    assert_eq!(found[1].2, b"zz".repeat(500));
+    assert_eq!(
+        found[2],
+        ("d/ä.txt".into(), EntryKind::File, b"stored".to_vec())
+    );
+}
+
+#[test]
+fn members_pass_through_without_inflating() {
+    let source = archive(&[
+        Member::deflated("a", &b"abc".repeat(300)),
+        Member::stored("b", b"bbb"),
+    ]);
+    let entries = list(&source);
+    let mut zip = ZipWriter::new(Vec::new());
+    for entry in &entries {
+        zip.copy_member(&format!("copy/{}", entry.path), &source, entry)
+            .unwrap();
+    }
+    let bytes = zip.finish().unwrap();
+    let copies = list(&bytes);
+    for (copy, entry) in copies.iter().zip(&entries) {
+        let range = |range: std::ops::Range<u64>| range.start as usize..range.end as usize;
+        let data = &bytes[range(copy.locate(&bytes).unwrap())];
+        assert_eq!(data, &source[range(entry.locate(&source).unwrap())]);
+    }
+    assert_eq!(contents(&bytes)[0].2, b"abc".repeat(300));
+}
+
+#[test]
+fn an_inner_stored_archive_is_read_in_place() {
+    let inner = archive(&[Member::deflated("deep.txt", &b"deep".repeat(50))]);
+    let outer = archive(&[
+        Member::stored("x", b"x"),
+        Member::stored("inner.zip", &inner),
+    ]);
+    let entry = list(&outer).remove(1);
+    let range = entry.section(&outer).unwrap().expect("stored");
+    let members = ZipListing::read(&outer, range, &ZipLimits::default())
+        .unwrap()
+        .entries;
+    let mut content = Vec::new();
+    members[0]
+        .open(&outer)
+        .unwrap()
+        .read_to_end(&mut content)
+        .unwrap();
+    assert_eq!(content, b"deep".repeat(50));
+}
+
+#[test]
+fn more_than_65535_members() {
+    let mut zip = ZipWriter::new(Vec::new());
+    for index in 0..70_000 {
+        zip.add_file(&format!("d/{index}"), Method::Stored, &b"x"[..])
+            .unwrap();
+    }
+    let bytes = zip.finish().unwrap();
+    assert_eq!(list(&bytes).len(), 70_000);
+}
+
+proptest! {
+    #[test]
+    fn anything_round_trips(members in proptest::collection::btree_map("[a-zé]{1,8}", proptest::collection::vec(any::<u8>(), 0..3000), 0..8)) {
+        let mut zip = ZipWriter::new(Vec::new());
+        for (index, (path, content)) in members.iter().enumerate() {
+            let method = if index % 2 == 0 { Method::Deflate } else { Method::Stored };
+            zip.add_file(path, method, content.as_slice()).unwrap();
+        }
+        let found = contents(&zip.finish().unwrap());
+        let expected: Vec<_> = members.into_iter().map(|(path, content)| (path, EntryKind::File, content)).collect();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn damage_never_panics(position in 0usize..2000, value in any::<u8>(), cut in 0usize..2000) {
+        let mut bytes = archive(&[Member::deflated("a", &b"abcd".repeat(100)), Member::stored("d/b", b"content"), Member::stored("e/", b"")]);
+        let length = bytes.len();
+        bytes[position % length] = value;
+        if cut % 3 == 0 { bytes.truncate(cut % length); }
+        if let Ok(zip) = ZipListing::read(&bytes, 0..bytes.len() as u64, &ZipLimits::default()) {
+            for entry in zip.entries {
+                let mut content = Vec::new();
+                let whole = MemberInflater::default().read_into(&bytes, &entry, &mut content);
+                let mut streamed = Vec::new();
+                let stream = entry.open(&bytes).map_err(std::io::Error::from).and_then(|mut reader| reader.read_to_end(&mut streamed));
+                prop_assert_eq!(whole.is_ok(), stream.is_ok());
+                prop_assert!(streamed.len() as u64 <= entry.size);
+            }
+        }
+    }
+}
