@@ -1,0 +1,337 @@
+//! All queries of a pipeline, checked when it is loaded: names, types as far as they are declared, and row order.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::datatypes::DataType;
+use prep_spec::Diagnostic;
+use prep_spec::model::{
+    ColumnKind, Format, Output, OutputKind, Pipeline, Query, Spanned, Table, TableKind,
+};
+
+use crate::plan::{Rows, plan_typed};
+use crate::relation::{RelationColumn, ScanError, Values};
+use crate::usage::origin;
+use crate::{QueryError, RECORD, Relation, Session};
+
+/// What is known of a table's columns before it exists (no type: only passing on is allowed), and whether the last one is
+/// the hidden `record` of a JSON table.
+#[derive(Debug, Clone)]
+struct Columns(Vec<(String, Option<DataType>)>, bool);
+
+/// Plans every query of the pipeline against the declared columns and returns what is wrong.
+pub fn check(session: &Session, pipeline: &Pipeline) -> Vec<Diagnostic> {
+    let mut checker = Checker {
+        session,
+        pipeline,
+        known: BTreeMap::new(),
+        diagnostics: Vec::new(),
+    };
+    checker.run();
+    checker.diagnostics
+}
+
+struct Checker<'a> {
+    session: &'a Session,
+    pipeline: &'a Pipeline,
+    /// Columns of tables checked so far; none for a table that is itself wrong, whose users are not checked.
+    known: BTreeMap<String, Option<Columns>>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    fn run(&mut self) {
+        let pipeline = self.pipeline;
+        for table in &pipeline.tables {
+            self.table(&table.name.value);
+        }
+        if let Some(split) = &pipeline.split {
+            let columns = self.table(&split.rows.value);
+            if let (Some(columns), Some(group)) = (columns, &split.group_by)
+                && !columns.0.iter().any(|(name, _)| *name == group.value)
+            {
+                self.missing_column(group, &split.rows.value, &columns);
+            }
+            if let Some(query) = &split.test_size {
+                self.query(query, Rows::AnyOrder);
+            }
+        }
+        for output in pipeline.public.iter().chain(&pipeline.private) {
+            self.output(output);
+        }
+        for check in &pipeline.checks {
+            self.query(&check.query, Rows::AnyOrder);
+        }
+    }
+
+    /// The columns of a table, checking it first if that has not been done.
+    fn table(&mut self, name: &str) -> Option<Columns> {
+        if let Some(known) = self.known.get(name) {
+            return known.clone();
+        }
+        // A cycle is the loader's to report; here it only must not recurse for ever.
+        self.known.insert(name.to_owned(), None);
+        let columns = match self
+            .pipeline
+            .tables
+            .iter()
+            .find(|table| table.name.value == name)
+        {
+            Some(table) => self.defined(table),
+            None => {
+                let split = self
+                    .pipeline
+                    .split
+                    .as_ref()
+                    .filter(|split| split.into.iter().any(|into| into == name));
+                split.and_then(|split| self.table(&split.rows.value))
+            }
+        };
+        self.known.insert(name.to_owned(), columns.clone());
+        columns
+    }
+
+    fn defined(&mut self, table: &Table) -> Option<Columns> {
+        let text = |name: &str| (name.to_owned(), Some(DataType::Utf8));
+        let number = |name: &str| (name.to_owned(), Some(DataType::Int64));
+        match &table.kind {
+            TableKind::Query(query) => self.query(query, Rows::Ordered),
+            TableKind::Read(read) => {
+                let columns = read
+                    .columns
+                    .iter()
+                    .map(|column| (column.name.value.clone(), column.kind.map(data_type)));
+                let mut columns: Vec<_> = columns.collect();
+                let has_record = matches!(read.format, Format::Json | Format::JsonLines)
+                    && !columns.iter().any(|(name, _)| name == RECORD);
+                if has_record {
+                    columns.push(text(RECORD));
+                }
+                Some(Columns(columns, has_record))
+            }
+            TableKind::Files(_) => Some(Columns(
+                vec![
+                    text("file"),
+                    text("dir"),
+                    text("folder"),
+                    text("name"),
+                    text("stem"),
+                    text("ext"),
+                    number("size"),
+                ],
+                false,
+            )),
+            TableKind::Pixels(files) => {
+                self.has_file(files)?;
+                Some(Columns(
+                    vec![
+                        text("file"),
+                        text("stem"),
+                        number("row"),
+                        number("col"),
+                        number("grey"),
+                    ],
+                    false,
+                ))
+            }
+            TableKind::TfRecords { files, features } => {
+                self.has_file(files)?;
+                let mut columns = vec![text("file")];
+                columns.extend(features.iter().map(|feature| {
+                    (
+                        feature.name.value.clone(),
+                        Some(feature.kind.map_or(DataType::Utf8, data_type)),
+                    )
+                }));
+                Some(Columns(columns, false))
+            }
+        }
+    }
+
+    /// A table of files must have the column `file`.
+    fn has_file(&mut self, files: &Spanned<String>) -> Option<()> {
+        let columns = self.table(&files.value)?;
+        if columns.0.iter().any(|(name, _)| name == "file") {
+            return Some(());
+        }
+        let message = format!("table `{}` has no column `file`", files.value);
+        self.diagnostics.push(
+            Diagnostic::error("missing-column", files.span, message)
+                .help("name a table of files: `{ files: GLOB }`, or a query that selects `file`"),
+        );
+        None
+    }
+
+    fn output(&mut self, output: &Output) {
+        match &output.kind {
+            OutputKind::Csv { query, .. }
+            | OutputKind::Json { query, .. }
+            | OutputKind::Parquet { query } => {
+                self.query(query, Rows::Ordered);
+            }
+            // A tree has no order.
+            OutputKind::Files { query } => {
+                let Some(columns) = self.query(query, Rows::AnyOrder) else {
+                    return;
+                };
+                for wanted in ["file", "path"] {
+                    if !columns.0.iter().any(|(name, _)| name == wanted) {
+                        let message = format!("the query for a folder has no column `{wanted}`");
+                        self.diagnostics.push(
+                            Diagnostic::error("missing-column", query.span, message)
+                                .help("it needs `file` (what to copy) and `path` (where to, below the folder)"),
+                        );
+                    }
+                }
+            }
+            OutputKind::Archive { members, .. } => {
+                for member in members {
+                    self.output(member);
+                }
+            }
+            OutputKind::Copy(_) | OutputKind::Empty => {}
+        }
+    }
+
+    /// Plans a query; its result's columns, if nothing is wrong.
+    fn query(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
+        let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
+        let mut declared = BTreeMap::new();
+        for name in &query.tables {
+            let columns = self.table(name)?;
+            tables.insert(name.clone(), Arc::new(Declared::new(&columns)));
+            declared.insert(name.clone(), columns);
+        }
+        let planned = match plan_typed(self.session, query, &tables, rows) {
+            Ok(planned) => planned,
+            Err(error) => {
+                self.refuse(query, &error, &declared);
+                return None;
+            }
+        };
+        let mut sound = true;
+        for (table, used) in &planned.used {
+            let Some(columns) = declared.get(table) else {
+                continue;
+            };
+            for (name, kind) in used.iter().filter_map(|index| columns.0.get(*index)) {
+                if kind.is_none() {
+                    sound = false;
+                    let message = format!(
+                        "column `{name}` of table `{table}` is computed with, but has no type"
+                    );
+                    let help = format!(
+                        "declare it where `{table}` is read: `columns: {{ {name}: text }}` (or integer, number, boolean, json)"
+                    );
+                    self.diagnostics
+                        .push(Diagnostic::error("untyped-column", query.span, message).help(help));
+                }
+            }
+        }
+        let schema = planned.plan.schema();
+        let columns = schema.fields().iter().enumerate().map(|(index, field)| {
+            let from = origin(&planned.plan, index);
+            let declared =
+                from.and_then(|(table, column)| declared.get(&table)?.0.get(column).cloned());
+            (
+                field.name().clone(),
+                declared.map_or_else(|| Some(field.data_type().clone()), |(_, kind)| kind),
+            )
+        });
+        let columns = Columns(columns.collect(), false);
+        sound.then_some(columns)
+    }
+
+    fn refuse(&mut self, query: &Query, error: &QueryError, declared: &BTreeMap<String, Columns>) {
+        let (code, span, help) = match error {
+            QueryError::Plan { place, .. } => {
+                let span = place.map_or(query.span, |(line, column)| {
+                    query.locate(&self.pipeline.source, line, column)
+                });
+                let tables: Vec<String> = declared
+                    .iter()
+                    .map(|(table, columns)| {
+                        let names: Vec<&str> =
+                            columns.0.iter().map(|(name, _)| name.as_str()).collect();
+                        format!("`{table}` has {}", names.join(", "))
+                    })
+                    .collect();
+                (
+                    "query",
+                    span,
+                    (!tables.is_empty()).then(|| {
+                        format!(
+                            "{}; a column of a file has to be declared under `columns`",
+                            tables.join("; ")
+                        )
+                    }),
+                )
+            }
+            QueryError::Order(_) => ("undetermined-order", query.span, None),
+            QueryError::Unsupported(_) | QueryError::Run(_) => ("query", query.span, None),
+        };
+        let diagnostic = Diagnostic::error(code, span, error.to_string());
+        self.diagnostics.push(match help {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        });
+    }
+
+    fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &Columns) {
+        let names: Vec<&str> = columns.0.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!("table `{table}` has no column `{}`", column.value);
+        let help = format!("`{table}` has {}", names.join(", "));
+        self.diagnostics
+            .push(Diagnostic::error("missing-column", column.span, message).help(help));
+    }
+}
+
+fn data_type(kind: ColumnKind) -> DataType {
+    match kind {
+        ColumnKind::Text | ColumnKind::Json => DataType::Utf8,
+        ColumnKind::Integer => DataType::Int64,
+        ColumnKind::Number => DataType::Float64,
+        ColumnKind::Boolean => DataType::Boolean,
+    }
+}
+
+/// A table that is declared only: it can be planned with, not read.
+#[derive(Debug)]
+struct Declared(Vec<RelationColumn>);
+
+impl Declared {
+    fn new(columns: &Columns) -> Declared {
+        let columns = columns.0.iter().map(|(name, kind)| RelationColumn {
+            name: name.clone(),
+            data_type: kind.clone().unwrap_or(DataType::Utf8),
+            hidden: name == RECORD && columns.1,
+        });
+        Declared(columns.collect())
+    }
+}
+
+impl Relation for Declared {
+    fn columns(&self) -> &[RelationColumn] {
+        &self.0
+    }
+
+    fn rows(&self) -> u64 {
+        0
+    }
+
+    fn has_cells(&self) -> bool {
+        true
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        _columns: Vec<usize>,
+        _batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        Box::new(std::iter::empty())
+    }
+
+    fn origins(&self, _first: u64, _len: usize) -> Vec<u64> {
+        Vec::new()
+    }
+}

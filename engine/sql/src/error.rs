@@ -1,0 +1,62 @@
+//! What can be wrong with a query.
+
+use datafusion::error::DataFusionError;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum QueryError {
+    /// Names, types or syntax; found when the query is planned.
+    #[error("{message}")]
+    Plan {
+        message: String,
+        /// Line and column in the query's text, from 1.
+        place: Option<(u64, u64)>,
+    },
+    /// The order of the rows is not determined by the query.
+    #[error("the order of the rows is not determined: {0}")]
+    Order(String),
+    /// Something that the language leaves out.
+    #[error("{0}")]
+    Unsupported(String),
+    /// A value could not be computed while the query ran.
+    #[error("{0}")]
+    Run(String),
+}
+
+impl QueryError {
+    pub(crate) fn plan(error: &DataFusionError) -> QueryError {
+        let place = error
+            .diagnostic()
+            .and_then(|diagnostic| diagnostic.span)
+            .map(|span| (span.start.line, span.start.column));
+        QueryError::Plan {
+            message: message(error),
+            place,
+        }
+    }
+
+    pub(crate) fn run(error: &DataFusionError) -> QueryError {
+        QueryError::Run(message(error))
+    }
+}
+
+/// The innermost message, without the engine's prefixes and its advice to file a bug.
+fn message(error: &DataFusionError) -> String {
+    let root = error.find_root();
+    let text = root.strip_backtrace();
+    let text = text
+        .split("\nThis issue was likely caused")
+        .next()
+        .unwrap_or(&text);
+    for prefix in [
+        "Error during planning: ",
+        "Schema error: ",
+        "Execution error: ",
+        "External error: ",
+    ] {
+        if let Some(rest) = text.strip_prefix(prefix) {
+            return rest.trim().to_owned();
+        }
+    }
+    text.trim().to_owned()
+}

@@ -1,0 +1,63 @@
+//! `first_seen(x) OVER (...)`: the number of `x` in order of first appearance, from 0.
+//!
+//! What pandas' `factorize` and "renumber in order of appearance" loops give. Missing values count as one value.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array};
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::error::Result;
+use datafusion::logical_expr::function::{PartitionEvaluatorArgs, WindowUDFFieldArgs};
+use datafusion::logical_expr::{PartitionEvaluator, Signature, Volatility, WindowUDFImpl};
+use datafusion::scalar::ScalarValue;
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FirstSeen {
+    signature: Signature,
+}
+
+impl Default for FirstSeen {
+    fn default() -> FirstSeen {
+        FirstSeen {
+            signature: Signature::any(1, Volatility::Immutable),
+        }
+    }
+}
+
+impl WindowUDFImpl for FirstSeen {
+    fn name(&self) -> &str {
+        "first_seen"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn partition_evaluator(
+        &self,
+        _args: PartitionEvaluatorArgs,
+    ) -> Result<Box<dyn PartitionEvaluator>> {
+        Ok(Box::new(Evaluator))
+    }
+
+    fn field(&self, args: WindowUDFFieldArgs) -> Result<FieldRef> {
+        Ok(Arc::new(Field::new(args.name(), DataType::Int64, false)))
+    }
+}
+
+#[derive(Debug)]
+struct Evaluator;
+
+impl PartitionEvaluator for Evaluator {
+    fn evaluate_all(&mut self, values: &[ArrayRef], rows: usize) -> Result<ArrayRef> {
+        let mut seen: HashMap<ScalarValue, i64> = HashMap::new();
+        let mut numbers = Vec::with_capacity(rows);
+        for row in 0..rows {
+            let value = ScalarValue::try_from_array(&values[0], row)?;
+            let next = seen.len() as i64;
+            numbers.push(*seen.entry(value).or_insert(next));
+        }
+        Ok(Arc::new(Int64Array::from(numbers)))
+    }
+}

@@ -1,0 +1,18 @@
+//! Functions that queries have besides DataFusion's own. One file per function.
+
+mod first_seen;
+mod json_project;
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::{ScalarUDF, WindowUDF};
+
+pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
+    vec![Arc::new(ScalarUDF::from(
+        json_project::JsonProject::default(),
+    ))]
+}
+
+pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
+    vec![Arc::new(WindowUDF::from(first_seen::FirstSeen::default()))]
+}

@@ -1,0 +1,39 @@
+//! Queries: the only crate that sees DataFusion.
+//!
+//! SQL has no row order; pipelines need one, since upstream's bytes follow pandas' order. And SQL engines read columns as
+//! values, while most of a preparation only moves text about. Two transformations of the logical plan settle both:
+//!
+//! * `order`: every table has the hidden column `_row`. The rows of a query come in the order of its tables in FROM, the
+//!   first table first; the plan is rewritten so that this order is carried along and sorted by where joins lose it. A
+//!   query whose order is not determined is refused, when the pipeline is loaded, not discovered in a checksum.
+//! * `usage`: a column that a query only passes on is *opaque* to it. The query is planned a second time with such
+//!   columns replaced by the number of the row they come from, so the engine joins and filters row numbers, and the
+//!   writer copies the cells' bytes. What is computed with is read as typed values.
+//!
+//! ```text
+//! relation   a table as queries see it (trait)         session    DataFusion, set up once
+//! provider   relation -> DataFusion scan               wildcard   `*` without `_row`
+//! plan       text -> logical plan, both rewrites       run        plan -> stream of batches
+//! check      all queries of a pipeline, at load time   functions  one file per function
+//! ```
+
+mod check;
+mod error;
+mod functions;
+mod order;
+mod plan;
+mod provider;
+mod relation;
+mod run;
+mod session;
+mod usage;
+mod wildcard;
+
+pub use check::check;
+pub use error::QueryError;
+pub use relation::{Relation, RelationColumn, ScanError, Values};
+pub use run::{ColumnSource, ResultColumn, Rows};
+pub use session::Session;
+
+/// Name of the hidden column of a JSON table that holds the whole record.
+pub const RECORD: &str = "record";

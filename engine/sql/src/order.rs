@@ -1,0 +1,566 @@
+//! The order of a query's rows, made explicit.
+//!
+//! Each plan node is rewritten to carry the columns that determine the order of its rows, and the order is tracked as one
+//! of a few shapes. What keeps it: projection, filter, window, semi and anti joins, inner and left joins (left rows first,
+//! then right rows), UNION ALL (branch by branch), and ORDER BY, whose ties keep the order below. What loses it: GROUP BY
+//! and DISTINCT, until an ORDER BY names all their keys. Anything else is refused.
+
+use std::sync::Arc;
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, Sort as SortExpr, WindowFunctionDefinition,
+};
+use datafusion::logical_expr::logical_plan::{
+    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Window,
+};
+use datafusion::logical_expr::{
+    Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Volatility, lit,
+};
+
+use crate::QueryError;
+use crate::provider::ROW;
+
+/// How the rows of a node are ordered.
+#[derive(Debug, Clone)]
+enum Order {
+    /// By these columns, ascending; `natural` when the rows already come that way.
+    Columns { columns: Vec<Column>, natural: bool },
+    /// The rows come in a determined order that no column tells (below an ORDER BY).
+    Stream,
+    /// Not ordered, but no two rows agree in all of these columns.
+    Keys(Vec<Column>),
+    /// Not determined; why.
+    Lost(&'static str),
+}
+
+/// Rewrites `plan` so that its rows come in the determined order; refuses a query that leaves it open.
+pub(crate) fn determine(plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
+    let width = plan.schema().fields().len();
+    let mut names = Names(0);
+    let (ordered, order) = carry(plan, &mut names)?;
+    let sorted = match order {
+        Order::Columns { columns, natural } => sort(ordered, &columns, natural)?,
+        Order::Stream => ordered,
+        Order::Keys(_) => return Err(QueryError::Order(KEYS.to_owned())),
+        Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),
+    };
+    if sorted.schema().fields().len() == width {
+        return Ok(sorted);
+    }
+    let visible: Vec<Expr> = (0..width)
+        .map(|index| Expr::Column(sorted.schema().columns()[index].clone()))
+        .collect();
+    build(LogicalPlanBuilder::from(sorted).project(visible))
+}
+
+/// Refuses functions whose result is not determined: those that depend on an order that the query does not give, and
+/// those that give another value each time (`random`, `now`), because results are kept and never computed again. For
+/// queries whose own row order does not matter (checks), this is all that is needed.
+pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
+    let mut found = None;
+    let walk = plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::Aggregate(aggregate) = node {
+            found = found.take().or_else(|| sensitive_aggregate(aggregate).map(|name| {
+                QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
+            }));
+        }
+        node.apply_expressions(|expr| {
+            expr.apply(|inner| {
+                if let Expr::ScalarFunction(function) = inner
+                    && function.func.signature().volatility != Volatility::Immutable
+                {
+                    let name = function.name();
+                    let message = format!("{name}() gives another value each time; a result must be the same each time");
+                    found.get_or_insert(QueryError::Unsupported(message));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    walk.map_err(|error| QueryError::plan(&error))?;
+    found.map_or(Ok(()), Err)
+}
+
+fn sensitive_aggregate(aggregate: &Aggregate) -> Option<String> {
+    const SENSITIVE: [&str; 5] = [
+        "first_value",
+        "last_value",
+        "nth_value",
+        "array_agg",
+        "string_agg",
+    ];
+    let mut found = None;
+    for expr in &aggregate.aggr_expr {
+        let _ = expr.apply(|inner| {
+            if let Expr::AggregateFunction(AggregateFunction { func, params }) = inner
+                && SENSITIVE.contains(&func.name())
+                && params.order_by.is_empty()
+            {
+                found = Some(func.name().to_owned());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+    }
+    found
+}
+
+const KEYS: &str =
+    "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY over all their columns";
+
+/// Makes names for carried columns.
+struct Names(usize);
+
+impl Names {
+    fn next(&mut self) -> String {
+        self.0 += 1;
+        format!("_order_{}", self.0)
+    }
+}
+
+fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    match plan {
+        LogicalPlan::TableScan(scan) => {
+            let columns = vec![Column::new(Some(scan.table_name.clone()), ROW)];
+            Ok((
+                plan.clone(),
+                Order::Columns {
+                    columns,
+                    natural: true,
+                },
+            ))
+        }
+        LogicalPlan::EmptyRelation(_) => Ok((
+            plan.clone(),
+            Order::Columns {
+                columns: Vec::new(),
+                natural: true,
+            },
+        )),
+        LogicalPlan::SubqueryAlias(SubqueryAlias { input, alias, .. }) => {
+            let (input, order) = carry(input, names)?;
+            let requalify = |column: Column| Column::new(Some(alias.clone()), column.name);
+            let order = order.map(requalify);
+            Ok((
+                build(LogicalPlanBuilder::from(input).alias(alias.clone()))?,
+                order,
+            ))
+        }
+        LogicalPlan::Projection(projection) => project(projection, names),
+        LogicalPlan::Filter(Filter {
+            predicate, input, ..
+        }) => {
+            let (input, order) = carry(input, names)?;
+            let order = if has_subquery(predicate) {
+                order.shuffled()
+            } else {
+                order
+            };
+            Ok((
+                build(LogicalPlanBuilder::from(input).filter(predicate.clone()))?,
+                order,
+            ))
+        }
+        LogicalPlan::Join(join) => joined(join, names),
+        LogicalPlan::Sort(inner) => sorted(inner, names),
+        LogicalPlan::Limit(limit) => {
+            let (input, order) = carry(&limit.input, names)?;
+            let input = match &order {
+                Order::Columns { columns, natural } => sort(input, columns, *natural)?,
+                Order::Stream => input,
+                Order::Keys(_) | Order::Lost(_) => return Ok((plan.clone(), order)),
+            };
+            let limit = Limit {
+                skip: limit.skip.clone(),
+                fetch: limit.fetch.clone(),
+                input: Arc::new(input),
+            };
+            Ok((LogicalPlan::Limit(limit), order.in_place()))
+        }
+        LogicalPlan::Window(window) => windowed(window, names),
+        LogicalPlan::Union(union) => {
+            let mut branches = Vec::new();
+            for input in &union.inputs {
+                branches.push(carry(input, names)?);
+            }
+            unite(branches, plan.schema().fields().len(), names)
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            if let Some(name) = sensitive_aggregate(aggregate) {
+                return Err(QueryError::Order(format!(
+                    "{name}() needs an ORDER BY inside its parentheses"
+                )));
+            }
+            if aggregate.group_expr.is_empty() {
+                return Ok((
+                    plan.clone(),
+                    Order::Columns {
+                        columns: Vec::new(),
+                        natural: true,
+                    },
+                ));
+            }
+            let keys = plan
+                .schema()
+                .columns()
+                .into_iter()
+                .take(aggregate.group_expr.len())
+                .collect();
+            Ok((plan.clone(), Order::Keys(keys)))
+        }
+        LogicalPlan::Distinct(Distinct::All(_)) => {
+            Ok((plan.clone(), Order::Keys(plan.schema().columns())))
+        }
+        LogicalPlan::Distinct(Distinct::On(_)) => {
+            Ok((plan.clone(), Order::Lost("DISTINCT ON is not supported")))
+        }
+        LogicalPlan::Values(_) => Ok((
+            plan.clone(),
+            Order::Lost("VALUES has no order; number its rows and use ORDER BY"),
+        )),
+        _ => Ok((
+            plan.clone(),
+            Order::Lost(
+                "this kind of query has no determined order; add an ORDER BY over all its columns",
+            ),
+        )),
+    }
+}
+
+impl Order {
+    fn map(self, rename: impl Fn(Column) -> Column) -> Order {
+        match self {
+            Order::Columns { columns, natural } => Order::Columns {
+                columns: columns.into_iter().map(rename).collect(),
+                natural,
+            },
+            Order::Keys(columns) => Order::Keys(columns.into_iter().map(rename).collect()),
+            other => other,
+        }
+    }
+
+    /// The same order, but the rows do not come in it by themselves any more.
+    fn shuffled(self) -> Order {
+        match self {
+            Order::Columns { columns, .. } => Order::Columns {
+                columns,
+                natural: false,
+            },
+            Order::Stream => Order::Lost(
+                "an ORDER BY below a filter with a subquery has no effect; move it to the end",
+            ),
+            other => other,
+        }
+    }
+
+    /// The same order, in which the rows now come.
+    fn in_place(self) -> Order {
+        match self {
+            Order::Columns { columns, .. } => Order::Columns {
+                columns,
+                natural: true,
+            },
+            other => other,
+        }
+    }
+}
+
+fn project(projection: &Projection, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    let (input, order) = carry(&projection.input, names)?;
+    let mut exprs = projection.expr.clone();
+    let order = match order {
+        Order::Columns { columns, natural } => {
+            let mut carried = Vec::new();
+            for column in columns {
+                let name = names.next();
+                exprs.push(Expr::Column(column).alias(&name));
+                carried.push(Column::new_unqualified(name));
+            }
+            Order::Columns {
+                columns: carried,
+                natural,
+            }
+        }
+        Order::Keys(keys) => {
+            let schema = projection.schema.columns();
+            let place = |key: &Column| {
+                let position = projection
+                    .expr
+                    .iter()
+                    .position(|expr| bare(expr) == Some(key));
+                position.and_then(|position| schema.get(position).cloned())
+            };
+            match keys.iter().map(place).collect::<Option<Vec<Column>>>() {
+                Some(keys) => Order::Keys(keys),
+                None => Order::Lost(KEYS),
+            }
+        }
+        other => other,
+    };
+    Ok((
+        build(LogicalPlanBuilder::from(input).project(exprs))?,
+        order,
+    ))
+}
+
+fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    let (left, left_order) = carry(&join.left, names)?;
+    let (right, right_order) = carry(&join.right, names)?;
+    let order = match join.join_type {
+        JoinType::Inner | JoinType::Left => match (left_order, right_order) {
+            (
+                Order::Columns {
+                    columns: mut left, ..
+                },
+                Order::Columns { columns: right, .. },
+            ) => {
+                left.extend(right);
+                Order::Columns {
+                    columns: left,
+                    natural: false,
+                }
+            }
+            // Rows on the right are told apart by their keys: each left row with each of them once.
+            (
+                Order::Columns {
+                    columns: mut left, ..
+                },
+                Order::Keys(right),
+            ) => {
+                left.extend(right);
+                Order::Columns {
+                    columns: left,
+                    natural: false,
+                }
+            }
+            (Order::Keys(mut left), Order::Keys(right) | Order::Columns { columns: right, .. }) => {
+                left.extend(right);
+                Order::Keys(left)
+            }
+            (Order::Lost(why), _) | (_, Order::Lost(why)) => Order::Lost(why),
+            (Order::Stream, _) | (_, Order::Stream) => {
+                Order::Lost("ORDER BY in a joined subquery has no effect; order the whole query")
+            }
+        },
+        JoinType::LeftSemi | JoinType::LeftAnti => left_order.shuffled(),
+        _ => Order::Lost(
+            "RIGHT and FULL joins have no determined order; write a LEFT join, or add an ORDER BY",
+        ),
+    };
+    let rebuilt = Join::try_new(
+        Arc::new(left),
+        Arc::new(right),
+        join.on.clone(),
+        join.filter.clone(),
+        join.join_type,
+        join.join_constraint,
+        join.null_equality,
+        join.null_aware,
+    );
+    Ok((
+        LogicalPlan::Join(rebuilt.map_err(|error| QueryError::plan(&error))?),
+        order,
+    ))
+}
+
+/// ORDER BY: its ties keep the order below; the rows then come in a determined order.
+fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    let (input, order) = carry(&inner.input, names)?;
+    let mut exprs = inner.expr.clone();
+    match order {
+        Order::Columns { columns, .. } => exprs.extend(columns.into_iter().map(ascending)),
+        Order::Keys(keys) => {
+            let named = |key: &Column| inner.expr.iter().any(|sort| bare(&sort.expr) == Some(key));
+            if let Some(key) = keys.iter().find(|key| !named(key)) {
+                return Err(QueryError::Order(format!(
+                    "ORDER BY must also name `{}`, a key of GROUP BY or DISTINCT",
+                    key.name
+                )));
+            }
+        }
+        Order::Stream => {
+            return Err(QueryError::Order(
+                "two ORDER BY follow each other; keep the outer one".to_owned(),
+            ));
+        }
+        Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),
+    }
+    let sort = Sort {
+        expr: exprs,
+        input: Arc::new(input),
+        fetch: inner.fetch,
+    };
+    Ok((LogicalPlan::Sort(sort), Order::Stream))
+}
+
+/// Window functions that number or pick rows get the order below as the last part of their ORDER BY.
+fn windowed(window: &Window, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    const POSITIONAL: [&str; 8] = [
+        "row_number",
+        "lag",
+        "lead",
+        "ntile",
+        "first_value",
+        "last_value",
+        "nth_value",
+        "first_seen",
+    ];
+    let (input, order) = carry(&window.input, names)?;
+    let mut exprs = Vec::with_capacity(window.window_expr.len());
+    for (index, expr) in window.window_expr.iter().enumerate() {
+        let qualified = window
+            .schema
+            .qualified_field(window.input.schema().fields().len() + index);
+        let name = qualified.1.name().clone();
+        let rewritten = expr.clone().transform_down(|inner| match inner {
+            Expr::WindowFunction(mut function) => {
+                let positional = match &function.fun {
+                    WindowFunctionDefinition::WindowUDF(udf) => POSITIONAL.contains(&udf.name()),
+                    WindowFunctionDefinition::AggregateUDF(udf) => POSITIONAL.contains(&udf.name()),
+                };
+                if positional && let Order::Columns { columns, .. } = &order {
+                    function
+                        .params
+                        .order_by
+                        .extend(columns.iter().cloned().map(ascending));
+                }
+                Ok(Transformed::yes(Expr::WindowFunction(function)))
+            }
+            other => Ok(Transformed::no(other)),
+        });
+        let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?.data;
+        exprs.push(if rewritten.schema_name().to_string() == name {
+            rewritten
+        } else {
+            rewritten.alias(name)
+        });
+    }
+    let plan = build(LogicalPlanBuilder::from(input).window(exprs))?;
+    // The engine sorts by the window's ORDER BY, so the rows do not come in their own order any more.
+    Ok((plan, order.shuffled()))
+}
+
+/// UNION ALL: branch by branch. Every branch gets its number and the carried columns, padded to the longest.
+fn unite(
+    branches: Vec<(LogicalPlan, Order)>,
+    width: usize,
+    names: &mut Names,
+) -> Result<(LogicalPlan, Order), QueryError> {
+    let mut carried = Vec::new();
+    for (plan, order) in branches {
+        match order {
+            Order::Columns { columns, .. } => carried.push((plan, columns)),
+            Order::Keys(_) => return Ok((plan, Order::Lost(KEYS))),
+            Order::Stream => {
+                return Ok((
+                    plan,
+                    Order::Lost(
+                        "ORDER BY in a branch of UNION ALL has no effect; order the whole query",
+                    ),
+                ));
+            }
+            Order::Lost(why) => return Ok((plan, Order::Lost(why))),
+        }
+    }
+    let longest = carried
+        .iter()
+        .map(|(_, columns)| columns.len())
+        .max()
+        .unwrap_or(0);
+    let order_names: Vec<String> = (0..=longest).map(|_| names.next()).collect();
+    let mut united: Option<LogicalPlanBuilder> = None;
+    for (number, (plan, columns)) in carried.into_iter().enumerate() {
+        let mut exprs: Vec<Expr> = plan
+            .schema()
+            .columns()
+            .into_iter()
+            .take(width)
+            .map(Expr::Column)
+            .collect();
+        exprs.push(lit(number as i64).alias(&order_names[0]));
+        for (index, name) in order_names[1..].iter().enumerate() {
+            let value = match columns.get(index) {
+                Some(column) => {
+                    let kind = Expr::Column(column.clone())
+                        .get_type(plan.schema())
+                        .map_err(|error| QueryError::plan(&error))?;
+                    if kind != datafusion::arrow::datatypes::DataType::Int64 {
+                        return Ok((plan, Order::Lost(KEYS)));
+                    }
+                    Expr::Column(column.clone())
+                }
+                None => lit(0_i64),
+            };
+            exprs.push(value.alias(name));
+        }
+        let branch = build(LogicalPlanBuilder::from(plan).project(exprs))?;
+        united = Some(match united {
+            None => LogicalPlanBuilder::from(branch),
+            Some(before) => before
+                .union(branch)
+                .map_err(|error| QueryError::plan(&error))?,
+        });
+    }
+    let plan = united
+        .ok_or_else(|| QueryError::Unsupported("an empty UNION".to_owned()))
+        .and_then(|b| build(Ok(b)))?;
+    let columns = order_names
+        .into_iter()
+        .map(Column::new_unqualified)
+        .collect();
+    Ok((
+        plan,
+        Order::Columns {
+            columns,
+            natural: false,
+        },
+    ))
+}
+
+fn sort(plan: LogicalPlan, columns: &[Column], natural: bool) -> Result<LogicalPlan, QueryError> {
+    if natural || columns.is_empty() {
+        return Ok(plan);
+    }
+    build(LogicalPlanBuilder::from(plan).sort(columns.iter().cloned().map(ascending)))
+}
+
+fn ascending(column: Column) -> SortExpr {
+    SortExpr::new(Expr::Column(column), true, false)
+}
+
+/// The column that an expression passes on unchanged.
+pub(crate) fn bare(expr: &Expr) -> Option<&Column> {
+    match expr {
+        Expr::Column(column) => Some(column),
+        Expr::Alias(alias) => bare(&alias.expr),
+        _ => None,
+    }
+}
+
+fn has_subquery(expr: &Expr) -> bool {
+    let mut found = false;
+    let _ = expr.apply(|inner| {
+        found |= matches!(
+            inner,
+            Expr::Exists(_)
+                | Expr::InSubquery(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::SetComparison(_)
+        );
+        Ok(if found {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
+    });
+    found
+}
+
+fn build(
+    builder: datafusion::error::Result<LogicalPlanBuilder>,
+) -> Result<LogicalPlan, QueryError> {
+    builder
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(|error| QueryError::plan(&error))
+}

@@ -1,0 +1,260 @@
+//! Queries and what comes of them, as data: `tests/queries/*.txt`.
+//!
+//! A case is a query, a line of dashes, and the rows (cells separated by ` | `) or `refused: ...`. Rows come in the
+//! query's own order, so these files are the specification of row order. Every query runs twice, for values and with
+//! passed-on columns as origins, and both must agree. `UPDATE=1` writes what is found now; read the difference.
+//!
+//! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted),
+//! `e` (id, name; no rows), `j` (key; hidden `record`), all of which copy cells.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use arrow::datatypes::{DataType, UInt64Type};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use prep_spec::model::Query;
+use prep_sql::{ColumnSource, Relation, RelationColumn, ScanError, Session, Values};
+
+#[derive(Debug)]
+struct Memory {
+    columns: Vec<RelationColumn>,
+    arrays: Vec<ArrayRef>,
+    rows: usize,
+}
+
+impl Memory {
+    fn relation(columns: Vec<(&str, bool, ArrayRef)>) -> Arc<dyn Relation> {
+        let rows = columns[0].2.len();
+        let (names, arrays) = columns
+            .into_iter()
+            .map(|(name, hidden, array)| {
+                let column = RelationColumn {
+                    name: name.to_owned(),
+                    data_type: array.data_type().clone(),
+                    hidden,
+                };
+                (column, array)
+            })
+            .unzip();
+        Arc::new(Memory {
+            columns: names,
+            arrays,
+            rows,
+        })
+    }
+}
+
+impl Relation for Memory {
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows as u64
+    }
+
+    fn has_cells(&self) -> bool {
+        true
+    }
+
+    /// Batches of two rows, so that nothing relies on there being one.
+    fn scan(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        _batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        let mut first = 0;
+        Box::new(std::iter::from_fn(move || {
+            let rows = (self.rows - first).min(2);
+            if rows == 0 {
+                return None;
+            }
+            let columns = columns
+                .iter()
+                .map(|column| self.arrays[*column].slice(first, rows))
+                .collect();
+            first += rows;
+            Some(Ok(Values { rows, columns }))
+        }))
+    }
+
+    /// Origins are not positions: row n is stored at 100 - n.
+    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
+        (first..first + len as u64).map(|row| 100 - row).collect()
+    }
+}
+
+fn tables() -> BTreeMap<String, Arc<dyn Relation>> {
+    let texts = |texts: Vec<Option<&str>>| Arc::new(StringArray::from(texts)) as ArrayRef;
+    let numbers = |numbers: Vec<i64>| Arc::new(Int64Array::from(numbers)) as ArrayRef;
+    let t = Memory::relation(vec![
+        ("id", false, numbers(vec![3, 1, 2, 5, 4])),
+        (
+            "name",
+            false,
+            texts(vec![Some("c"), Some("a"), None, Some("a"), Some("B")]),
+        ),
+        (
+            "score",
+            false,
+            Arc::new(Float64Array::from(vec![
+                Some(0.5),
+                Some(0.5),
+                Some(2.0),
+                None,
+                Some(-1.0),
+            ])),
+        ),
+    ]);
+    let u = Memory::relation(vec![
+        ("id", false, numbers(vec![2, 3, 2, 9])),
+        (
+            "tag",
+            false,
+            texts(vec![Some("x"), Some("y"), Some("z"), Some("w")]),
+        ),
+    ]);
+    let e = Memory::relation(vec![
+        ("id", false, numbers(vec![])),
+        ("name", false, texts(vec![])),
+    ]);
+    let j = Memory::relation(vec![
+        ("key", false, texts(vec![Some("k1"), Some("k2")])),
+        (
+            "record",
+            true,
+            texts(vec![
+                Some(r#"{"a": 1, "b": [2], "c": "é"}"#),
+                Some(r#"{"c": null, "b": 1e3, "a": 0}"#),
+            ]),
+        ),
+    ]);
+    [("t", t), ("u", u), ("e", e), ("j", j)]
+        .into_iter()
+        .map(|(name, table)| (name.to_owned(), table))
+        .collect()
+}
+
+/// The rows of a query, whichever way it runs.
+async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<String, String> {
+    let query = Query::parse(text)?;
+    let all = tables();
+    let used: BTreeMap<String, Arc<dyn Relation>> = query
+        .tables
+        .iter()
+        .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
+        .collect();
+    let result = if with_origins {
+        session.rows(&query, used).await
+    } else {
+        session.values(&query, used).await
+    };
+    let mut result = result.map_err(|error| error.to_string())?;
+    let columns = result.columns().to_vec();
+    let mut text = columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect::<Vec<_>>()
+        .join(" | ");
+    text.push('\n');
+    while let Some(batch) = result.next().await.map_err(|error| error.to_string())? {
+        for row in 0..batch.num_rows() {
+            let cells =
+                columns
+                    .iter()
+                    .zip(batch.columns())
+                    .map(|(column, array)| match &column.source {
+                        ColumnSource::Cells { table, column } => {
+                            let origins = array.as_primitive::<UInt64Type>();
+                            let table = tables()[table].clone();
+                            let values = table
+                                .clone()
+                                .scan(vec![*column], 0)
+                                .map(|values| values.unwrap().columns[0].clone());
+                            let values: Vec<ArrayRef> = values.collect();
+                            let values: Vec<&dyn Array> =
+                                values.iter().map(AsRef::as_ref).collect();
+                            let whole = arrow::compute::concat(&values).unwrap();
+                            if origins.is_null(row) {
+                                String::new()
+                            } else {
+                                cell(&whole, 100 - origins.value(row) as usize)
+                            }
+                        }
+                        ColumnSource::Values(_) => cell(array, row),
+                    });
+            let cells: Vec<String> = cells.collect();
+            let _ = writeln!(text, "{}", cells.join(" | "));
+        }
+    }
+    Ok(text)
+}
+
+fn cell(array: &ArrayRef, row: usize) -> String {
+    if array.data_type() == &DataType::Null {
+        return String::new();
+    }
+    ArrayFormatter::try_new(array, &FormatOptions::default())
+        .unwrap()
+        .value(row)
+        .to_string()
+}
+
+async fn outcome(session: &Session, query: &str) -> String {
+    let values = rows(session, query, false).await;
+    let origins = rows(session, query, true).await;
+    assert_eq!(values, origins, "values and origins differ for:\n{query}");
+    match values {
+        Ok(rows) => rows,
+        Err(message) => format!("refused: {}\n", message.lines().next().unwrap_or_default()),
+    }
+}
+
+#[tokio::test]
+async fn queries_give_the_recorded_rows() {
+    let temp = std::env::temp_dir();
+    let session = Session::new(64 << 20, &temp).unwrap();
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut failed = Vec::new();
+    let mut count = 0;
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/queries");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut found = String::new();
+        for case in text
+            .split("\n\n")
+            .map(str::trim)
+            .filter(|case| !case.is_empty())
+        {
+            let (head, _) = case.split_once("\n----").unwrap_or((case, ""));
+            let query: String = head
+                .lines()
+                .filter(|line| !line.starts_with('#'))
+                .collect::<Vec<_>>()
+                .join("\n");
+            let _ = write!(found, "{head}\n----\n{}\n", outcome(&session, &query).await);
+            count += 1;
+        }
+        if update {
+            std::fs::write(&path, &found).unwrap();
+        } else if found.trim() != text.trim() {
+            failed.push(format!("{}:\n{found}", path.display()));
+        }
+    }
+    assert!(count > 40, "only {count} queries were found");
+    assert!(
+        failed.is_empty(),
+        "other rows than recorded in\n{}",
+        failed.join("\n")
+    );
+}
