@@ -1,0 +1,154 @@
+//! `description`: the competition's text, completed by what the pipeline itself tells.
+//!
+//! The prose comes from `pipelines/ID/description.md`. Files with their columns and rows, the form of a submission and the
+//! metric are made from the outputs and the grading section, so they cannot drift from what is prepared and graded.
+
+use std::fmt::Write as _;
+
+use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+
+use crate::kinds::VALUE;
+use crate::value::{Tree, input};
+
+/// Columns that a table of files names before it only counts them.
+const SHOWN_COLUMNS: usize = 24;
+/// Lines of the sample submission that are shown, header included.
+const SHOWN_LINES: usize = 4;
+
+pub(crate) struct Description {
+    pub prose: String,
+    /// Sentences about the metric; none without grading.
+    pub metric: Option<String>,
+    /// Public outputs: input, path.
+    pub outputs: Vec<(String, String)>,
+    /// The sample submission: input, and its path below `public` or `private`.
+    pub sample: Option<(String, String)>,
+}
+
+impl Step for Description {
+    fn kind(&self) -> &'static str {
+        "description"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let paths: Vec<&String> = self.outputs.iter().map(|(_, path)| path).collect();
+        let sample = self.sample.as_ref().map(|(_, path)| path);
+        serde_json::json!({ "prose": self.prose, "metric": self.metric, "outputs": paths, "sample": sample })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let mut text = self.prose.trim_end().to_owned();
+        text.push_str("\n\n## Files\n\n");
+        for (name, path) in &self.outputs {
+            self.file(context, inputs, name, path, &mut text)?;
+        }
+        if let Some((name, path)) = &self.sample {
+            self.submission(context, inputs, name, path, &mut text)?;
+        }
+        if let Some(metric) = &self.metric {
+            text.push_str("\n## Metric\n\n");
+            text.push_str(metric.trim());
+            text.push('\n');
+        }
+        let bytes = text.len() as u64;
+        let digest = context.store.put(text.as_bytes())?;
+        let file = FileValue {
+            digest,
+            bytes,
+            md5: None,
+            rows: None,
+            columns: Vec::new(),
+            outside: false,
+        };
+        Ok(Outputs::from([(VALUE.to_owned(), file.into_value())]))
+    }
+}
+
+impl Description {
+    fn file(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        name: &str,
+        path: &str,
+        text: &mut String,
+    ) -> Result<(), StepError> {
+        let value = input(inputs, name)?;
+        // Writing to a String cannot fail.
+        let _ = write!(text, "- `{path}`");
+        match FileValue::of(value) {
+            Ok(file) => {
+                if let Some(rows) = file.rows {
+                    let _ = write!(text, ": {rows} rows");
+                }
+                if !file.columns.is_empty() {
+                    let names: Vec<String> = file
+                        .columns
+                        .iter()
+                        .take(SHOWN_COLUMNS)
+                        .map(|column| format!("`{column}`"))
+                        .collect();
+                    let more = file.columns.len().saturating_sub(SHOWN_COLUMNS);
+                    let more = if more > 0 {
+                        format!(" and {more} more")
+                    } else {
+                        String::new()
+                    };
+                    let _ = write!(text, "; columns {}{more}", names.join(", "));
+                }
+            }
+            Err(_) => {
+                let tree = Tree::load(context, value)?;
+                let files = tree
+                    .entries()
+                    .iter()
+                    .filter(|entry| entry.content.is_some())
+                    .count();
+                if path.ends_with('/') {
+                    let _ = write!(
+                        text,
+                        ": {files} {}",
+                        if files == 1 { "file" } else { "files" }
+                    );
+                }
+            }
+        }
+        text.push('\n');
+        Ok(())
+    }
+
+    fn submission(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        name: &str,
+        path: &str,
+        text: &mut String,
+    ) -> Result<(), StepError> {
+        let file = FileValue::of(input(inputs, name)?)?;
+        let object = context.store.open_object(&file.digest)?;
+        let mut head = vec![0; 4096];
+        let count =
+            std::io::Read::read(&mut object.reader(), &mut head).map_err(StepError::machine)?;
+        head.truncate(count);
+        let whole = count as u64 == file.bytes;
+        let head = String::from_utf8_lossy(&head);
+        let complete = if whole {
+            head.lines().count()
+        } else {
+            head.matches('\n').count()
+        };
+        let lines: Vec<&str> = head.lines().take(complete.min(SHOWN_LINES)).collect();
+        text.push_str("\n## Submission\n\n");
+        let _ = writeln!(
+            text,
+            "A CSV file with a header line and a row for each row of the sample (`{path}`), like this:"
+        );
+        let _ = writeln!(text, "\n```\n{}\n```", lines.join("\n"));
+        Ok(())
+    }
+}

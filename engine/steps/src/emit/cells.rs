@@ -1,0 +1,263 @@
+//! Cells of a result row, whether copied or computed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{
+    DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
+    UInt16Type, UInt32Type, UInt64Type,
+};
+use prep_core::StepError;
+use prep_formats::pandas::{Cells, Column, ColumnType, TextTable};
+use prep_sql::{ColumnSource, ResultColumn};
+
+use crate::relation::OpenTable;
+
+/// One cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell<'a> {
+    Missing,
+    Integer(i64),
+    Unsigned(u64),
+    Float(f64),
+    Single(f32),
+    Bool(bool),
+    Text(&'a str),
+    /// Copied, with its quotes.
+    Slice(&'a [u8], ColumnType),
+}
+
+/// Where the columns of a result come from.
+pub(crate) struct Layout {
+    sources: Vec<Source>,
+    pub columns: Vec<Column>,
+}
+
+enum Source {
+    Slice {
+        table: Arc<TextTable>,
+        column: usize,
+        kind: ColumnType,
+    },
+    Value,
+}
+
+impl Layout {
+    pub(crate) fn new(
+        columns: &[ResultColumn],
+        tables: &BTreeMap<String, OpenTable>,
+    ) -> Result<Layout, StepError> {
+        let mut layout = Layout {
+            sources: Vec::new(),
+            columns: Vec::new(),
+        };
+        for result in columns {
+            let (source, column) = match &result.source {
+                ColumnSource::Cells { table, column } => {
+                    let table = tables.get(table).and_then(|table| table.text.clone());
+                    let table = table
+                        .ok_or_else(|| StepError::internal("cells of a table that has none"))?;
+                    let stored = table.schema().columns[*column].clone();
+                    let source = Source::Slice {
+                        table,
+                        column: *column,
+                        kind: stored.kind,
+                    };
+                    (
+                        source,
+                        Column {
+                            name: result.name.clone(),
+                            ..stored
+                        },
+                    )
+                }
+                ColumnSource::Values(data_type) => {
+                    let kind = kind_of(data_type).ok_or_else(|| {
+                        let name = &result.name;
+                        StepError::pipeline(format!(
+                            "column `{name}` is of type {data_type}; CAST it to a text or a number"
+                        ))
+                    })?;
+                    (
+                        Source::Value,
+                        Column {
+                            name: result.name.clone(),
+                            kind,
+                            nullable: false,
+                        },
+                    )
+                }
+            };
+            layout.sources.push(source);
+            layout.columns.push(column);
+        }
+        Ok(layout)
+    }
+
+    /// If all columns are cells of one table: it, and the columns' places in it.
+    pub(crate) fn single_table(&self) -> Option<(Arc<TextTable>, Vec<usize>)> {
+        let mut single: Option<&Arc<TextTable>> = None;
+        let mut places = Vec::new();
+        for source in &self.sources {
+            let Source::Slice { table, column, .. } = source else {
+                return None;
+            };
+            if single.is_some_and(|single| !Arc::ptr_eq(single, table)) {
+                return None;
+            }
+            single = Some(table);
+            places.push(*column);
+        }
+        Some((single?.clone(), places))
+    }
+
+    /// Hands the cells of every row of a batch to `row`, from left to right.
+    pub(crate) fn for_each_row(
+        &mut self,
+        batch: &RecordBatch,
+        mut row: impl FnMut(&[Cell<'_>]) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        let arrays = Arrays::new(batch, &self.sources)?;
+        let mut cells = Vec::with_capacity(self.sources.len());
+        let mut slices = Slices::default();
+        for index in 0..batch.num_rows() {
+            cells.clear();
+            for (position, source) in self.sources.iter().enumerate() {
+                let cell = match source {
+                    Source::Value => arrays.value(position, index),
+                    Source::Slice {
+                        table,
+                        column,
+                        kind,
+                    } => match arrays.origin(position, index) {
+                        None => Cell::Missing,
+                        Some(origin) => Cell::Slice(slices.cell(table, origin, *column)?, *kind),
+                    },
+                };
+                self.columns[position].nullable |= cell == Cell::Missing;
+                cells.push(cell);
+            }
+            row(&cells)?;
+        }
+        Ok(())
+    }
+}
+
+/// The cells of the row that was split last, as neighbours in a result mostly come from one row.
+#[derive(Default)]
+struct Slices<'a> {
+    row: Option<(*const TextTable, u64)>,
+    cells: Vec<&'a [u8]>,
+}
+
+impl<'a> Slices<'a> {
+    fn cell(
+        &mut self,
+        table: &'a Arc<TextTable>,
+        row: u64,
+        column: usize,
+    ) -> Result<&'a [u8], StepError> {
+        let place = (Arc::as_ptr(table), row);
+        if self.row != Some(place) {
+            self.cells.clear();
+            self.cells
+                .extend(Cells::new(table.row(row).map_err(StepError::internal)?));
+            self.row = Some(place);
+        }
+        let cell = self.cells.get(column).copied();
+        cell.ok_or_else(|| {
+            StepError::internal(format!(
+                "row {row} of a stored table has no column {column}"
+            ))
+        })
+    }
+}
+
+/// The arrays of a batch, strings in one encoding.
+struct Arrays(Vec<ArrayRef>);
+
+impl Arrays {
+    fn new(batch: &RecordBatch, sources: &[Source]) -> Result<Arrays, StepError> {
+        let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
+            match (source, array.data_type()) {
+                (
+                    Source::Value,
+                    DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..),
+                ) => arrow::compute::cast(array, &DataType::Utf8).map_err(StepError::pipeline),
+                _ => Ok(array.clone()),
+            }
+        });
+        Ok(Arrays(arrays.collect::<Result<_, _>>()?))
+    }
+
+    fn origin(&self, column: usize, row: usize) -> Option<u64> {
+        let array = self.0[column].as_primitive::<UInt64Type>();
+        array.is_valid(row).then(|| array.value(row))
+    }
+
+    fn value(&self, column: usize, row: usize) -> Cell<'_> {
+        let array = &self.0[column];
+        if array.is_null(row) {
+            return Cell::Missing;
+        }
+        match array.data_type() {
+            DataType::Int8 => Cell::Integer(array.as_primitive::<Int8Type>().value(row).into()),
+            DataType::Int16 => Cell::Integer(array.as_primitive::<Int16Type>().value(row).into()),
+            DataType::Int32 => Cell::Integer(array.as_primitive::<Int32Type>().value(row).into()),
+            DataType::Int64 => Cell::Integer(array.as_primitive::<Int64Type>().value(row)),
+            DataType::UInt8 => Cell::Unsigned(array.as_primitive::<UInt8Type>().value(row).into()),
+            DataType::UInt16 => {
+                Cell::Unsigned(array.as_primitive::<UInt16Type>().value(row).into())
+            }
+            DataType::UInt32 => {
+                Cell::Unsigned(array.as_primitive::<UInt32Type>().value(row).into())
+            }
+            DataType::UInt64 => Cell::Unsigned(array.as_primitive::<UInt64Type>().value(row)),
+            DataType::Float32 => single(array.as_primitive::<Float32Type>().value(row)),
+            DataType::Float64 => double(array.as_primitive::<Float64Type>().value(row)),
+            DataType::Boolean => Cell::Bool(array.as_boolean().value(row)),
+            DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
+            // Layout::new lets no other type pass; Null arrays are null in every row.
+            _ => Cell::Missing,
+        }
+    }
+}
+
+/// NaN is a missing value, as in pandas.
+fn double(value: f64) -> Cell<'static> {
+    if value.is_nan() {
+        Cell::Missing
+    } else {
+        Cell::Float(value)
+    }
+}
+
+fn single(value: f32) -> Cell<'static> {
+    if value.is_nan() {
+        Cell::Missing
+    } else {
+        Cell::Single(value)
+    }
+}
+
+/// The column type of computed values; none for types that have no text form in pandas' files.
+fn kind_of(data_type: &DataType) -> Option<ColumnType> {
+    Some(match data_type {
+        DataType::Int8 => ColumnType::Int8,
+        DataType::Int16 => ColumnType::Int16,
+        DataType::Int32 => ColumnType::Int32,
+        DataType::Int64 | DataType::UInt8 | DataType::UInt16 | DataType::UInt32 => {
+            ColumnType::Int64
+        }
+        DataType::UInt64 => ColumnType::UInt64,
+        DataType::Float32 => ColumnType::Float32,
+        DataType::Float64 => ColumnType::Float64,
+        DataType::Boolean => ColumnType::Bool,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => {
+            ColumnType::Text
+        }
+        DataType::Dictionary(_, value) => return kind_of(value),
+        _ => return None,
+    })
+}

@@ -1,0 +1,15 @@
+//! Rows of a query, written as a file.
+//!
+//! A column that the query only passed on comes as origins, and its cells are copied as text; computed columns are
+//! printed as pandas prints their type.
+
+mod cells;
+mod csv;
+mod json;
+mod parquet;
+mod table;
+
+pub(crate) use csv::write_csv;
+pub(crate) use json::write_json;
+pub(crate) use parquet::write_parquet;
+pub(crate) use table::store_table;

@@ -1,0 +1,33 @@
+//! The rows of a query as a stored table.
+
+use prep_core::{Context, Inputs, StepError};
+use prep_formats::pandas::{Quoting, Schema};
+use prep_spec::model::Query;
+use prep_sql::Session;
+
+use super::cells::Layout;
+use super::csv::write_rows;
+use crate::relation::{open_tables, query_error, relations, wait};
+use crate::value::{Storage, TableValue};
+
+/// Stores the rows of a query as canonical text. An empty text becomes a missing cell, as in any file.
+pub(crate) fn store_table(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+) -> Result<TableValue, StepError> {
+    let tables = open_tables(context, inputs)?;
+    let rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let mut layout = Layout::new(rows.columns(), &tables)?;
+    let mut out = context.store.writer()?;
+    let rows = write_rows(context, rows, &mut layout, b',', Quoting::Minimal, &mut out)?;
+    let object = out.commit()?.digest;
+    Ok(TableValue::new(
+        Schema {
+            columns: layout.columns,
+            rows,
+        },
+        Storage::Text { object },
+    ))
+}

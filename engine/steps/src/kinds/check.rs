@@ -1,0 +1,70 @@
+//! `check`: a query that must return no row.
+
+use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value};
+use prep_spec::model::Query;
+use prep_sql::Session;
+use thiserror::Error;
+
+use super::one;
+use crate::relation::query_rows_as_text;
+
+/// Offending rows that a message shows.
+const SHOWN: usize = 3;
+
+#[derive(Debug, Error)]
+#[error("the check `{name}` found {} ({columns}): {}", count(*.rows), .shown.join("; "))]
+struct CheckError {
+    name: String,
+    columns: String,
+    rows: usize,
+    shown: Vec<String>,
+}
+
+fn count(rows: usize) -> String {
+    if rows == 1 {
+        "a row".to_owned()
+    } else {
+        format!("{rows} rows")
+    }
+}
+
+pub(crate) struct Check {
+    pub name: String,
+    pub query: Query,
+    pub session: Session,
+}
+
+impl Step for Check {
+    fn kind(&self) -> &'static str {
+        "check"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "sql": self.query.normal })
+    }
+
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        512 << 20
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let found = query_rows_as_text(&self.session, &self.query, context, inputs, SHOWN)?;
+        if found.rows > 0 {
+            let error = CheckError {
+                name: self.name.clone(),
+                columns: found.columns.join(", "),
+                rows: found.rows,
+                shown: found.shown,
+            };
+            return Err(StepError::new(Failure::Check, error));
+        }
+        Ok(one(Value::new(
+            serde_json::json!({ "value": "passed" }),
+            Vec::new(),
+        )))
+    }
+}

@@ -1,0 +1,73 @@
+//! `csv`, `json`, `parquet`: the rows of a query as a file.
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_spec::model::{Query, Quoting};
+use prep_sql::Session;
+
+use super::one;
+use crate::emit::{write_csv, write_json, write_parquet};
+
+/// The form of the file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Form {
+    Csv { delimiter: u8, quoting: Quoting },
+    Json { indent: Option<usize> },
+    Parquet,
+}
+
+pub(crate) struct Export {
+    pub query: Query,
+    pub form: Form,
+    pub session: Session,
+}
+
+impl Step for Export {
+    fn kind(&self) -> &'static str {
+        match self.form {
+            Form::Csv { .. } => "csv",
+            Form::Json { .. } => "json",
+            Form::Parquet => "parquet",
+        }
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let sql = &self.query.normal;
+        match self.form {
+            Form::Csv { delimiter, quoting } => {
+                let quoting = match quoting {
+                    Quoting::Minimal => "minimal",
+                    Quoting::NonNumeric => "nonnumeric",
+                };
+                serde_json::json!({ "sql": sql, "delimiter": char::from(delimiter), "quoting": quoting })
+            }
+            Form::Json { indent } => serde_json::json!({ "sql": sql, "indent": indent }),
+            Form::Parquet => serde_json::json!({ "sql": sql }),
+        }
+    }
+
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        512 << 20
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let file = match self.form {
+            Form::Csv { delimiter, quoting } => write_csv(
+                &self.session,
+                &self.query,
+                context,
+                inputs,
+                delimiter,
+                quoting,
+            )?,
+            Form::Json { indent } => {
+                write_json(&self.session, &self.query, context, inputs, indent)?
+            }
+            Form::Parquet => write_parquet(&self.session, &self.query, context, inputs)?,
+        };
+        Ok(one(file.into_value()))
+    }
+}

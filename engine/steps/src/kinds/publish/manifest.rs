@@ -1,0 +1,310 @@
+//! What was published, and the proof that it is complete.
+//!
+//! ```text
+//! DATA/ID/prepared.json    Manifest: key, variant, outputs, and the times of the folders
+//! DATA/ID/prepared.files   Listing: one line per file: bytes, time, inode, blake3, where the content came from, path
+//! ```
+//!
+//! Looking at a manifest costs one `stat` per folder and per single output, however many images there are: adding,
+//! removing or replacing a file changes its folder's time. A file changed in place without that is found by comparing
+//! digests, which is what an audit is for.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use prep_cache::Digest;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+const MANIFEST: &str = "prepared.json";
+const LISTING: &str = "prepared.files";
+const VERSION: u32 = 1;
+
+#[derive(Debug, Error)]
+pub enum ManifestError {
+    #[error("cannot {what} `{path}`: {cause}")]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        cause: io::Error,
+    },
+}
+
+/// What a competition's prepared folder holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    version: u32,
+    pub competition: String,
+    pub variant: String,
+    /// False while a publication is under way, and after one that was interrupted.
+    pub complete: bool,
+    /// Key of the publication; equal keys mean equal trees.
+    pub key: Digest,
+    pub files: u64,
+    pub bytes: u64,
+    pub outputs: Vec<PublishedOutput>,
+    folders: Vec<Stamp>,
+    singles: Vec<Stamp>,
+}
+
+/// One entry of `public` or `private`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedOutput {
+    pub path: String,
+    pub files: u64,
+    pub bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<String>,
+}
+
+/// Size and time of a file or folder; of folders the time only.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    path: String,
+    bytes: u64,
+    time: i128,
+}
+
+/// Modification time in nanoseconds since 1970.
+pub(super) fn time(metadata: &fs::Metadata) -> i128 {
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+impl Manifest {
+    /// The manifest of a competition; none if there is none or it cannot be understood.
+    ///
+    /// # Errors
+    /// It is there but cannot be read.
+    pub fn read(data_dir: &Path, competition: &str) -> Result<Option<Manifest>, ManifestError> {
+        let path = data_dir.join(competition).join(MANIFEST);
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let manifest = serde_json::from_slice::<Manifest>(&bytes).ok();
+                Ok(manifest.filter(|manifest| manifest.version == VERSION))
+            }
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(cause) => Err(ManifestError::Io {
+                what: "read",
+                path,
+                cause,
+            }),
+        }
+    }
+
+    /// Is the tree at `prepared` complete, and unchanged as far as times and sizes tell?
+    pub fn is_intact(&self, prepared: &Path) -> bool {
+        let same = |stamp: &Stamp, is_folder: bool| {
+            fs::symlink_metadata(prepared.join(&stamp.path)).is_ok_and(|metadata| {
+                metadata.is_dir() == is_folder
+                    && time(&metadata) == stamp.time
+                    && (is_folder || metadata.len() == stamp.bytes)
+            })
+        };
+        self.complete
+            && self.folders.iter().all(|stamp| same(stamp, true))
+            && self.singles.iter().all(|stamp| same(stamp, false))
+    }
+
+    /// Describes a complete tree.
+    pub(super) fn complete(
+        key: Digest,
+        competition: &str,
+        variant: &str,
+        outputs: Vec<PublishedOutput>,
+        prepared: &Path,
+    ) -> Result<Manifest, ManifestError> {
+        let mut folders = Vec::new();
+        walk_folders(prepared, "", &mut folders)?;
+        let mut singles = Vec::new();
+        for output in outputs.iter().filter(|output| !output.path.ends_with('/')) {
+            let path = prepared.join(&output.path);
+            let metadata = fs::symlink_metadata(&path);
+            let metadata = metadata.map_err(|cause| ManifestError::Io {
+                what: "look at",
+                path,
+                cause,
+            })?;
+            if metadata.is_file() {
+                singles.push(Stamp {
+                    path: output.path.clone(),
+                    bytes: metadata.len(),
+                    time: time(&metadata),
+                });
+            }
+        }
+        Ok(Manifest {
+            version: VERSION,
+            competition: competition.to_owned(),
+            variant: variant.to_owned(),
+            complete: true,
+            key,
+            files: outputs.iter().map(|output| output.files).sum(),
+            bytes: outputs.iter().map(|output| output.bytes).sum(),
+            outputs,
+            folders,
+            singles,
+        })
+    }
+
+    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
+        let path = home.join(MANIFEST);
+        let text = serde_json::to_vec_pretty(self).map_err(|error| ManifestError::Io {
+            what: "write",
+            path: path.clone(),
+            cause: error.into(),
+        })?;
+        replace(home, MANIFEST, &text)
+    }
+
+    /// From here on, and until [`Manifest::write`], nobody takes the tree for complete.
+    pub(super) fn mark_incomplete(home: &Path) -> Result<(), ManifestError> {
+        let path = home.join(MANIFEST);
+        let Ok(bytes) = fs::read(&path) else {
+            return Ok(());
+        };
+        match serde_json::from_slice::<Manifest>(&bytes) {
+            Ok(manifest) => Manifest {
+                complete: false,
+                ..manifest
+            }
+            .write(home),
+            Err(_) => fs::remove_file(&path).map_err(|cause| ManifestError::Io {
+                what: "remove",
+                path,
+                cause,
+            }),
+        }
+    }
+}
+
+/// Stamps of all folders below `prepared`, itself included.
+fn walk_folders(
+    prepared: &Path,
+    inner: &str,
+    folders: &mut Vec<Stamp>,
+) -> Result<(), ManifestError> {
+    let path = prepared.join(inner);
+    let failed = |cause| ManifestError::Io {
+        what: "look at",
+        path: path.clone(),
+        cause,
+    };
+    let metadata = fs::symlink_metadata(&path).map_err(failed)?;
+    folders.push(Stamp {
+        path: inner.to_owned(),
+        bytes: 0,
+        time: time(&metadata),
+    });
+    for entry in fs::read_dir(&path).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let inner = if inner.is_empty() {
+                name
+            } else {
+                format!("{inner}/{name}")
+            };
+            walk_folders(prepared, &inner, folders)?;
+        }
+    }
+    Ok(())
+}
+
+/// Replaces a file of `home` at once.
+fn replace(home: &Path, name: &str, bytes: &[u8]) -> Result<(), ManifestError> {
+    let failed = |cause| ManifestError::Io {
+        what: "write",
+        path: home.join(name),
+        cause,
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix(super::write::LEFTOVER)
+        .tempfile_in(home)
+        .map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    file.as_file().set_permissions(mode).map_err(failed)?;
+    file.persist(home.join(name))
+        .map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// A published file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ListedFile {
+    pub path: String,
+    pub bytes: u64,
+    pub time: i128,
+    /// Tells apart two files of one size that were made within a tick of the clock.
+    pub inode: u64,
+    /// blake3 of the content.
+    pub digest: Digest,
+    /// What it was made of; equal origins have equal contents.
+    pub origin: String,
+}
+
+/// All published files, sorted by path.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub files: Vec<ListedFile>,
+}
+
+impl Listing {
+    /// The last listing. What cannot be understood is left out: those files are then written anew.
+    pub(super) fn read(home: &Path) -> Listing {
+        let text = fs::read_to_string(home.join(LISTING)).unwrap_or_default();
+        Listing {
+            files: text.lines().filter_map(parse).collect(),
+        }
+    }
+
+    pub(super) fn get(&self, path: &str) -> Option<&ListedFile> {
+        let index = self
+            .files
+            .binary_search_by(|file| file.path.as_str().cmp(path))
+            .ok()?;
+        self.files.get(index)
+    }
+
+    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
+        let mut text = String::new();
+        for ListedFile {
+            path,
+            bytes,
+            time,
+            inode,
+            digest,
+            origin,
+        } in &self.files
+        {
+            let path = serde_json::Value::from(path.as_str());
+            // Writing to a String cannot fail.
+            let _ = writeln!(text, "{bytes}\t{time}\t{inode}\t{digest}\t{origin}\t{path}");
+        }
+        replace(home, LISTING, text.as_bytes())
+    }
+}
+
+fn parse(line: &str) -> Option<ListedFile> {
+    let mut fields = line.splitn(6, '\t');
+    Some(ListedFile {
+        bytes: fields.next()?.parse().ok()?,
+        time: fields.next()?.parse().ok()?,
+        inode: fields.next()?.parse().ok()?,
+        digest: fields.next()?.parse().ok()?,
+        origin: fields.next()?.to_owned(),
+        path: serde_json::from_str(fields.next()?).ok()?,
+    })
+}

@@ -1,0 +1,211 @@
+//! `publish`: makes `DATA/ID/prepared` agree with the outputs.
+//!
+//! A first publication is made in a folder of its own beside `prepared` and renamed as a whole. Later ones are a diff: a
+//! file is written anew only if its content changed, under a temporary name first, and what does not belong is removed.
+//! The [`Manifest`] is what says that a tree is complete: it is marked incomplete before the first change and written
+//! anew after the last, so an interrupted publication is never taken for a complete one.
+
+mod diff;
+mod manifest;
+mod write;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use prep_cache::Digest;
+use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
+use thiserror::Error;
+
+pub use manifest::{Manifest, ManifestError, PublishedOutput};
+
+use super::pack::place;
+use crate::value::{Tree, TreeEntry};
+use manifest::{ListedFile, Listing};
+
+#[derive(Debug, Error)]
+pub(crate) enum PublishError {
+    #[error("cannot {what} `{path}`: {cause}")]
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        cause: std::io::Error,
+    },
+    #[error("`{path}`: {cause}")]
+    Content {
+        path: String,
+        cause: crate::value::ContentError,
+    },
+}
+
+impl PublishError {
+    fn io(what: &'static str, path: &Path, cause: std::io::Error) -> StepError {
+        StepError::machine(PublishError::Io {
+            what,
+            path: path.to_path_buf(),
+            cause,
+        })
+    }
+}
+
+pub(crate) struct Publish {
+    pub competition: String,
+    pub variant: String,
+    pub data_dir: PathBuf,
+    /// Inputs that are outputs: name of the input, path below `prepared` (`public/train.csv`, `public/images/`).
+    pub outputs: Vec<(String, String)>,
+}
+
+impl Publish {
+    fn home(&self) -> PathBuf {
+        self.data_dir.join(&self.competition)
+    }
+
+    /// All files, by their path below `prepared`.
+    fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
+        let mut entries = Vec::new();
+        for (name, path) in &self.outputs {
+            let before = entries.len();
+            place(
+                context,
+                crate::value::input(inputs, name)?,
+                path,
+                &mut entries,
+            )?;
+            if entries.len() == before {
+                // A folder of no files is still a folder.
+                entries.push(TreeEntry {
+                    path: path.trim_end_matches('/').to_owned(),
+                    content: None,
+                });
+            }
+        }
+        Tree::new(entries).map_err(StepError::pipeline)
+    }
+
+    fn summary(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+    ) -> Result<Vec<PublishedOutput>, StepError> {
+        let outputs = self.outputs.iter().map(|(name, path)| {
+            let value: &Value = crate::value::input(inputs, name)?;
+            if let Ok(file) = FileValue::of(value) {
+                let FileValue {
+                    bytes,
+                    rows,
+                    columns,
+                    ..
+                } = file;
+                return Ok(PublishedOutput {
+                    path: path.clone(),
+                    files: 1,
+                    bytes,
+                    rows,
+                    columns,
+                });
+            }
+            let tree = Tree::load(context, value)?;
+            let contents = tree
+                .entries()
+                .iter()
+                .filter_map(|entry| entry.content.as_ref());
+            let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
+                (files + 1, bytes + content.bytes())
+            });
+            Ok(PublishedOutput {
+                path: path.clone(),
+                files,
+                bytes,
+                rows: None,
+                columns: Vec::new(),
+            })
+        });
+        outputs.collect()
+    }
+}
+
+/// Keeps out processes that publish here from another store, as long as the handle lives. Where the file system has no
+/// locks (some that are mounted over a network), the user has to see to that.
+fn lock_folder(home: &Path) -> Result<File, StepError> {
+    let folder =
+        File::open(home).map_err(|cause| PublishError::io("open the folder", home, cause))?;
+    loop {
+        match folder.lock() {
+            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
+            _ => return Ok(folder),
+        }
+    }
+}
+
+impl Sink for Publish {
+    fn kind(&self) -> &'static str {
+        "publish"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let paths: Vec<&String> = self.outputs.iter().map(|(_, path)| path).collect();
+        serde_json::json!({ "outputs": paths, "variant": self.variant })
+    }
+
+    fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
+        let manifest =
+            Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
+        Ok(manifest.is_some_and(|manifest| {
+            manifest.key == *key && manifest.is_intact(&self.home().join("prepared"))
+        }))
+    }
+
+    fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
+        let home = self.home();
+        std::fs::create_dir_all(&home)
+            .map_err(|cause| PublishError::io("make the folder", &home, cause))?;
+        let _lock = context.store.lock(&format!(
+            "publish {}",
+            home.canonicalize().unwrap_or(home.clone()).display()
+        ))?;
+        let _folder = lock_folder(&home)?;
+        write::remove_leftovers(&home)?;
+        let desired = self.desired(context, inputs)?;
+        let prepared = home.join("prepared");
+        let old = if prepared.exists() {
+            Listing::read(&home)
+        } else {
+            Listing::default()
+        };
+        let fresh = !prepared.exists();
+        let changes = diff::compare(&desired, &old, &prepared)?;
+        let bytes = changes
+            .write
+            .iter()
+            .filter_map(|entry| entry.content.as_ref())
+            .map(|content| content.bytes())
+            .sum();
+        context.progress.set_total_bytes(bytes);
+        if !changes.is_empty() {
+            Manifest::mark_incomplete(&home).map_err(StepError::machine)?;
+        }
+        let written = if fresh {
+            write::all(context, &home, &prepared, &changes)?
+        } else {
+            write::changed(context, &home, &prepared, &changes, &old)?
+        };
+        let mut files: Vec<ListedFile> = changes.kept;
+        files.extend(written);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Listing { files }.write(&home).map_err(StepError::machine)?;
+        let manifest = Manifest::complete(
+            *key,
+            &self.competition,
+            &self.variant,
+            self.summary(context, inputs)?,
+            &prepared,
+        );
+        manifest
+            .and_then(|manifest| manifest.write(&home))
+            .map_err(StepError::machine)
+    }
+}

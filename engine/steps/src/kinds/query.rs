@@ -1,0 +1,41 @@
+//! `query`: a table made by SQL, stored as canonical text.
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_spec::model::Query;
+use prep_sql::Session;
+
+use super::one;
+use crate::emit::store_table;
+
+pub(crate) struct QueryTable {
+    pub query: Query,
+    pub session: Session,
+}
+
+impl Step for QueryTable {
+    fn kind(&self) -> &'static str {
+        "query"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "sql": self.query.normal })
+    }
+
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        512 << 20
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        Ok(one(store_table(
+            &self.session,
+            &self.query,
+            context,
+            inputs,
+        )?
+        .into_value()))
+    }
+}

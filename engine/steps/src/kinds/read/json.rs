@@ -1,0 +1,133 @@
+//! A JSON list of objects, or JSON lines: the declared members as columns, and the whole records.
+
+use std::io::BufReader;
+
+use prep_core::{Context, StepError};
+use prep_formats::json::{JsonLines, JsonRecords, Value, WriteOptions};
+use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter, Schema};
+use prep_spec::model::{Column, ColumnKind, Format, Read};
+use prep_sql::RECORD;
+
+use super::{ReadError, failed, kind_name};
+use crate::value::{Content, Opener, Storage, TableValue};
+
+pub(super) fn read(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<TableValue, StepError> {
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    let reader = BufReader::with_capacity(
+        1 << 18,
+        opened.reader().map_err(|cause| failed(read, cause))?,
+    );
+    let records: Box<dyn Iterator<Item = Result<Value, prep_formats::json::JsonError>>> =
+        match read.format {
+            Format::JsonLines => Box::new(JsonLines::new(reader)),
+            _ => Box::new(JsonRecords::new(reader)),
+        };
+    let declared: Vec<&Column> = read
+        .columns
+        .iter()
+        .filter(|column| column.name.value != RECORD)
+        .collect();
+    let mut columns: Vec<StoredColumn> = declared.iter().map(|column| stored(column)).collect();
+    columns.push(StoredColumn {
+        name: RECORD.to_owned(),
+        kind: ColumnType::Json,
+        nullable: false,
+    });
+    let mut writer = CsvWriter::new(context.store.writer()?);
+    writer
+        .header(columns.iter().map(|column| column.name.as_str()))
+        .map_err(StepError::machine)?;
+    let mut rows = 0;
+    for record in records {
+        context.check()?;
+        let record = record.map_err(|cause| failed(read, cause))?;
+        rows += 1;
+        for (column, stored) in declared.iter().zip(&mut columns) {
+            let name = &column.name.value;
+            let Some(member) = record.get(name) else {
+                let error = ReadError::NoMember {
+                    path: read.path.value.clone(),
+                    record: rows,
+                    column: name.clone(),
+                };
+                return Err(StepError::input(error));
+            };
+            stored.nullable |= *member == Value::Null;
+            write_member(&mut writer, column, member).ok_or_else(|| {
+                StepError::input(ReadError::OtherMember {
+                    path: read.path.value.clone(),
+                    record: rows,
+                    column: name.clone(),
+                    declared: column.kind.map_or("text", kind_name),
+                    found: shown(member),
+                })
+            })?;
+        }
+        writer.text(&compact(&record)?);
+        writer.end_row().map_err(StepError::machine)?;
+    }
+    let object = writer
+        .finish()
+        .map_err(StepError::machine)?
+        .commit()?
+        .digest;
+    let mut table = TableValue::new(Schema { columns, rows }, Storage::Text { object });
+    table.has_record = true;
+    Ok(table)
+}
+
+fn stored(column: &Column) -> StoredColumn {
+    let kind = match column.kind {
+        Some(ColumnKind::Text) => ColumnType::Text,
+        Some(ColumnKind::Integer) => ColumnType::Int64,
+        Some(ColumnKind::Number) => ColumnType::Float64,
+        Some(ColumnKind::Boolean) => ColumnType::Bool,
+        Some(ColumnKind::Json) | None => ColumnType::Json,
+    };
+    StoredColumn {
+        name: column.name.value.clone(),
+        kind,
+        nullable: false,
+    }
+}
+
+/// Writes a member as its declared type; none if it does not fit. Null is missing.
+fn write_member(
+    writer: &mut CsvWriter<impl std::io::Write>,
+    column: &Column,
+    member: &Value,
+) -> Option<()> {
+    match (column.kind, member) {
+        (Some(ColumnKind::Json) | None, value) => writer.text(&compact(value).ok()?),
+        (_, Value::Null) => writer.missing(),
+        (Some(ColumnKind::Text), Value::String(text)) => writer.text(text.as_str()?),
+        (Some(ColumnKind::Integer), Value::Int(value)) => writer.integer(*value),
+        (Some(ColumnKind::Number), Value::Int(value)) => writer.f64(*value as f64),
+        (Some(ColumnKind::Number), Value::Float(value)) => writer.f64(*value),
+        (Some(ColumnKind::Boolean), Value::Bool(value)) => writer.bool(*value),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// JSON on one line, ASCII only: halves of surrogate pairs survive in escaped form.
+fn compact(value: &Value) -> Result<String, StepError> {
+    let text = value
+        .to_json(&WriteOptions::default())
+        .map_err(StepError::input)?;
+    String::from_utf8(text).map_err(StepError::internal)
+}
+
+/// The beginning of a value, for messages.
+fn shown(value: &Value) -> String {
+    let text = compact(value).unwrap_or_default();
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
+}

@@ -1,0 +1,162 @@
+//! `tfrecords`: records of TFRecord files (`tf.train.Example`), a row per record with the first value of each feature.
+
+use std::io::BufReader;
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter, Schema};
+use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
+use prep_spec::model::{Column, ColumnKind};
+use thiserror::Error;
+
+use super::one;
+use crate::relation::for_each_file;
+use crate::value::{Storage, TableValue};
+
+#[derive(Debug, Error)]
+enum RecordError {
+    #[error("`{file}`: {cause}")]
+    Format { file: String, cause: TfRecordError },
+    #[error("`{file}`: the record at byte {offset} has no feature `{feature}`")]
+    NoFeature {
+        file: String,
+        offset: u64,
+        feature: String,
+    },
+    #[error(
+        "`{file}`: the record at byte {offset}: feature `{feature}` holds {found}, which is not what is declared"
+    )]
+    OtherType {
+        file: String,
+        offset: u64,
+        feature: String,
+        found: &'static str,
+    },
+}
+
+pub(crate) struct TfRecordTable {
+    pub features: Vec<Column>,
+}
+
+impl TfRecordTable {
+    fn kind(column: &Column) -> ColumnType {
+        match column.kind {
+            Some(ColumnKind::Integer) => ColumnType::Int64,
+            Some(ColumnKind::Number) => ColumnType::Float32,
+            _ => ColumnType::Text,
+        }
+    }
+}
+
+impl Step for TfRecordTable {
+    fn kind(&self) -> &'static str {
+        "tfrecords"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let features: Vec<_> = self
+            .features
+            .iter()
+            .map(|feature| (&feature.name.value, TfRecordTable::kind(feature)))
+            .collect();
+        serde_json::json!({ "features": features })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let mut columns = vec![StoredColumn {
+            name: "file".to_owned(),
+            kind: ColumnType::Text,
+            nullable: false,
+        }];
+        columns.extend(self.features.iter().map(|feature| StoredColumn {
+            name: feature.name.value.clone(),
+            kind: TfRecordTable::kind(feature),
+            nullable: false,
+        }));
+        let mut writer = CsvWriter::new(context.store.writer()?);
+        writer
+            .header(columns.iter().map(|column| column.name.as_str()))
+            .map_err(StepError::machine)?;
+        let mut rows = 0;
+        for_each_file(context, inputs, &mut |file, opened| {
+            let format = |cause| {
+                StepError::input(RecordError::Format {
+                    file: file.to_owned(),
+                    cause,
+                })
+            };
+            let reader =
+                BufReader::with_capacity(1 << 18, opened.reader().map_err(StepError::input)?);
+            for record in TfRecords::new(reader) {
+                context.check()?;
+                let record = record.map_err(format)?;
+                let example = Example::new(&record.payload);
+                writer.text(file);
+                for (column, stored) in self.features.iter().zip(&columns[1..]) {
+                    let feature = column.name.value.clone();
+                    let found = example.feature(&feature).map_err(format)?;
+                    let place = (file.to_owned(), record.offset);
+                    let found = found.ok_or_else(|| {
+                        StepError::input(RecordError::NoFeature {
+                            file: place.0.clone(),
+                            offset: place.1,
+                            feature: feature.clone(),
+                        })
+                    })?;
+                    if write_first(&mut writer, &found, stored.kind).is_none() {
+                        let error = RecordError::OtherType {
+                            file: place.0,
+                            offset: place.1,
+                            feature,
+                            found: name(&found),
+                        };
+                        return Err(StepError::input(error));
+                    }
+                }
+                writer.end_row().map_err(StepError::machine)?;
+                rows += 1;
+                context.progress.add_bytes(record.payload.len() as u64);
+            }
+            Ok(())
+        })?;
+        let object = writer
+            .finish()
+            .map_err(StepError::machine)?
+            .commit()?
+            .digest;
+        Ok(one(TableValue::new(
+            Schema { columns, rows },
+            Storage::Text { object },
+        )
+        .into_value()))
+    }
+}
+
+/// Writes the first value of a feature; none if there is none of the wanted type.
+fn write_first(
+    writer: &mut CsvWriter<impl std::io::Write>,
+    feature: &Feature,
+    kind: ColumnType,
+) -> Option<()> {
+    match (feature, kind) {
+        (Feature::Bytes(values), ColumnType::Text) => {
+            writer.text(std::str::from_utf8(values.first()?).ok()?)
+        }
+        (Feature::Ints(values), ColumnType::Int64) => writer.integer(*values.first()?),
+        (Feature::Floats(values), ColumnType::Float32) => writer.f32(*values.first()?),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn name(feature: &Feature) -> &'static str {
+    match feature {
+        Feature::Bytes(values) if values.is_empty() => "nothing",
+        Feature::Bytes(_) => "bytes",
+        Feature::Floats(_) => "floats",
+        Feature::Ints(_) => "integers",
+    }
+}

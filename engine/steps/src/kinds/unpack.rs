@@ -1,0 +1,354 @@
+//! `unpack`: the members of an archive, as a tree.
+//!
+//! A zip costs nothing: its members are references into the file that holds it. Only an archive that has to be read in
+//! sequence (7z, tar, a zip deflated inside a zip) is extracted into the store, once, as one object of joined members.
+//!
+//! Paths in the tree begin with the archive's own path (`train.zip/train/1.jpg`), so that a file has one name in the whole
+//! bundle. An archive `x.zip` that was already unpacked, so that the bundle holds a folder `x` instead, reads the same.
+
+use std::io::{self, Write};
+
+use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::zip::{EntryKind, Method, ZipLimits, ZipListing};
+use prep_formats::{sevenz, tar};
+use thiserror::Error;
+
+use super::one;
+use crate::value::{Content, Opener, Tree, TreeEntry, input};
+
+/// An archive may unpack to this much, whatever its size ...
+const ALWAYS_UNPACKED: u64 = 16 << 30;
+/// ... and to as many times its size more. Tables of text reach 20; archives made to fill disks 1,000.
+const MAX_RATIO: u64 = 100;
+
+/// Suffixes of what is entered as an archive.
+const SUFFIXES: [(&str, Kind); 5] = [
+    (".zip", Kind::Zip),
+    (".7z", Kind::SevenZip),
+    (".tar.gz", Kind::Tar),
+    (".tgz", Kind::Tar),
+    (".tar", Kind::Tar),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Zip,
+    SevenZip,
+    Tar,
+}
+
+#[derive(Debug, Error)]
+enum UnpackError {
+    #[error("the bundle has no `{path}`{}", .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
+    Missing {
+        path: String,
+        similar: Option<String>,
+    },
+    #[error("`{path}`: {cause}")]
+    Archive {
+        path: String,
+        cause: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+pub(crate) struct Unpack {
+    /// Path of the archive in the bundle; none is the bundle itself.
+    pub path: Option<String>,
+}
+
+/// Is this path segment entered as an archive?
+pub(crate) fn is_archive(segment: &str) -> bool {
+    kind(segment).is_some()
+}
+
+fn kind(path: &str) -> Option<(&'static str, Kind)> {
+    SUFFIXES
+        .into_iter()
+        .find(|(suffix, _)| path.ends_with(suffix))
+}
+
+impl Step for Unpack {
+    fn kind(&self) -> &'static str {
+        "unpack"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "path": self.path })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let opener = Opener::new(context);
+        let archive = input(inputs, "archive")?;
+        let entries = match &self.path {
+            None => {
+                let file = FileValue::of(archive)?;
+                let content = Content::Object {
+                    digest: file.digest,
+                    bytes: file.bytes,
+                };
+                list_zip(&opener, &content, "").map_err(|cause| self.failed(cause))?
+            }
+            Some(path) => {
+                let tree = Tree::load(context, archive)?;
+                match tree.get(path) {
+                    Some(content) => self.unpack(context, &opener, content, path)?,
+                    None => unpacked_folder(&tree, path).ok_or_else(|| {
+                        StepError::input(UnpackError::Missing {
+                            path: path.clone(),
+                            similar: similar(&tree, path),
+                        })
+                    })?,
+                }
+            }
+        };
+        let tree = Tree::new(entries).map_err(|cause| self.failed(Box::new(cause)))?;
+        Ok(one(tree.save(context)?))
+    }
+}
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl Unpack {
+    fn failed(&self, cause: Cause) -> StepError {
+        let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
+        StepError::input(UnpackError::Archive { path, cause })
+    }
+
+    fn unpack(
+        &self,
+        context: &Context,
+        opener: &Opener,
+        content: &Content,
+        path: &str,
+    ) -> Result<Vec<TreeEntry>, StepError> {
+        let Some((_, kind)) = kind(path) else {
+            return Err(StepError::internal(format!("`{path}` is not an archive")));
+        };
+        let prefix = format!("{path}/");
+        match (kind, content) {
+            (Kind::Zip, Content::Member { entry, .. }) if entry.method == Method::Deflate => {
+                let extracted =
+                    extract(context, opener, content).map_err(|cause| self.store_or(cause))?;
+                list_zip(opener, &extracted, &prefix).map_err(|cause| self.failed(cause))
+            }
+            (Kind::Zip, content) => {
+                list_zip(opener, content, &prefix).map_err(|cause| self.failed(cause))
+            }
+            (Kind::Tar, content) => {
+                let joined = join_tar(context, opener, content, &prefix);
+                joined.map_err(|cause| self.store_or(cause))
+            }
+            (Kind::SevenZip, content) => {
+                let joined = join_sevenz(context, opener, content, &prefix);
+                joined.map_err(|cause| self.store_or(cause))
+            }
+        }
+    }
+
+    /// An error of the store keeps its meaning; any other is the archive's.
+    fn store_or(&self, cause: Cause) -> StepError {
+        match cause.downcast::<StepError>() {
+            Ok(error) => *error,
+            Err(cause) => self.failed(cause),
+        }
+    }
+}
+
+/// The members of a zip that lies in `content` as it is.
+fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<Vec<TreeEntry>, Cause> {
+    let file = opener.base(content.base())?;
+    let range = match content {
+        Content::Object { bytes, .. } => 0..*bytes,
+        Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
+        Content::Member { entry, .. } => match entry.section(&*file)? {
+            Some(range) => range,
+            None => return Err("a deflated archive cannot be read in place".into()),
+        },
+    };
+    let limits = ZipLimits {
+        max_total: ALWAYS_UNPACKED + MAX_RATIO * (range.end - range.start),
+        ..ZipLimits::default()
+    };
+    let listing = ZipListing::read(&*file, range, &limits)?;
+    let base = *content.base();
+    let entries = listing.entries.into_iter().map(|entry| TreeEntry {
+        path: format!("{prefix}{}", entry.path),
+        content: (entry.kind == EntryKind::File).then_some(Content::Member { base, entry }),
+    });
+    Ok(entries.collect())
+}
+
+/// Writes a content into the store as an object of its own.
+pub(crate) fn extract(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+) -> Result<Content, Cause> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    context.progress.set_total_bytes(content.bytes());
+    let opened = opener.open(content)?;
+    let mut reader = opened.reader()?;
+    copy(context, &mut reader, &mut writer)?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(Content::Object {
+        digest: stored.digest,
+        bytes: stored.len,
+    })
+}
+
+/// Copies with progress, until the run is cancelled.
+fn copy(
+    context: &Context,
+    reader: &mut dyn io::Read,
+    writer: &mut impl Write,
+) -> Result<u64, Cause> {
+    let mut buffer = vec![0; 1 << 18];
+    let mut total = 0;
+    loop {
+        context.check()?;
+        let count = match reader.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        writer
+            .write_all(&buffer[..count])
+            .map_err(StepError::machine)?;
+        context.progress.add_bytes(count as u64);
+        total += count as u64;
+    }
+}
+
+/// Where the members of a sequential archive lie in the object that joins them.
+struct Joined {
+    prefix: String,
+    offset: u64,
+    places: Vec<(String, Option<(u64, u64)>)>,
+}
+
+impl Joined {
+    fn new(prefix: &str) -> Joined {
+        Joined {
+            prefix: prefix.to_owned(),
+            offset: 0,
+            places: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, path: &str, bytes: Option<u64>) {
+        let place = bytes.map(|bytes| (self.offset, bytes));
+        self.places.push((format!("{}{path}", self.prefix), place));
+        self.offset += bytes.unwrap_or(0);
+    }
+
+    fn entries(self, base: prep_cache::Digest) -> Vec<TreeEntry> {
+        let entry = |(path, place): (String, Option<(u64, u64)>)| TreeEntry {
+            path,
+            content: place.map(|(offset, bytes)| Content::Slice {
+                base,
+                offset,
+                bytes,
+            }),
+        };
+        self.places.into_iter().map(entry).collect()
+    }
+}
+
+fn join_tar(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<Vec<TreeEntry>, Cause> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    let opened = opener.open(content)?;
+    let mut joined = Joined::new(prefix);
+    tar::read(opened.reader()?, |path, kind, reader| {
+        let bytes = match kind {
+            tar::TarKind::File { .. } => {
+                Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
+            }
+            tar::TarKind::Directory => None,
+        };
+        joined.add(path, bytes);
+        Ok(())
+    })?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(joined.entries(stored.digest))
+}
+
+fn join_sevenz(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<Vec<TreeEntry>, Cause> {
+    // 7z keeps its directory at the end: reading needs a file to seek in.
+    let extracted = match content {
+        Content::Member { entry, .. } if entry.method == Method::Deflate => {
+            extract(context, opener, content)?
+        }
+        other => other.clone(),
+    };
+    let file = opener.base(extracted.base())?;
+    let range = match &extracted {
+        Content::Object { bytes, .. } => 0..*bytes,
+        Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
+        Content::Member { entry, .. } => entry.locate(&*file)?,
+    };
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    let mut joined = Joined::new(prefix);
+    let max_total = ALWAYS_UNPACKED + MAX_RATIO * (range.end - range.start);
+    let section = io::BufReader::new(prep_formats::read_at::Section::new(&*file, range));
+    sevenz::read(section, max_total, |path, kind, reader| {
+        let bytes = match kind {
+            sevenz::SevenZKind::File { .. } => {
+                Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
+            }
+            sevenz::SevenZKind::Directory => None,
+        };
+        joined.add(path, bytes);
+        Ok(())
+    })?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(joined.entries(stored.digest))
+}
+
+/// The files of the folder that stands in an archive's place: `x/` for `x.zip`.
+fn unpacked_folder(tree: &Tree, path: &str) -> Option<Vec<TreeEntry>> {
+    let (suffix, _) = kind(path)?;
+    let folder = format!("{}/", path.strip_suffix(suffix)?);
+    let inside: Vec<TreeEntry> = tree
+        .entries()
+        .iter()
+        .filter_map(|entry| {
+            let rest = entry.path.strip_prefix(&folder)?;
+            Some(TreeEntry {
+                path: format!("{path}/{rest}"),
+                content: entry.content.clone(),
+            })
+        })
+        .collect();
+    (!inside.is_empty()).then_some(inside)
+}
+
+/// A file of the tree that differs from `path` in its folder or in case only.
+pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?;
+    let alike = |entry: &&TreeEntry| {
+        entry
+            .path
+            .rsplit('/')
+            .next()
+            .is_some_and(|other| other.eq_ignore_ascii_case(name))
+    };
+    tree.entries()
+        .iter()
+        .find(alike)
+        .map(|entry| entry.path.clone())
+}

@@ -1,0 +1,23 @@
+//! The kinds of steps, and how a pipeline becomes a graph of them.
+//!
+//! ```text
+//! build      a pipeline -> steps and the edges between them
+//! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
+//! relation/  tables as queries read them
+//! emit/      rows of a query -> CSV, JSON, parquet, stored table
+//! kinds/     one file per kind of step
+//! ```
+//!
+//! Bytes move once: a member of an archive is a *content reference* ([`value::Content`]), not an extracted file. A tree
+//! is a listing of such references, a table is canonical text plus the positions of its rows, and only the kinds that
+//! make an output (`files`, `pack`, `csv` ... and `publish`) move bytes.
+
+mod build;
+mod description;
+mod emit;
+mod kinds;
+mod relation;
+pub mod value;
+
+pub use build::{BuildError, Checksums, Surroundings, build};
+pub use kinds::{Manifest, ManifestError, PublishedOutput};

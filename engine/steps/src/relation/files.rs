@@ -1,0 +1,49 @@
+//! Going through the files that a table names.
+
+use std::sync::Arc;
+
+use arrow::array::AsArray;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use prep_core::{Context, Inputs, StepError};
+
+use super::open_table;
+use crate::kinds::TREE;
+use crate::value::{OpenContent, Opener, Tree, input};
+
+/// Opens the file in column `file` of every row of the input `files`, in order.
+pub(crate) fn for_each_file(
+    context: &Context,
+    inputs: &Inputs,
+    visit: &mut dyn FnMut(&str, &OpenContent<'_>) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let table = open_table(context, input(inputs, "files")?)?;
+    let trees = inputs.iter().filter(|(name, _)| name.starts_with(TREE));
+    let trees: Vec<Arc<Tree>> = trees
+        .map(|(_, value)| Tree::load(context, value))
+        .collect::<Result<_, _>>()?;
+    let column = table
+        .columns()
+        .iter()
+        .position(|column| column.name == "file");
+    let column =
+        column.ok_or_else(|| StepError::pipeline("the table of files has no column `file`"))?;
+    let opener = Opener::new(context);
+    for values in table.scan(vec![column], 8192) {
+        let values = values.map_err(|cause| StepError::Failed {
+            failure: prep_core::Failure::Input,
+            cause,
+        })?;
+        let files = cast(&values.columns[0], &DataType::Utf8).map_err(StepError::pipeline)?;
+        for file in files.as_string::<i32>().iter() {
+            context.check()?;
+            let file =
+                file.ok_or_else(|| StepError::pipeline("the column `file` has a missing cell"))?;
+            let content = trees.iter().find_map(|tree| tree.get(file));
+            let content = content
+                .ok_or_else(|| StepError::input(format!("the bundle has no file `{file}`")))?;
+            visit(file, &opener.open(content).map_err(StepError::input)?)?;
+        }
+    }
+    Ok(())
+}

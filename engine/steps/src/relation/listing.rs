@@ -1,0 +1,168 @@
+//! The files of a tree as a relation: one row per file.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::datatypes::DataType;
+use prep_cache::Digest;
+use prep_core::{Context, StepError};
+use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_sql::{Relation, RelationColumn, ScanError, Values};
+
+use crate::value::{Positions, Tree, TreeEntry};
+
+/// Columns of a table of files. `dir` is the path without the name, `folder` its last part, `stem` the name without the
+/// last extension, `ext` that extension without its dot; `size` is in bytes.
+const COLUMNS: [&str; 7] = ["file", "dir", "folder", "name", "stem", "ext", "size"];
+
+/// The schema of a table of `rows` files.
+pub(crate) fn listing_schema(rows: u64) -> Schema {
+    let columns = COLUMNS.iter().map(|name| Column {
+        name: (*name).to_owned(),
+        kind: if *name == "size" {
+            ColumnType::Int64
+        } else {
+            ColumnType::Text
+        },
+        nullable: false,
+    });
+    Schema {
+        columns: columns.collect(),
+        rows,
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ListingRelation {
+    tree: Arc<Tree>,
+    positions: Option<Arc<Positions>>,
+    columns: Vec<RelationColumn>,
+}
+
+impl ListingRelation {
+    pub(crate) fn open(
+        context: &Context,
+        listing: &Digest,
+        positions: Option<Arc<Positions>>,
+    ) -> Result<ListingRelation, StepError> {
+        let columns = COLUMNS.iter().map(|name| RelationColumn {
+            name: (*name).to_owned(),
+            data_type: if *name == "size" {
+                DataType::Int64
+            } else {
+                DataType::Utf8
+            },
+            hidden: false,
+        });
+        let columns = columns.collect();
+        Ok(ListingRelation {
+            tree: Tree::load_listing(context, listing)?,
+            positions,
+            columns,
+        })
+    }
+
+    fn entries(&self, first: u64, len: usize) -> Vec<&TreeEntry> {
+        let entries = self.tree.entries();
+        let rows = self.origins(first, len).into_iter();
+        rows.filter_map(|row| entries.get(usize::try_from(row).ok()?))
+            .collect()
+    }
+}
+
+impl Relation for ListingRelation {
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn rows(&self) -> u64 {
+        self.positions
+            .as_ref()
+            .map_or(self.tree.entries().len() as u64, |positions| {
+                positions.len()
+            })
+    }
+
+    fn has_cells(&self) -> bool {
+        false
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        let mut first = 0;
+        Box::new(std::iter::from_fn(move || {
+            let len = usize::try_from((self.rows() - first).min(batch as u64))
+                .ok()
+                .filter(|len| *len > 0)?;
+            let entries = self.entries(first, len);
+            first += len as u64;
+            let columns = columns
+                .iter()
+                .map(|column| cells(&entries, COLUMNS[*column]))
+                .collect();
+            Some(Ok(Values {
+                rows: entries.len(),
+                columns,
+            }))
+        }))
+    }
+
+    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
+        match &self.positions {
+            None => (first..first + len as u64).collect(),
+            Some(positions) => positions.range(first, len),
+        }
+    }
+}
+
+fn cells(entries: &[&TreeEntry], column: &str) -> ArrayRef {
+    if column == "size" {
+        let sizes = entries.iter().map(|entry| {
+            let bytes = entry.content.as_ref().map_or(0, |content| content.bytes());
+            i64::try_from(bytes).unwrap_or(i64::MAX)
+        });
+        return Arc::new(Int64Array::from_iter_values(sizes));
+    }
+    Arc::new(StringArray::from_iter_values(
+        entries.iter().map(|entry| part(&entry.path, column)),
+    ))
+}
+
+/// A part of a path, named as the column is.
+fn part<'a>(path: &'a str, column: &str) -> &'a str {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    // As in Python's pathlib: a leading dot begins no extension, nor does a trailing one.
+    let (stem, ext) = match name.rfind('.') {
+        Some(dot) if dot > 0 && dot + 1 < name.len() => (&name[..dot], &name[dot + 1..]),
+        _ => (name, ""),
+    };
+    match column {
+        "dir" => dir,
+        "folder" => dir.rsplit('/').next().unwrap_or(dir),
+        "name" => name,
+        "stem" => stem,
+        "ext" => ext,
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_path_are_those_of_pathlib() {
+        let parts =
+            |path| ["dir", "folder", "name", "stem", "ext"].map(|column| part(path, column));
+        assert_eq!(
+            parts("a/b/c.tar.gz"),
+            ["a/b", "b", "c.tar.gz", "c.tar", "gz"]
+        );
+        assert_eq!(parts("c"), ["", "", "c", "c", ""]);
+        assert_eq!(parts("a/.hidden"), ["a", "a", ".hidden", ".hidden", ""]);
+        assert_eq!(parts("a/x."), ["a", "a", "x.", "x.", ""]);
+    }
+}

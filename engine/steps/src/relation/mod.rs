@@ -1,0 +1,110 @@
+//! Tables as queries read them, and queries run to their end.
+
+mod files;
+mod listing;
+mod parquet;
+mod query;
+mod text;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prep_core::{Context, Failure, Inputs, StepError, Value};
+use prep_formats::pandas::TextTable;
+use prep_sql::{QueryError, Relation};
+
+pub(crate) use files::for_each_file;
+pub(crate) use listing::listing_schema;
+pub(crate) use query::{query_rows_as_text, query_values, scalar};
+
+use crate::kinds::TREE;
+use crate::value::{Storage, TableValue};
+use listing::ListingRelation;
+use parquet::ParquetRelation;
+use text::TextRelation;
+
+/// An opened table: for queries, and for writers that copy its cells.
+#[derive(Clone)]
+pub(crate) struct OpenTable {
+    pub relation: Arc<dyn Relation>,
+    /// None: the table has no cells to copy.
+    pub text: Option<Arc<TextTable>>,
+}
+
+/// Opens a table value.
+pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepError> {
+    let table = TableValue::of(value)?;
+    let positions = table.positions(context)?.map(Arc::new);
+    match &table.storage {
+        Storage::Text { object } => {
+            let text = context.shared(object, || {
+                let object = context.store.open_object(object)?;
+                TextTable::open(object.file(), table.schema.clone()).map_err(StepError::internal)
+            })?;
+            let relation = Arc::new(TextRelation::new(text.clone(), positions, table.has_record));
+            Ok(OpenTable {
+                relation,
+                text: Some(text),
+            })
+        }
+        Storage::Parquet { object } => {
+            let object = context.store.open_object(object)?;
+            let file = object.file().try_clone().map_err(StepError::machine)?;
+            let relation =
+                ParquetRelation::open(file, object.len(), positions).map_err(StepError::input)?;
+            Ok(OpenTable {
+                relation: Arc::new(relation),
+                text: None,
+            })
+        }
+        Storage::Listing { object } => {
+            let relation = ListingRelation::open(context, object, positions)?;
+            Ok(OpenTable {
+                relation: Arc::new(relation),
+                text: None,
+            })
+        }
+    }
+}
+
+/// The table as a relation.
+pub(crate) fn open_table(context: &Context, value: &Value) -> Result<Arc<dyn Relation>, StepError> {
+    Ok(open(context, value)?.relation)
+}
+
+/// All inputs that are tables, by name.
+pub(crate) fn open_tables(
+    context: &Context,
+    inputs: &Inputs,
+) -> Result<BTreeMap<String, OpenTable>, StepError> {
+    let tables = inputs.iter().filter(|(name, _)| !name.starts_with(TREE));
+    tables
+        .map(|(name, value)| Ok((name.clone(), open(context, value)?)))
+        .collect()
+}
+
+/// Only the relations.
+pub(crate) fn relations(
+    tables: &BTreeMap<String, OpenTable>,
+) -> BTreeMap<String, Arc<dyn Relation>> {
+    tables
+        .iter()
+        .map(|(name, table)| (name.clone(), table.relation.clone()))
+        .collect()
+}
+
+/// What a query's failure means.
+pub(crate) fn query_error(error: QueryError) -> StepError {
+    let failure = match error {
+        QueryError::Plan { .. } | QueryError::Order(_) | QueryError::Unsupported(_) => {
+            Failure::Pipeline
+        }
+        QueryError::Run(_) => Failure::Input,
+    };
+    StepError::new(failure, error)
+}
+
+/// Waits for a future on a step's thread.
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Handle::current().block_on(future)
+}

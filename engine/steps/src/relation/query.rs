@@ -1,0 +1,132 @@
+//! Queries that are run for their values.
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use prep_core::{Context, Inputs, StepError, Value};
+use prep_spec::model::Query;
+use prep_sql::Session;
+
+use super::{open_table, open_tables, query_error, relations, wait};
+
+/// Takes the texts of two columns of a row.
+type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
+
+/// Runs a query, in any order, and hands the texts of two columns to `visit`, row by row.
+pub(crate) fn query_values(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+    columns: [&str; 2],
+    visit: &mut Visit<'_>,
+) -> Result<(), StepError> {
+    let tables = open_tables(context, inputs)?;
+    let mut rows =
+        wait(session.values_unordered(query, relations(&tables))).map_err(query_error)?;
+    let mut places = [0; 2];
+    for (place, name) in places.iter_mut().zip(columns) {
+        let found = rows.columns().iter().position(|column| column.name == name);
+        *place = found
+            .ok_or_else(|| StepError::pipeline(format!("the query has no column `{name}`")))?;
+    }
+    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
+        context.check()?;
+        let first = text(&batch, places[0])?;
+        let second = text(&batch, places[1])?;
+        let (first, second) = (first.as_string::<i32>(), second.as_string::<i32>());
+        for row in 0..batch.num_rows() {
+            let cell = |array: &arrow::array::StringArray| array.is_valid(row).then_some(row);
+            visit([
+                cell(first).map(|row| first.value(row)),
+                cell(second).map(|row| second.value(row)),
+            ])?;
+        }
+    }
+    Ok(())
+}
+
+fn text(batch: &RecordBatch, column: usize) -> Result<arrow::array::ArrayRef, StepError> {
+    cast(batch.column(column), &DataType::Utf8).map_err(StepError::pipeline)
+}
+
+/// Rows of a query, for people.
+pub(crate) struct FoundRows {
+    pub rows: usize,
+    pub columns: Vec<String>,
+    /// The first rows, cells separated by commas.
+    pub shown: Vec<String>,
+}
+
+/// Runs a query, in any order; counts its rows and prints the first `limit`.
+pub(crate) fn query_rows_as_text(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+    limit: usize,
+) -> Result<FoundRows, StepError> {
+    let tables = open_tables(context, inputs)?;
+    let mut rows =
+        wait(session.values_unordered(query, relations(&tables))).map_err(query_error)?;
+    let columns = rows
+        .columns()
+        .iter()
+        .map(|column| column.name.clone())
+        .collect();
+    let mut found = FoundRows {
+        rows: 0,
+        columns,
+        shown: Vec::new(),
+    };
+    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
+        context.check()?;
+        let wanted = limit
+            .saturating_sub(found.shown.len())
+            .min(batch.num_rows());
+        if wanted > 0 {
+            let options = FormatOptions::default();
+            let formatters = batch
+                .columns()
+                .iter()
+                .map(|column| ArrayFormatter::try_new(column, &options));
+            let formatters = formatters
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(StepError::internal)?;
+            for row in 0..wanted {
+                let cells: Vec<String> = formatters
+                    .iter()
+                    .map(|cell| cell.value(row).to_string())
+                    .collect();
+                found.shown.push(cells.join(", "));
+            }
+        }
+        found.rows += batch.num_rows();
+    }
+    Ok(found)
+}
+
+/// The only value of a table of one row and one column, as a number.
+pub(crate) fn scalar(context: &Context, value: &Value) -> Result<f64, StepError> {
+    let table = open_table(context, value)?;
+    if table.rows() != 1 || table.columns().len() != 1 {
+        let (rows, columns) = (table.rows(), table.columns().len());
+        return Err(StepError::pipeline(format!(
+            "a query for one value gave {rows} rows of {columns} columns"
+        )));
+    }
+    let values = table
+        .scan(vec![0], 1)
+        .next()
+        .ok_or_else(|| StepError::internal("a table of one row has no batch"))?;
+    let values = values.map_err(StepError::internal)?;
+    let number = cast(&values.columns[0], &DataType::Float64).map_err(StepError::pipeline)?;
+    let number = number.as_primitive::<arrow::datatypes::Float64Type>();
+    if number.is_null(0) {
+        return Err(StepError::pipeline(
+            "a query for one value gave a missing value",
+        ));
+    }
+    Ok(number.value(0))
+}

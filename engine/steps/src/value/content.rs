@@ -1,0 +1,167 @@
+//! Where the bytes of a tree's file are, and reading them.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex};
+
+use prep_cache::{Digest, Store, StoreError};
+use prep_core::Context;
+use prep_formats::read_at::Section;
+use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
+use thiserror::Error;
+
+/// The bytes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A whole object of the store.
+    Object { digest: Digest, bytes: u64 },
+    /// `bytes` of an object from `offset` on (files extracted from an archive that must be read in sequence).
+    Slice {
+        base: Digest,
+        offset: u64,
+        bytes: u64,
+    },
+    /// A member of a zip; `base` is the file that holds it: a bundle, or an object of the store.
+    Member { base: Digest, entry: ZipEntry },
+}
+
+#[derive(Debug, Error)]
+pub enum ContentError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Zip(#[from] ZipError),
+    #[error("cannot read {what}: {cause}")]
+    Io { what: String, cause: io::Error },
+    #[error("the archive {} was there when the run began and is gone", .0.short())]
+    Gone(Digest),
+}
+
+impl Content {
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Content::Object { bytes, .. } | Content::Slice { bytes, .. } => *bytes,
+            Content::Member { entry, .. } => entry.size,
+        }
+    }
+
+    /// The object or outside file that holds the bytes.
+    pub fn base(&self) -> &Digest {
+        match self {
+            Content::Object { digest, .. } => digest,
+            Content::Slice { base, .. } | Content::Member { base, .. } => base,
+        }
+    }
+}
+
+/// Opens contents; keeps base files open. Shared by the threads of a step.
+pub struct Opener {
+    context: Context,
+    bases: Mutex<HashMap<Digest, Arc<File>>>,
+}
+
+/// An opened base file and what to read of it.
+pub struct OpenContent<'a> {
+    file: Arc<File>,
+    content: &'a Content,
+}
+
+impl Opener {
+    pub fn new(context: &Context) -> Opener {
+        Opener {
+            context: context.clone(),
+            bases: Mutex::default(),
+        }
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.context.store
+    }
+
+    pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
+        Ok(OpenContent {
+            file: self.base(content.base())?,
+            content,
+        })
+    }
+
+    /// The open file behind a digest: a verified object, or the outside file.
+    pub fn base(&self, base: &Digest) -> Result<Arc<File>, ContentError> {
+        let mut bases = self
+            .bases
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(file) = bases.get(base) {
+            return Ok(file.clone());
+        }
+        let file = match self.context.location(base) {
+            Some(path) => File::open(&path).map_err(|cause| ContentError::Io {
+                what: path.display().to_string(),
+                cause,
+            })?,
+            None => {
+                let object = self
+                    .context
+                    .store
+                    .open_object(base)
+                    .map_err(|error| match error {
+                        StoreError::Missing { .. } => ContentError::Gone(*base),
+                        other => ContentError::Store(other),
+                    })?;
+                object
+                    .file()
+                    .try_clone()
+                    .map_err(|cause| ContentError::Io {
+                        what: base.to_string(),
+                        cause,
+                    })?
+            }
+        };
+        let file = Arc::new(file);
+        bases.insert(*base, file.clone());
+        Ok(file)
+    }
+}
+
+impl OpenContent<'_> {
+    /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones.
+    pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
+        Ok(match self.content {
+            Content::Object { bytes, .. } => Box::new(Section::new(&*self.file, 0..*bytes)),
+            Content::Slice { offset, bytes, .. } => {
+                Box::new(Section::new(&*self.file, *offset..offset + bytes))
+            }
+            Content::Member { entry, .. } => Box::new(entry.open(&*self.file)?),
+        })
+    }
+
+    /// Reads the whole content into `buffer`, which is replaced.
+    pub fn read_into(
+        &self,
+        inflater: &mut MemberInflater,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), ContentError> {
+        match self.content {
+            Content::Member { entry, .. } => Ok(inflater.read_into(&*self.file, entry, buffer)?),
+            content => {
+                buffer.clear();
+                let mut reader = self.reader()?;
+                let read = reader.read_to_end(buffer);
+                read.map_err(|cause| ContentError::Io {
+                    what: content.base().to_string(),
+                    cause,
+                })?;
+                Ok(())
+            }
+        }
+    }
+
+    /// The zip member behind the content, with its base file, when its compressed bytes can be passed on.
+    pub fn member(&self) -> Option<(&File, &ZipEntry)> {
+        match self.content {
+            Content::Member { entry, .. } => Some((&self.file, entry)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! What flows between steps. Each type is a view of a [`prep_core::Value`].
+
+mod content;
+mod positions;
+mod table;
+mod tree;
+
+pub use content::{Content, ContentError, OpenContent, Opener};
+pub use positions::Positions;
+pub use table::{Storage, TableValue};
+pub use tree::{Tree, TreeEntry, TreeError};
+
+use prep_core::{Inputs, StepError, Value};
+
+/// The input called `name`; its absence is a defect of the graph.
+pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, StepError> {
+    inputs
+        .get(name)
+        .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
+}
+
+/// Decodes a value's body.
+pub(crate) fn decode<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, StepError> {
+    serde_json::from_value(value.body.clone()).map_err(|error| {
+        StepError::internal(format!(
+            "a stored value has another shape than expected: {error}"
+        ))
+    })
+}

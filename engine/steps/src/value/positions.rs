@@ -1,0 +1,189 @@
+//! Which rows of a stored table make up a table, and in which order.
+
+use prep_cache::Digest;
+use prep_core::{Context, StepError};
+use serde::{Deserialize, Serialize};
+
+/// Rows of a stored table. Runs are used where they are shorter: groups whose rows stand together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Positions {
+    Rows(Vec<u32>),
+    /// First row and length of each run.
+    Runs {
+        runs: Vec<(u64, u64)>,
+        starts: Vec<u64>,
+        rows: u64,
+    },
+}
+
+/// A reference to stored positions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stored {
+    pub object: Digest,
+    pub rows: u64,
+    runs: bool,
+}
+
+impl Positions {
+    /// The shorter of the two forms.
+    pub fn new(rows: Vec<u32>) -> Positions {
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for &row in &rows {
+            match runs.last_mut() {
+                Some((first, len)) if *first + *len == u64::from(row) => *len += 1,
+                _ => runs.push((u64::from(row), 1)),
+            }
+            if runs.len() * 6 > rows.len() {
+                return Positions::Rows(rows);
+            }
+        }
+        Positions::from_runs(runs)
+    }
+
+    fn from_runs(runs: Vec<(u64, u64)>) -> Positions {
+        let mut rows = 0;
+        let starts = runs
+            .iter()
+            .map(|(_, len)| {
+                let start = rows;
+                rows += len;
+                start
+            })
+            .collect();
+        Positions::Runs { runs, starts, rows }
+    }
+
+    pub fn len(&self) -> u64 {
+        match self {
+            Positions::Rows(rows) => rows.len() as u64,
+            Positions::Runs { rows, .. } => *rows,
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The stored row at position `index`.
+    pub fn get(&self, index: u64) -> Option<u64> {
+        match self {
+            Positions::Rows(rows) => rows
+                .get(usize::try_from(index).ok()?)
+                .map(|row| u64::from(*row)),
+            Positions::Runs { runs, starts, rows } => {
+                let run =
+                    (index < *rows).then(|| starts.partition_point(|start| *start <= index) - 1)?;
+                Some(runs[run].0 + (index - starts[run]))
+            }
+        }
+    }
+
+    /// The stored rows at `len` positions from `first` on.
+    pub fn range(&self, first: u64, len: usize) -> Vec<u64> {
+        match self {
+            Positions::Rows(rows) => {
+                let first = usize::try_from(first).unwrap_or(usize::MAX).min(rows.len());
+                let end = first.saturating_add(len).min(rows.len());
+                rows[first..end].iter().map(|row| u64::from(*row)).collect()
+            }
+            Positions::Runs { .. } => (first..first + len as u64)
+                .map_while(|index| self.get(index))
+                .collect(),
+        }
+    }
+
+    pub fn iter(&self) -> Box<dyn Iterator<Item = u64> + Send + '_> {
+        match self {
+            Positions::Rows(rows) => Box::new(rows.iter().map(|row| u64::from(*row))),
+            Positions::Runs { runs, .. } => {
+                Box::new(runs.iter().flat_map(|(first, len)| *first..first + len))
+            }
+        }
+    }
+
+    /// Are the stored rows in ascending order?
+    pub fn is_ascending(&self) -> bool {
+        match self {
+            Positions::Rows(rows) => rows.is_sorted(),
+            Positions::Runs { runs, .. } => runs.is_sorted(),
+        }
+    }
+
+    pub(crate) fn save(&self, context: &Context) -> Result<Stored, StepError> {
+        let (bytes, runs): (Vec<u8>, bool) = match self {
+            Positions::Rows(rows) => (
+                rows.iter().flat_map(|row| row.to_le_bytes()).collect(),
+                false,
+            ),
+            Positions::Runs { runs, .. } => (
+                runs.iter()
+                    .flat_map(|(first, len)| [first.to_le_bytes(), len.to_le_bytes()].concat())
+                    .collect(),
+                true,
+            ),
+        };
+        Ok(Stored {
+            object: context.store.put(&bytes)?,
+            rows: self.len(),
+            runs,
+        })
+    }
+
+    pub(crate) fn load(context: &Context, stored: &Stored) -> Result<Positions, StepError> {
+        let bytes = context.store.read(&stored.object)?;
+        let positions = if stored.runs {
+            let word = |bytes: &[u8]| bytes.try_into().map(u64::from_le_bytes).unwrap_or_default();
+            Positions::from_runs(
+                bytes
+                    .chunks_exact(16)
+                    .map(|pair| (word(&pair[..8]), word(&pair[8..])))
+                    .collect(),
+            )
+        } else {
+            let word = |bytes: &[u8]| bytes.try_into().map(u32::from_le_bytes).unwrap_or_default();
+            Positions::Rows(bytes.chunks_exact(4).map(word).collect())
+        };
+        if positions.len() == stored.rows {
+            Ok(positions)
+        } else {
+            Err(StepError::internal(
+                "stored row positions have another length than recorded",
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn rows_that_stand_together_become_runs() {
+        assert!(matches!(
+            Positions::new((5..500).collect()),
+            Positions::Runs { .. }
+        ));
+        assert!(matches!(
+            Positions::new(vec![3, 1, 2, 9, 0]),
+            Positions::Rows(_)
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn both_forms_hold_the_same_rows(firsts in prop::collection::vec((0_u32..1000, 1_u32..60), 0..20)) {
+            let rows: Vec<u32> = firsts.iter().flat_map(|(first, len)| *first..first + len).collect();
+            let positions = Positions::new(rows.clone());
+            let wide: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();
+            prop_assert_eq!(positions.len(), wide.len() as u64);
+            prop_assert_eq!(positions.iter().collect::<Vec<_>>(), wide.clone());
+            prop_assert_eq!(positions.range(0, wide.len()), wide.clone());
+            for (index, row) in wide.iter().enumerate() {
+                prop_assert_eq!(positions.get(index as u64), Some(*row));
+            }
+            prop_assert_eq!(positions.get(wide.len() as u64), None);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! A table: stored rows, and optionally a choice of them.
+
+use prep_cache::Digest;
+use prep_core::{Context, StepError, Value};
+use prep_formats::pandas::Schema;
+use serde::{Deserialize, Serialize};
+
+use super::positions::{Positions, Stored};
+
+/// How the rows are stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "storage", rename_all = "snake_case")]
+pub enum Storage {
+    /// Canonical text: see `prep_formats::pandas`.
+    Text {
+        object: Digest,
+    },
+    Parquet {
+        object: Digest,
+    },
+    /// The files of a tree listing, as rows.
+    Listing {
+        object: Digest,
+    },
+}
+
+/// A table, as a value. The schema counts the stored rows, before the choice.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "value", rename = "table")]
+pub struct TableValue {
+    pub schema: Schema,
+    pub storage: Storage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<Stored>,
+    /// The last column is the hidden `record` of a JSON table.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_record: bool,
+    /// Further objects that the storage needs (those that a listing refers to).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    needs: Vec<Digest>,
+}
+
+impl TableValue {
+    pub fn new(schema: Schema, storage: Storage) -> TableValue {
+        TableValue {
+            schema,
+            storage,
+            rows: None,
+            has_record: false,
+            needs: Vec::new(),
+        }
+    }
+
+    /// A table of the files of a tree.
+    pub(crate) fn of_listing(schema: Schema, object: Digest, needs: Vec<Digest>) -> TableValue {
+        TableValue {
+            schema,
+            storage: Storage::Listing { object },
+            rows: None,
+            has_record: false,
+            needs,
+        }
+    }
+
+    pub fn of(value: &Value) -> Result<TableValue, StepError> {
+        super::decode(value)
+    }
+
+    /// Number of rows, after the choice.
+    pub fn len(&self) -> u64 {
+        self.rows
+            .as_ref()
+            .map_or(self.schema.rows, |rows| rows.rows)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn positions(&self, context: &Context) -> Result<Option<Positions>, StepError> {
+        self.rows
+            .as_ref()
+            .map(|rows| Positions::load(context, rows))
+            .transpose()
+    }
+
+    /// The table of the rows of this one at `chosen`, in that order.
+    pub fn choose(&self, context: &Context, chosen: Vec<u32>) -> Result<TableValue, StepError> {
+        let chosen = match self.positions(context)? {
+            None => chosen,
+            Some(positions) => {
+                let stored = chosen.into_iter().map(|row| {
+                    positions
+                        .get(u64::from(row))
+                        .and_then(|row| u32::try_from(row).ok())
+                });
+                stored
+                    .collect::<Option<Vec<u32>>>()
+                    .ok_or_else(|| StepError::internal("a chosen row does not exist"))?
+            }
+        };
+        let rows = Some(Positions::new(chosen).save(context)?);
+        Ok(TableValue {
+            rows,
+            ..self.clone()
+        })
+    }
+
+    pub fn into_value(self) -> Value {
+        let (Storage::Text { object } | Storage::Parquet { object } | Storage::Listing { object }) =
+            &self.storage;
+        let mut objects = vec![*object];
+        objects.extend(self.rows.as_ref().map(|rows| rows.object));
+        objects.extend(&self.needs);
+        Value::new(serde_json::json!(self), objects)
+    }
+}
