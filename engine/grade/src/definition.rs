@@ -1,0 +1,124 @@
+//! What a rule or a metric is called, which parameters it takes and what it does: the one source of the reference
+//! pages, of the JSON Schema, of the check for unknown keys and of the suggestions for misspelled ones.
+
+use serde_json::{Map, Value, json};
+
+/// The description of a rule or metric.
+#[derive(Debug)]
+pub struct Definition {
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// The formula or the exact rule, with its corner cases.
+    pub details: &'static str,
+    /// Where formula or rule come from.
+    pub source: &'static str,
+    /// The parameter that `name: value` sets when `value` is no map of parameters.
+    pub shorthand: Option<&'static str>,
+    pub parameters: &'static [Parameter],
+}
+
+/// One parameter of a rule or metric.
+#[derive(Debug)]
+pub struct Parameter {
+    pub name: &'static str,
+    pub kind: ParameterKind,
+    pub required: bool,
+    pub doc: &'static str,
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ParameterKind {
+    /// A column's name.
+    Column,
+    /// A column's name, a list of them, or `{ all_except: ... }`.
+    Columns,
+    Number,
+    /// A whole number that is not negative.
+    Integer,
+    Boolean,
+    /// Text, number or boolean.
+    Scalar,
+    Choice(&'static [&'static str]),
+}
+
+impl ParameterKind {
+    /// In words, for the reference.
+    pub fn describe(self) -> String {
+        match self {
+            ParameterKind::Column => "a column's name".to_owned(),
+            ParameterKind::Columns => {
+                "a column's name, a list of names, or `{ all_except: [...] }`: the answers' other columns".to_owned()
+            }
+            ParameterKind::Number => "a number".to_owned(),
+            ParameterKind::Integer => "a whole number".to_owned(),
+            ParameterKind::Boolean => "true or false".to_owned(),
+            ParameterKind::Scalar => "text, a number, or true or false".to_owned(),
+            ParameterKind::Choice(names) => format!("one of {}", names.join(", ")),
+        }
+    }
+
+    /// As JSON Schema.
+    pub fn schema(self) -> Value {
+        let names = json!({ "type": "array", "items": { "type": "string" } });
+        match self {
+            ParameterKind::Column => json!({ "type": "string" }),
+            ParameterKind::Columns => json!({ "oneOf": [
+                { "type": "string" },
+                names,
+                {
+                    "type": "object",
+                    "properties": { "all_except": { "oneOf": [{ "type": "string" }, names] } },
+                    "required": ["all_except"],
+                    "additionalProperties": false,
+                },
+            ] }),
+            ParameterKind::Number => json!({ "type": "number" }),
+            ParameterKind::Integer => json!({ "type": "integer", "minimum": 0 }),
+            ParameterKind::Boolean => json!({ "type": "boolean" }),
+            ParameterKind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
+            ParameterKind::Choice(names) => json!({ "enum": names }),
+        }
+    }
+}
+
+impl Definition {
+    /// Schema of what may follow the name: a map of parameters, or the value of the shorthand parameter.
+    pub fn schema(&self) -> Value {
+        let mut properties = Map::new();
+        for parameter in self.parameters {
+            let mut schema = parameter.kind.schema();
+            if let Value::Object(map) = &mut schema {
+                map.insert("description".to_owned(), json!(parameter.doc));
+            }
+            properties.insert(parameter.name.to_owned(), schema);
+        }
+        let required: Vec<&str> = self
+            .parameters
+            .iter()
+            .filter(|p| p.required)
+            .map(|p| p.name)
+            .collect();
+        let full = json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        });
+        let short = self
+            .parameters
+            .iter()
+            .find(|p| Some(p.name) == self.shorthand)
+            .map(|p| p.kind.schema());
+        match short {
+            Some(short) => json!({ "anyOf": [short, full], "description": self.summary }),
+            None => json!({ "anyOf": [full], "description": self.summary }),
+        }
+    }
+
+    /// Whether the bare name, without any parameter, is complete.
+    pub fn may_stand_alone(&self) -> bool {
+        self.parameters.iter().all(|parameter| !parameter.required)
+    }
+}

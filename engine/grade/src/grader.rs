@@ -1,0 +1,97 @@
+//! A pipeline's grader: its rules, then its metric.
+
+use serde_json::Value;
+
+use crate::error::GradeSpecError;
+use crate::frame::Frame;
+use crate::metrics::{Direction, MetricKind};
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::spec::{self, GradeSpec};
+
+/// Grades submissions of one competition.
+#[derive(Debug)]
+pub struct Grader {
+    spec: GradeSpec,
+}
+
+/// What came out of grading.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    Score {
+        /// The score as computed.
+        value: f64,
+        /// The score at five decimals, as it is reported and compared with the leaderboard.
+        rounded: f64,
+    },
+    Refused(Refusal),
+}
+
+impl Outcome {
+    /// The reported score, if there is one. It may be NaN or infinite.
+    pub fn rounded(&self) -> Option<f64> {
+        match self {
+            Outcome::Score { rounded, .. } => Some(*rounded),
+            Outcome::Refused(_) => None,
+        }
+    }
+}
+
+impl Grader {
+    /// Reads the `grade:` section of a pipeline.
+    ///
+    /// # Errors
+    /// With the path of the key at fault, and a name that may have been meant.
+    pub fn parse(section: &Value) -> Result<Self, GradeSpecError> {
+        Ok(Grader {
+            spec: spec::parse(section)?,
+        })
+    }
+
+    /// The columns that rules and metric name, each once, in order of appearance.
+    pub fn columns_used(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for name in self
+            .spec
+            .rules
+            .iter()
+            .flat_map(|rule| rule.columns())
+            .chain(self.spec.metric.columns())
+        {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The metric's kind: its name, description and usual direction.
+    pub fn metric(&self) -> &'static MetricKind {
+        self.spec.kind
+    }
+
+    /// Whether higher or lower scores are better.
+    pub fn direction(&self) -> Direction {
+        self.spec.direction
+    }
+
+    /// Checks the submission by the rules, in order, and scores it.
+    pub fn grade(&self, answers: &Frame, submission: &Frame) -> Outcome {
+        match self.try_grade(answers, submission) {
+            Ok(outcome) => outcome,
+            Err(refusal) => Outcome::Refused(refusal),
+        }
+    }
+
+    fn try_grade(&self, answers: &Frame, submission: &Frame) -> Result<Outcome, Refusal> {
+        let mut pair = Pair::new(answers, submission)?;
+        for rule in &self.spec.rules {
+            rule.apply(&mut pair)?;
+        }
+        let score = self.spec.metric.score(&pair)?;
+        Ok(Outcome::Score {
+            value: score.value,
+            rounded: score.rounded(),
+        })
+    }
+}

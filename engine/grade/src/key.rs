@@ -1,0 +1,83 @@
+//! Equality of identifiers: across the types that pandas may have given to the two columns, as Python has it.
+
+use std::hash::{Hash, Hasher};
+
+use crate::frame::ColumnData;
+use crate::pair::{Column, Value};
+
+/// An identifier that can be looked up in a set: numbers compare by value whatever their type, text only with text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Key<'a> {
+    Whole(i128),
+    Number(Bits),
+    Text(&'a str),
+    /// A missing cell in a column of text. pandas uses one object for all of them, so that they are alike in a set.
+    MissingText,
+    /// A missing cell in a column of numbers, which is like nothing, not even itself; told apart by its row.
+    Missing(u64),
+}
+
+/// A double that is not a whole number, by its bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Bits(f64);
+
+impl PartialEq for Bits {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+
+impl Eq for Bits {}
+
+impl Hash for Bits {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
+}
+
+/// The key of a cell.
+pub fn key<'a>(column: &Column<'a>, position: usize) -> Key<'a> {
+    match column.value(position) {
+        Value::Bool(value) => Key::Whole(i128::from(value)),
+        Value::Int(value) => Key::Whole(i128::from(value)),
+        Value::UInt(value) => Key::Whole(i128::from(value)),
+        // Beyond 1e38 doubles have no equal among integers of 64 bits.
+        Value::Float(value) if value.fract() == 0.0 && value.abs() < 1e38 => {
+            Key::Whole(value as i128)
+        }
+        Value::Float(value) => Key::Number(Bits(value)),
+        Value::Text(text) => Key::Text(text),
+        Value::Missing if matches!(column.data(), ColumnData::Object(_)) => Key::MissingText,
+        Value::Missing => {
+            Key::Missing(column.file_row(position) << 1 | u64::from(column.role() as u8))
+        }
+    }
+}
+
+/// Whether two cells are equal element by element, as NumPy compares two arrays: a missing one equals nothing, an
+/// integer beside a double is made a double.
+pub fn equal(a: Value<'_>, b: Value<'_>) -> bool {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Missing | Value::Text(_), _) | (_, Value::Missing | Value::Text(_)) => false,
+        (Value::Float(a), b) => a == float(b),
+        (a, Value::Float(b)) => float(a) == b,
+        (a, b) => integer(a) == integer(b),
+    }
+}
+
+fn float(value: Value<'_>) -> f64 {
+    match value {
+        Value::Float(value) => value,
+        other => integer(other) as f64,
+    }
+}
+
+fn integer(value: Value<'_>) -> i128 {
+    match value {
+        Value::Bool(value) => i128::from(value),
+        Value::Int(value) => i128::from(value),
+        Value::UInt(value) => i128::from(value),
+        Value::Missing | Value::Float(_) | Value::Text(_) => 0,
+    }
+}

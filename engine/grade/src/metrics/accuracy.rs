@@ -1,0 +1,76 @@
+//! `accuracy`: the share of right labels.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::target::{LABELS_AS, Labels, LabelsAs, TargetKind, mixed};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "accuracy",
+        summary: "The share of rows whose label is right.",
+        details: "Whole numbers compare by value, whatever their spelling, booleans as 0 and 1; fractions, infinite and \
+                  missing labels are refused. Text never equals a number: if only one side is text, the score is 0, and \
+                  refused if neither side has more than two labels.",
+        source: "sklearn.metrics.accuracy_score",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label.",
+            },
+            Parameter {
+                name: "labels_as",
+                kind: ParameterKind::Choice(LABELS_AS),
+                required: false,
+                doc: "`list`: as NumPy reads a list, where one text makes all labels text; `text`: always text, a \
+                      missing one is `nan`; `integer`: each through Python's `int`.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<Accuracy>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Accuracy {
+    column: String,
+    #[serde(default)]
+    labels_as: LabelsAs,
+}
+
+impl Metric for Accuracy {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let prediction = pair.submission.column(&self.column)?;
+        let answers = pair.answers.column(&self.column)?;
+        let truth = Labels::of(&answers, self.labels_as)?;
+        let labels = Labels::of(&prediction, self.labels_as)?;
+        let right = match (&truth, &labels) {
+            (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
+            (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
+            // Texts of a list are an array of text for NumPy, which it can sort together with numbers.
+            (Labels::Whole(_), Labels::Text(_)) if self.labels_as == LabelsAs::List => 0,
+            _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
+                return Err(mixed(&answers, &prediction));
+            }
+            _ => 0,
+        };
+        Ok(Score::python(right as f64 / truth.len() as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// How many elements of two lists of one length are equal.
+pub(super) fn equal_count<T: PartialEq>(a: &[T], b: &[T]) -> usize {
+    a.iter().zip(b).filter(|(a, b)| a == b).count()
+}

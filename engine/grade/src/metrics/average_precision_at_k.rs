@@ -1,0 +1,88 @@
+//! `average_precision_at_k`: ranked lists of guesses.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::text;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "average_precision_at_k",
+        summary: "Mean average precision of the first k guesses of each row.",
+        details: "A cell holds guesses, best first, separated by single blanks; the answers' cell the set of right ones. A \
+                  row's value is the sum of hits_so_far / rank over the ranks that hit for the first time, divided by the \
+                  smaller of k and the number of right ones. Cells are taken as text: a missing one is the guess `nan`, a \
+                  column of whole numbers loses leading zeros. Empty guesses (two blanks in a row) use up ranks.",
+        source: "github.com/benhamner/Metrics, average_precision.py",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of guesses.",
+            },
+            Parameter {
+                name: "k",
+                kind: ParameterKind::Integer,
+                required: true,
+                doc: "How many guesses count.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<AveragePrecisionAtK>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AveragePrecisionAtK {
+    column: String,
+    k: usize,
+}
+
+impl Metric for AveragePrecisionAtK {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        if pair.answers.is_empty() {
+            return Err(Refusal::new(
+                RefusalKind::RowCount,
+                "there are no rows to grade",
+            ));
+        }
+        let (answers, prediction) = (
+            pair.answers.column(&self.column)?,
+            pair.submission.column(&self.column)?,
+        );
+        let rows: Vec<f64> = answers
+            .values()
+            .zip(prediction.values())
+            .map(|(truth, predicted)| average_precision(&text(truth), &text(predicted), self.k))
+            .collect();
+        Ok(Score::numpy(mean(&rows)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+fn average_precision(truth: &str, predicted: &str, k: usize) -> f64 {
+    let mut open: HashSet<&str> = truth.split(' ').collect();
+    let possible = open.len().min(k);
+    let (mut hits, mut sum) = (0.0, 0.0);
+    for (rank, guess) in (1..).zip(predicted.split(' ').take(k)) {
+        // A right guess counts once: it is taken out of the set.
+        if open.remove(guess) {
+            hits += 1.0;
+            sum += hits / f64::from(rank);
+        }
+    }
+    sum / possible as f64
+}

@@ -1,0 +1,111 @@
+//! `f1`: harmonic mean of precision and recall.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use serde::Deserialize;
+
+use super::accuracy::equal_count;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::target::{LABELS_AS, Labels, LabelsAs, mixed};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "f1",
+        summary: "F1 over the labels of truth and prediction, one label per row.",
+        details: "F1 of a label is 2 TP / (2 TP + FP + FN), 0 if it has no TP. `macro`: plain mean over all labels that \
+                  occur on either side. `micro`: F1 of the summed counts, which is the accuracy here. Labels are taken as \
+                  in `accuracy`, but text on one side only is refused.",
+        source: "sklearn.metrics.f1_score",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label.",
+            },
+            Parameter {
+                name: "average",
+                kind: ParameterKind::Choice(&["micro", "macro"]),
+                required: true,
+                doc: "How the labels' scores become one.",
+            },
+            Parameter {
+                name: "labels_as",
+                kind: ParameterKind::Choice(LABELS_AS),
+                required: false,
+                doc: "See `accuracy`.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<F1>,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Average {
+    Micro,
+    Macro,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct F1 {
+    column: String,
+    average: Average,
+    #[serde(default)]
+    labels_as: LabelsAs,
+}
+
+impl Metric for F1 {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let prediction = pair.submission.column(&self.column)?;
+        let answers = pair.answers.column(&self.column)?;
+        let truth = Labels::of(&answers, self.labels_as)?;
+        let labels = Labels::of(&prediction, self.labels_as)?;
+        let value = match (&truth, &labels) {
+            (Labels::Whole(a), Labels::Whole(b)) => self.average(a, b),
+            (Labels::Text(a), Labels::Text(b)) => self.average(a, b),
+            _ => return Err(mixed(&answers, &prediction)),
+        };
+        Ok(Score::numpy(value))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+impl F1 {
+    fn average<T: Ord + Hash>(&self, truth: &[T], labels: &[T]) -> f64 {
+        match self.average {
+            Average::Micro => equal_count(truth, labels) as f64 / truth.len() as f64,
+            Average::Macro => macro_f1(truth, labels),
+        }
+    }
+}
+
+fn macro_f1<T: Ord + Hash>(truth: &[T], labels: &[T]) -> f64 {
+    // Per label: hits, occurrences on both sides together.
+    let mut counts: HashMap<&T, (u64, u64)> = HashMap::new();
+    for (a, b) in truth.iter().zip(labels) {
+        counts.entry(a).or_default().1 += 1;
+        let predicted = counts.entry(b).or_default();
+        predicted.1 += 1;
+        predicted.0 += u64::from(a == b);
+    }
+    let mut classes: Vec<_> = counts.into_iter().collect();
+    classes.sort_unstable_by(|a, b| a.0.cmp(b.0));
+    let scores: Vec<f64> = classes
+        .iter()
+        .map(|(_, (hits, all))| 2.0 * *hits as f64 / *all as f64)
+        .collect();
+    mean(&scores)
+}

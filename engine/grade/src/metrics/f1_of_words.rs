@@ -1,0 +1,89 @@
+//! `f1_of_words`: micro F1 over sets of labels, written as words.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numeric::is_python_blank;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "f1_of_words",
+        summary: "Micro F1 over rows and labels; a cell holds a row's labels, separated by blanks.",
+        details: "2 TP / (2 TP + FP + FN) over all rows and the labels that occur in the answers, 0 without TP. Predicted \
+                  labels that the answers never have are ignored; repeats and order do not matter, case does. A missing \
+                  cell has no labels. A column that is numeric or boolean as a whole is refused.",
+        source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
+        shorthand: Some("column"),
+        parameters: &[Parameter {
+            name: "column",
+            kind: ParameterKind::Column,
+            required: true,
+            doc: "The column of labels.",
+        }],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<F1OfWords>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct F1OfWords {
+    column: String,
+}
+
+impl Metric for F1OfWords {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let (answers, prediction) = (
+            pair.answers.column(&self.column)?,
+            pair.submission.column(&self.column)?,
+        );
+        let (truth, predicted) = (words(&answers)?, words(&prediction)?);
+        let classes: HashSet<&str> = truth.iter().flatten().copied().collect();
+        if classes.len() < 2 {
+            let message = "the answers need two different labels";
+            return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
+        }
+        let (mut hits, mut marks) = (0u64, 0u64);
+        for (truth, predicted) in truth.iter().zip(&predicted) {
+            hits += truth.intersection(predicted).count() as u64;
+            marks += (truth.len() + predicted.intersection(&classes).count()) as u64;
+        }
+        // The answers have labels, so that there is something to divide by.
+        Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// The set of words of each row.
+fn words<'a>(column: &Column<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
+    let empty = match column.data() {
+        ColumnData::Float64(_) => column.values().all(|value| value == Value::Missing),
+        ColumnData::Object(_) => true,
+        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => false,
+    };
+    let row = |(position, value): (usize, Value<'a>)| match value {
+        Value::Text(text) => Ok(text
+            .split(is_python_blank)
+            .filter(|word| !word.is_empty())
+            .collect()),
+        Value::Missing if empty => Ok(HashSet::new()),
+        Value::Missing | Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
+            Err(column.refuse(
+                RefusalKind::Type,
+                position,
+                "labels as text; at least one cell must not read as a number",
+            ))
+        }
+    };
+    column.values().enumerate().map(row).collect()
+}

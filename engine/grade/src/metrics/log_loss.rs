@@ -1,0 +1,104 @@
+//! `log_loss`: cross entropy of predicted probabilities.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::floats;
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "log_loss",
+        summary: "Mean over rows of -ln(p of the true class).",
+        details: "p is clipped to [eps, 1 - eps], eps = 2^-52, so that a certain mistake costs 36.04365; rows are not \
+                  brought to the sum 1. One column: p is the probability of the larger of the answers' two labels, 1 - p \
+                  that of the other. Several columns: one per class, the answers hold 1 for the true one and 0 for the \
+                  others.",
+        source: "sklearn.metrics.log_loss (1.5)",
+        shorthand: Some("columns"),
+        parameters: &[Parameter {
+            name: "columns",
+            kind: ParameterKind::Columns,
+            required: true,
+            doc: "The probability, or one column per class.",
+        }],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<LogLoss>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LogLoss {
+    columns: Columns,
+}
+
+impl Metric for LogLoss {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let names = self.columns.resolve(&pair.answers);
+        let mut truth = Vec::with_capacity(names.len());
+        let mut predicted = Vec::with_capacity(names.len());
+        for name in &names {
+            predicted.push(floats(&pair.submission.column(name)?)?);
+            truth.push(floats(&pair.answers.column(name)?)?);
+        }
+        if let ([label], [p]) = (truth.as_slice(), predicted.as_slice()) {
+            let positive = positive(label, names.first().copied().unwrap_or_default())?;
+            truth = vec![
+                label
+                    .iter()
+                    .map(|l| f64::from(u8::from(*l != positive)))
+                    .collect(),
+                positive_mask(label, positive),
+            ];
+            predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
+        }
+        Ok(Score::python(log_loss(&truth, &predicted)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+/// The larger of two labels.
+fn positive(labels: &[f64], column: &str) -> Result<f64, Refusal> {
+    let mut distinct = labels.to_vec();
+    distinct.sort_unstable_by(f64::total_cmp);
+    distinct.dedup();
+    match distinct.as_slice() {
+        [_, positive] => Ok(*positive),
+        _ => Err(Refusal::new(
+            RefusalKind::Answers,
+            "the answers need two different labels",
+        )
+        .in_column(column)),
+    }
+}
+
+fn positive_mask(labels: &[f64], positive: f64) -> Vec<f64> {
+    labels
+        .iter()
+        .map(|label| f64::from(u8::from(*label == positive)))
+        .collect()
+}
+
+/// Log loss of classes given column by column: `truth[class][row]` is 1 or 0, `predicted[class][row]` a probability.
+pub fn log_loss(truth: &[Vec<f64>], predicted: &[Vec<f64>]) -> f64 {
+    let rows = truth.first().map_or(0, Vec::len);
+    let mut losses = vec![0.0; rows];
+    for (truth, predicted) in truth.iter().zip(predicted) {
+        for ((loss, truth), p) in losses.iter_mut().zip(truth).zip(predicted) {
+            // All other terms are exact zeros: x ln p is 0 for x = 0.
+            if *truth != 0.0 {
+                *loss -= truth * p.clamp(f64::EPSILON, 1.0 - f64::EPSILON).ln();
+            }
+        }
+    }
+    mean(&losses)
+}

@@ -1,0 +1,88 @@
+//! `matthews_corrcoef`: correlation of true and predicted labels.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::accuracy::equal_count;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::target::{LABELS_AS, Labels, LabelsAs, mixed};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "matthews_corrcoef",
+        summary: "Matthews' correlation coefficient of the labels, for any number of classes.",
+        details: "(c s - sum(t p)) / sqrt((s^2 - sum(t^2)) (s^2 - sum(p^2))); c: right rows, s: rows, t and p: how often a \
+                  class is true resp. predicted. 0 if the denominator is 0. Labels as in `f1`.",
+        source: "sklearn.metrics.matthews_corrcoef",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label.",
+            },
+            Parameter {
+                name: "labels_as",
+                kind: ParameterKind::Choice(LABELS_AS),
+                required: false,
+                doc: "See `accuracy`.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<MatthewsCorrcoef>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MatthewsCorrcoef {
+    column: String,
+    #[serde(default)]
+    labels_as: LabelsAs,
+}
+
+impl Metric for MatthewsCorrcoef {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let (answers, prediction) = (
+            pair.answers.column(&self.column)?,
+            pair.submission.column(&self.column)?,
+        );
+        let truth = Labels::of(&answers, self.labels_as)?;
+        let labels = Labels::of(&prediction, self.labels_as)?;
+        match (&truth, &labels) {
+            (Labels::Whole(a), Labels::Whole(b)) => Ok(Score::numpy(correlation(a, b))),
+            (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),
+            _ => Err(mixed(&answers, &prediction)),
+        }
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+fn correlation<T: Ord>(truth: &[T], predicted: &[T]) -> f64 {
+    let mut counts: BTreeMap<&T, (f64, f64)> = BTreeMap::new();
+    for (a, b) in truth.iter().zip(predicted) {
+        counts.entry(a).or_default().0 += 1.0;
+        counts.entry(b).or_default().1 += 1.0;
+    }
+    let sum = |term: fn(&(f64, f64)) -> f64| counts.values().map(term).sum::<f64>();
+    let (rows, right) = (truth.len() as f64, equal_count(truth, predicted) as f64);
+    let covariance = right * rows - sum(|(t, p)| t * p);
+    let (of_truth, of_predicted) = (
+        rows * rows - sum(|(t, _)| t * t),
+        rows * rows - sum(|(_, p)| p * p),
+    );
+    if of_truth * of_predicted == 0.0 {
+        0.0
+    } else {
+        covariance / (of_truth * of_predicted).sqrt()
+    }
+}

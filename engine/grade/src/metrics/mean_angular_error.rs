@@ -1,0 +1,77 @@
+//! `mean_angular_error`: mean angle between true and predicted direction.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::floats;
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "mean_angular_error",
+        summary: "Mean angle, in radians, between the true and the predicted direction.",
+        details: "arccos(sin z1 sin z2 (cos a1 cos a2 + sin a1 sin a2) + cos z1 cos z2), the argument clipped to \
+                  [-1, 1]; a: azimuth, z: zenith, in radians of any size.",
+        source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "azimuth",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The azimuth.",
+            },
+            Parameter {
+                name: "zenith",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The zenith.",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<MeanAngularError>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeanAngularError {
+    azimuth: String,
+    zenith: String,
+}
+
+impl Metric for MeanAngularError {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let truth = (
+            floats(&pair.answers.column(&self.azimuth)?)?,
+            floats(&pair.answers.column(&self.zenith)?)?,
+        );
+        let found = (
+            floats(&pair.submission.column(&self.azimuth)?)?,
+            floats(&pair.submission.column(&self.zenith)?)?,
+        );
+        let angles: Vec<f64> = truth
+            .0
+            .iter()
+            .zip(&truth.1)
+            .zip(found.0.iter().zip(&found.1))
+            .map(|((a1, z1), (a2, z2))| angle((*a1, *z1), (*a2, *z2)))
+            .collect();
+        Ok(Score::numpy(mean(&angles)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.azimuth, &self.zenith]
+    }
+}
+
+/// Angle between two directions, each as (azimuth, zenith), in radians.
+fn angle((a1, z1): (f64, f64), (a2, z2): (f64, f64)) -> f64 {
+    let horizontal = a1.cos() * a2.cos() + a1.sin() * a2.sin();
+    let cosine = z1.sin() * z2.sin() * horizontal + z1.cos() * z2.cos();
+    cosine.clamp(-1.0, 1.0).acos().abs()
+}

@@ -1,0 +1,97 @@
+//! `mean_edit_distance`: how far predicted texts are from the true ones.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::edit_distance::edit_distance;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::text;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "mean_edit_distance",
+        summary: "Mean Levenshtein distance of true and predicted text.",
+        details: "Inserting, deleting and replacing a character costs 1. Characters are Unicode code points; case and \
+                  blanks count.",
+        source: "Levenshtein (1966)",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of texts.",
+            },
+            Parameter {
+                name: "other",
+                kind: ParameterKind::Choice(&["refuse", "print"]),
+                required: false,
+                doc: "Cells that are no text are refused (default) or printed: `1.0`, `True`, `nan` for a missing one.",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<MeanEditDistance>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Other {
+    #[default]
+    Refuse,
+    Print,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeanEditDistance {
+    column: String,
+    #[serde(default)]
+    other: Other,
+}
+
+impl Metric for MeanEditDistance {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        if pair.answers.is_empty() {
+            return Err(Refusal::new(
+                RefusalKind::RowCount,
+                "there are no rows to grade",
+            ));
+        }
+        let (answers, prediction) = (
+            pair.answers.column(&self.column)?,
+            pair.submission.column(&self.column)?,
+        );
+        if self.other == Other::Refuse {
+            only_text(&prediction)?;
+            only_text(&answers)?;
+        }
+        let distances: Vec<f64> = answers
+            .values()
+            .zip(prediction.values())
+            .map(|(truth, predicted)| edit_distance(&text(truth), &text(predicted)) as f64)
+            .collect();
+        Ok(Score::numpy(mean(&distances)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+fn only_text(column: &Column<'_>) -> Result<(), Refusal> {
+    match column
+        .values()
+        .position(|value| !matches!(value, Value::Text(_)))
+    {
+        Some(odd) if column.value(odd) == Value::Missing => {
+            Err(column.refuse(RefusalKind::Missing, odd, "text"))
+        }
+        Some(odd) => Err(column.refuse(RefusalKind::Type, odd, "text")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,122 @@
+//! The metrics: one file each. A metric takes the two tables as the rules left them, row by row aligned.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::definition::Definition;
+use crate::numeric::{round_numpy, round_python};
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+mod accuracy;
+mod average_precision_at_k;
+mod cohen_kappa;
+mod f1;
+mod f1_of_words;
+mod log_loss;
+mod matthews_corrcoef;
+mod mean_absolute_error;
+mod mean_angular_error;
+mod mean_edit_distance;
+mod roc_auc;
+mod root_mean_squared_error;
+mod root_mean_squared_log_error;
+
+pub use cohen_kappa::cohen_kappa;
+pub use log_loss::log_loss;
+pub use roc_auc::roc_auc;
+
+/// Digits after the point of a reported score.
+const DECIMALS: u8 = 5;
+
+/// Which way a metric runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    HigherIsBetter,
+    LowerIsBetter,
+}
+
+/// A score, and how it is rounded for the report.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Score {
+    pub value: f64,
+    pub rounding: Rounding,
+}
+
+/// The type that a score has in Python decides how `round` works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounding {
+    /// A NumPy double: scaled, rounded half to even, scaled back.
+    NumPy,
+    /// A Python float: correct decimal rounding.
+    Python,
+}
+
+impl Score {
+    fn numpy(value: f64) -> Self {
+        Score {
+            value,
+            rounding: Rounding::NumPy,
+        }
+    }
+
+    fn python(value: f64) -> Self {
+        Score {
+            value,
+            rounding: Rounding::Python,
+        }
+    }
+
+    /// The score at five decimals.
+    pub fn rounded(self) -> f64 {
+        match self.rounding {
+            Rounding::NumPy => round_numpy(self.value, i32::from(DECIMALS)),
+            Rounding::Python => round_python(self.value, usize::from(DECIMALS)),
+        }
+    }
+}
+
+/// A metric with its parameters.
+pub trait Metric: fmt::Debug + Send + Sync {
+    /// Scores the submission.
+    ///
+    /// # Errors
+    /// When the metric is not defined for the values.
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
+
+    /// Columns that the parameters name.
+    fn columns(&self) -> Vec<&str>;
+}
+
+/// A kind of metric: its description, direction and how its parameters are read.
+#[derive(Debug)]
+pub struct MetricKind {
+    pub definition: Definition,
+    pub direction: Direction,
+    pub(crate) parse: fn(Value) -> Result<Box<dyn Metric>, serde_json::Error>,
+}
+
+/// All metrics, in the order of the reference.
+pub static ALL: &[&MetricKind] = &[
+    &accuracy::KIND,
+    &average_precision_at_k::KIND,
+    &cohen_kappa::KIND,
+    &f1::KIND,
+    &f1_of_words::KIND,
+    &log_loss::KIND,
+    &matthews_corrcoef::KIND,
+    &mean_absolute_error::KIND,
+    &mean_angular_error::KIND,
+    &mean_edit_distance::KIND,
+    &roc_auc::KIND,
+    &root_mean_squared_error::KIND,
+    &root_mean_squared_log_error::KIND,
+];
+
+/// Reads the parameters of a metric of type `M`.
+fn parse<M: Metric + serde::de::DeserializeOwned + 'static>(
+    value: Value,
+) -> Result<Box<dyn Metric>, serde_json::Error> {
+    Ok(Box::new(serde_json::from_value::<M>(value)?))
+}

@@ -1,0 +1,162 @@
+//! `roc_auc`: area under the ROC curve.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::scores;
+use crate::numeric::{mean, sum};
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::{Labels, LabelsAs};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "roc_auc",
+        summary: "Area under the ROC curve; for several columns the plain mean of theirs.",
+        details: "Trapezoids between the points of the distinct scores, so that equal scores count one half. Only the order \
+                  of the scores matters. The larger of the answers' two labels is the positive one; each column needs both. \
+                  Missing and infinite scores are refused, booleans count as 0 and 1.",
+        source: "sklearn.metrics.roc_auc_score",
+        shorthand: Some("columns"),
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns that hold labels in the answers and scores in the submission.",
+            },
+            Parameter {
+                name: "match",
+                kind: ParameterKind::Choice(&["name", "position"]),
+                required: false,
+                doc: "`position`: the k-th of the columns belongs to the k-th column of the submission that is not \
+                      excepted by `all_except`, whatever its name.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<RocAuc>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Match {
+    #[default]
+    Name,
+    Position,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RocAuc {
+    columns: Columns,
+    #[serde(default, rename = "match")]
+    matching: Match,
+}
+
+impl Metric for RocAuc {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let truth = self.columns.resolve(&pair.answers);
+        let predicted = match self.matching {
+            Match::Name => truth.clone(),
+            Match::Position => self.columns.resolve(&pair.submission),
+        };
+        if predicted.len() != truth.len() {
+            let message = format!(
+                "the submission has {} columns of scores, expected {}",
+                predicted.len(),
+                truth.len()
+            );
+            return Err(Refusal::new(RefusalKind::SurplusColumn, message));
+        }
+        let areas = truth
+            .iter()
+            .zip(&predicted)
+            .map(|(truth, predicted)| {
+                area(
+                    &pair.answers.column(truth)?,
+                    &pair.submission.column(predicted)?,
+                )
+            })
+            .collect::<Result<Vec<f64>, Refusal>>()?;
+        Ok(Score::numpy(mean(&areas)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+fn area(truth: &Column<'_>, predicted: &Column<'_>) -> Result<f64, Refusal> {
+    let scores = scores(predicted)?;
+    let positive = match Labels::of(truth, LabelsAs::Column)? {
+        Labels::Whole(labels) => positive(&labels),
+        Labels::Text(labels) => positive(&labels),
+    };
+    let positive = positive.ok_or_else(|| {
+        Refusal::new(
+            RefusalKind::Answers,
+            "the answers need two different labels",
+        )
+        .in_column(truth.name)
+    })?;
+    Ok(roc_auc(&positive, &scores))
+}
+
+/// Which rows have the larger label; `None` unless there are two.
+fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
+    let distinct: BTreeSet<&T> = labels.iter().collect();
+    let larger = *distinct.last()?;
+    (distinct.len() == 2).then(|| labels.iter().map(|label| label == larger).collect())
+}
+
+/// Area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
+///
+/// Points on straight stretches are dropped first, as `roc_curve` does, so that the last digits agree.
+pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
+    let mut rows: Vec<(f64, bool)> = scores
+        .iter()
+        .copied()
+        .zip(positive.iter().copied())
+        .collect();
+    // The order among equal scores does not matter: they become one point. Scores are finite, so all compare.
+    rows.sort_unstable_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal));
+    let (mut hits, mut alarms) = (0.0, 0.0);
+    let mut points = Vec::new();
+    for (row, next) in rows.iter().zip(rows.iter().skip(1).map(Some).chain([None])) {
+        if row.1 {
+            hits += 1.0
+        } else {
+            alarms += 1.0
+        }
+        if next.is_none_or(|next| next.0 != row.0) {
+            points.push((alarms, hits));
+        }
+    }
+    let mut curve = vec![(0.0, 0.0)];
+    for (index, point) in points.iter().enumerate() {
+        let neighbours = index
+            .checked_sub(1)
+            .and_then(|left| points.get(left))
+            .zip(points.get(index + 1));
+        let bends = neighbours.is_none_or(|(left, right)| {
+            right.0 - point.0 != point.0 - left.0 || right.1 - point.1 != point.1 - left.1
+        });
+        if bends {
+            curve.push((point.0 / alarms, point.1 / hits));
+        }
+    }
+    let trapezoids: Vec<f64> = curve
+        .windows(2)
+        .map(|pair| match pair {
+            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
+            _ => 0.0,
+        })
+        .collect();
+    sum(&trapezoids)
+}

@@ -1,0 +1,74 @@
+//! `root_mean_squared_log_error`.
+
+use serde::Deserialize;
+
+use super::root_mean_squared_error::root_mean_square;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numbers::floats;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "root_mean_squared_log_error",
+        summary: "Root mean squared difference of ln(1 + x); for several columns the plain mean of theirs.",
+        details: "sqrt(mean((ln(1 + true) - ln(1 + predicted))^2)). Negative, missing and infinite values are refused; \
+                  `-0.0` is not negative. Booleans count as 0 and 1; their logarithm has half precision, as NumPy's.",
+        source: "sklearn.metrics.root_mean_squared_log_error",
+        shorthand: Some("columns"),
+        parameters: &[Parameter {
+            name: "columns",
+            kind: ParameterKind::Columns,
+            required: true,
+            doc: "The columns that are compared.",
+        }],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<RootMeanSquaredLogError>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RootMeanSquaredLogError {
+    columns: Columns,
+}
+
+impl Metric for RootMeanSquaredLogError {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let errors = self
+            .columns
+            .resolve(&pair.answers)
+            .into_iter()
+            .map(|name| {
+                let predicted = logarithms(&pair.submission.column(name)?)?;
+                let truth = logarithms(&pair.answers.column(name)?)?;
+                let errors: Vec<f64> = truth.iter().zip(&predicted).map(|(a, b)| a - b).collect();
+                Ok(root_mean_square(&errors))
+            })
+            .collect::<Result<Vec<f64>, Refusal>>()?;
+        Ok(Score::numpy(mean(&errors)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+/// NumPy takes the logarithm of a boolean in half precision: ln 2 with eleven bits.
+const LN_2_HALF: f64 = 0.693_359_375;
+
+fn logarithms(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+    let values = floats(column)?;
+    if matches!(column.data(), ColumnData::Bool(_)) {
+        return Ok(values.into_iter().map(|value| value * LN_2_HALF).collect());
+    }
+    match values.iter().position(|value| *value < 0.0) {
+        Some(row) => Err(column.refuse(RefusalKind::Range, row, "a number that is not negative")),
+        None => Ok(values.into_iter().map(f64::ln_1p).collect()),
+    }
+}

@@ -1,0 +1,102 @@
+//! Columns as the numbers that a metric computes with, by scikit-learn's rules (`check_array`): booleans count as 0
+//! and 1, texts go through Python's `float`, missing and infinite values are refused.
+
+use crate::frame::ColumnData;
+use crate::numeric::python_float;
+use crate::pair::{Column, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Integers up to here are told apart by doubles.
+const EXACT: u64 = 1 << 53;
+
+/// All values of a column as finite doubles.
+///
+/// # Errors
+/// For a column without rows, and for a cell that is missing, infinite or no number.
+pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+    if column.is_empty() {
+        return Err(
+            Refusal::new(RefusalKind::RowCount, "there are no rows to grade")
+                .in_column(column.name),
+        );
+    }
+    column
+        .values()
+        .enumerate()
+        .map(|(position, value)| finite(column, position, value))
+        .collect()
+}
+
+fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<f64, Refusal> {
+    match number(value) {
+        Some(number) if number.is_finite() => Ok(number),
+        Some(_) => Err(column.refuse(RefusalKind::Range, position, "a finite number")),
+        None if value == Value::Missing => {
+            Err(column.refuse(RefusalKind::Missing, position, "a number"))
+        }
+        None => Err(column.refuse(RefusalKind::Type, position, "a number")),
+    }
+}
+
+/// The number that a cell stands for; `None` if it is missing or a text that is none.
+pub fn number(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Missing => None,
+        Value::Bool(value) => Some(f64::from(u8::from(value))),
+        Value::Int(value) => Some(value as f64),
+        Value::UInt(value) => Some(value as f64),
+        Value::Float(value) => Some(value),
+        Value::Text(text) => python_float(text),
+    }
+}
+
+/// Like [`floats`], for metrics that look at the order only: integers that would become equal as doubles are replaced
+/// by their ranks.
+///
+/// # Errors
+/// As [`floats`].
+pub fn scores(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+    let beyond = column.values().any(|value| match value {
+        Value::Int(value) => value.unsigned_abs() > EXACT,
+        Value::UInt(value) => value > EXACT,
+        _ => false,
+    });
+    let whole = |value: Value<'_>| match value {
+        Value::Int(value) => Some(i128::from(value)),
+        Value::UInt(value) => Some(i128::from(value)),
+        _ => None,
+    };
+    if beyond && let Some(values) = column.values().map(whole).collect::<Option<Vec<i128>>>() {
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        return Ok(values
+            .iter()
+            .map(|value| sorted.partition_point(|other| other < value) as f64)
+            .collect());
+    }
+    floats(column)
+}
+
+/// True less predicted value, row by row.
+///
+/// # Errors
+/// As [`floats`]; and for two columns of booleans, which NumPy does not subtract.
+pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+    if matches!(
+        (truth.data(), predicted.data()),
+        (ColumnData::Bool(_), ColumnData::Bool(_))
+    ) {
+        return Err(predicted.refuse(
+            RefusalKind::Type,
+            0,
+            "a number: booleans cannot be subtracted",
+        ));
+    }
+    let predicted = floats(predicted)?;
+    Ok(floats(truth)?
+        .iter()
+        .zip(&predicted)
+        .map(|(truth, predicted)| truth - predicted)
+        .collect())
+}

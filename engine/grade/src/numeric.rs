@@ -1,0 +1,134 @@
+//! Arithmetic as NumPy and Python do it, where the last digits of a score depend on it.
+
+use crate::integer::digit;
+
+/// NumPy hands this many elements of an array to a reduction at once (the default `bufsize`).
+const BUFFER: usize = 8_192;
+
+/// Sum of a contiguous array of doubles in NumPy's order: buffers of 8,192 values are summed pairwise, their sums one
+/// after the other.
+pub fn sum(values: &[f64]) -> f64 {
+    values
+        .chunks(BUFFER)
+        .map(pairwise_sum)
+        .reduce(|sum, next| sum + next)
+        .unwrap_or(0.0)
+}
+
+/// Sum of one buffer: eight running sums per block of up to 128 values, blocks combined by halving (`pairwise_sum` in
+/// NumPy's `loops_utils.h`).
+fn pairwise_sum(values: &[f64]) -> f64 {
+    let n = values.len();
+    if n < 8 {
+        // NumPy starts from -0.0, so that a sum of negative zeros keeps its sign.
+        return values.iter().fold(-0.0, |sum, value| sum + value);
+    }
+    if n <= 128 {
+        let mut lanes = [0.0; 8];
+        let chunks = values.chunks_exact(8);
+        let rest = chunks.remainder();
+        for (index, chunk) in chunks.enumerate() {
+            for (lane, value) in lanes.iter_mut().zip(chunk) {
+                *lane = if index == 0 { *value } else { *lane + value };
+            }
+        }
+        let [a, b, c, d, e, f, g, h] = lanes;
+        let sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
+        return rest.iter().fold(sum, |sum, value| sum + value);
+    }
+    let half = n / 2;
+    let (left, right) = values.split_at(half - half % 8);
+    pairwise_sum(left) + pairwise_sum(right)
+}
+
+/// NumPy's mean. NaN for an empty slice.
+pub fn mean(values: &[f64]) -> f64 {
+    sum(values) / values.len() as f64
+}
+
+/// `round(x, 5)` of a NumPy double: times 1e5, to the nearest whole number (halves to even), divided by 1e5.
+pub fn round_numpy(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    (value * scale).round_ties_even() / scale
+}
+
+/// `round(x, 5)` of a Python float: the double nearest to the exact value rounded to that many decimals.
+pub fn round_python(value: f64, decimals: usize) -> f64 {
+    if !value.is_finite() {
+        return value;
+    }
+    format!("{value:.decimals$}").parse().unwrap_or(value)
+}
+
+/// Shortest digits that read back, in Python's form: `1.0`, `1e-05`, `1e+16`, `inf`, `nan`.
+pub fn python_repr(value: f64) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 {
+            "inf".to_owned()
+        } else {
+            "-inf".to_owned()
+        };
+    }
+    let scientific = format!("{value:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if value != 0.0 && !(-4..16).contains(&exponent) {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        return format!("{digits}e{sign}{:02}", exponent.abs());
+    }
+    let plain = format!("{value}");
+    if plain.contains('.') {
+        plain
+    } else {
+        format!("{plain}.0")
+    }
+}
+
+/// Python's `float(text)`: blanks around are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
+/// in any case. `None` where Python raises `ValueError`.
+pub fn python_float(text: &str) -> Option<f64> {
+    let text = text.trim_matches(is_python_blank);
+    if !text.is_ascii() {
+        let ascii = |c| {
+            digit(c)
+                .and_then(|value| char::from_digit(value, 10))
+                .unwrap_or(c)
+        };
+        let mapped: String = text.chars().map(ascii).collect();
+        return if mapped.is_ascii() {
+            python_float(&mapped)
+        } else {
+            None
+        };
+    }
+    if !text.contains('_') {
+        return parse_decimal(text);
+    }
+    let bytes = text.as_bytes();
+    let is_digit = |index: Option<usize>| {
+        index
+            .and_then(|i| bytes.get(i))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let between = (0..bytes.len())
+        .filter(|&index| bytes.get(index) == Some(&b'_'))
+        .all(|index| is_digit(index.checked_sub(1)) && is_digit(Some(index + 1)));
+    if between {
+        parse_decimal(&text.replace('_', ""))
+    } else {
+        None
+    }
+}
+
+/// The characters that Python's `str.strip` and `str.split` take for blanks.
+pub fn is_python_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// Rust's grammar for doubles is Python's: sign, digits with an optional point, exponent, `inf`, `infinity`, `nan`.
+fn parse_decimal(text: &str) -> Option<f64> {
+    text.parse().ok()
+}

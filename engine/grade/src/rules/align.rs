@@ -1,0 +1,92 @@
+//! `align`: both tables in the order of their identifiers.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::equal;
+use crate::pair::{Pair, Side};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::sort::sort_positions;
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "align",
+        summary: "Sorts both tables by an identifier and checks that it agrees row by row.",
+        details: "Sorting is pandas' `sort_values`: text by code point, numbers by value, missing ones last; rows with \
+                  equal identifiers come in the order that NumPy's unstable sort leaves them in. Identifiers are equal \
+                  if their values are: `1.0` is `1`, a number is never a text, a missing one equals nothing.",
+        source: "pandas.DataFrame.sort_values, numpy.argsort",
+        shorthand: Some("by"),
+        parameters: &[
+            Parameter {
+                name: "by",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The identifier.",
+            },
+            Parameter {
+                name: "check",
+                kind: ParameterKind::Choice(&["equal", "none"]),
+                required: false,
+                doc: "`none`: only sort, so that rows are paired by rank, whatever their identifiers.",
+            },
+        ],
+    },
+    parse: parse::<Align>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Check {
+    #[default]
+    Equal,
+    None,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Align {
+    by: String,
+    #[serde(default)]
+    check: Check,
+}
+
+impl Rule for Align {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        sort(&mut pair.submission, &self.by)?;
+        sort(&mut pair.answers, &self.by)?;
+        if self.check == Check::None {
+            return Ok(());
+        }
+        pair.check_same_rows()?;
+        let (submission, answers) = (
+            pair.submission.column(&self.by)?,
+            pair.answers.column(&self.by)?,
+        );
+        let differs = submission
+            .values()
+            .zip(answers.values())
+            .position(|(a, b)| !equal(a, b));
+        match differs {
+            None => Ok(()),
+            Some(position) => {
+                let expected = format!(
+                    "{}: identifiers must be those of the answers",
+                    answers.value(position).shown()
+                );
+                Err(submission.refuse(RefusalKind::Ids, position, &expected))
+            }
+        }
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.by]
+    }
+}
+
+fn sort(side: &mut Side<'_>, by: &str) -> Result<(), Refusal> {
+    let order = sort_positions(&side.column(by)?)?;
+    side.select(&order);
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! `fill_missing`: a value for cells that have none.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::{Cell, ColumnData};
+use crate::pair::{Pair, Role};
+use crate::refusal::Refusal;
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "fill_missing",
+        summary: "Missing cells of the submission get a value.",
+        details: "A column of numbers that gets a text becomes one of mixed cells, as in pandas.",
+        source: "pandas.Series.fillna",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns.",
+            },
+            Parameter {
+                name: "with",
+                kind: ParameterKind::Scalar,
+                required: true,
+                doc: "The value.",
+            },
+            Parameter {
+                name: "answers",
+                kind: ParameterKind::Boolean,
+                required: false,
+                doc: "Whether the answers' columns are filled, too; default false.",
+            },
+        ],
+    },
+    parse: parse::<FillMissing>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Filling {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Filling {
+    fn cell(&self) -> Cell {
+        match self {
+            Filling::Bool(value) => Cell::Bool(*value),
+            Filling::Int(value) => Cell::Int(*value),
+            Filling::Float(value) => Cell::Float(*value),
+            Filling::Text(text) => Cell::Text(text.as_str().into()),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FillMissing {
+    columns: Columns,
+    with: Filling,
+    #[serde(default)]
+    answers: bool,
+}
+
+impl Rule for FillMissing {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve_owned(pair) {
+            self.fill(pair, Role::Submission, &name)?;
+            if self.answers {
+                self.fill(pair, Role::Answers, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+impl FillMissing {
+    fn fill(&self, pair: &mut Pair<'_>, role: Role, name: &str) -> Result<(), Refusal> {
+        let side = match role {
+            Role::Answers => &mut pair.answers,
+            Role::Submission => &mut pair.submission,
+        };
+        let filled = self.filled(side.column(name)?.data());
+        if let Some(data) = filled {
+            side.replace(name, data);
+        }
+        Ok(())
+    }
+
+    /// The column with its gaps filled; `None` when there are none.
+    fn filled(&self, data: &ColumnData) -> Option<ColumnData> {
+        match data {
+            ColumnData::Float64(values) if values.iter().any(|value| value.is_nan()) => {
+                let number = match self.with {
+                    Filling::Int(value) => Some(value as f64),
+                    Filling::Float(value) => Some(value),
+                    Filling::Bool(_) | Filling::Text(_) => None,
+                };
+                Some(match number {
+                    Some(number) => ColumnData::Float64(
+                        values
+                            .iter()
+                            .map(|v| if v.is_nan() { number } else { *v })
+                            .collect(),
+                    ),
+                    None => ColumnData::Object(
+                        values
+                            .iter()
+                            .map(|v| {
+                                if v.is_nan() {
+                                    self.with.cell()
+                                } else {
+                                    Cell::Float(*v)
+                                }
+                            })
+                            .collect(),
+                    ),
+                })
+            }
+            ColumnData::Object(cells) if cells.contains(&Cell::Missing) => {
+                Some(ColumnData::Object(
+                    cells
+                        .iter()
+                        .map(|cell| {
+                            if *cell == Cell::Missing {
+                                self.with.cell()
+                            } else {
+                                cell.clone()
+                            }
+                        })
+                        .collect(),
+                ))
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `finite`: no missing and no infinite numbers.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::number;
+use crate::pair::{Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "finite",
+        summary: "No cell of the columns is missing, infinite or no number.",
+        details: "",
+        source: "numpy.isfinite",
+        shorthand: Some("columns"),
+        parameters: &[Parameter {
+            name: "columns",
+            kind: ParameterKind::Columns,
+            required: true,
+            doc: "The columns.",
+        }],
+    },
+    parse: parse::<Finite>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Finite {
+    columns: Columns,
+}
+
+impl Rule for Finite {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve(&pair.answers) {
+            let column = pair.submission.column(name)?;
+            for (position, value) in column.values().enumerate() {
+                let kind = match number(value) {
+                    Some(number) if number.is_finite() => continue,
+                    Some(_) => RefusalKind::Range,
+                    None if value == Value::Missing => RefusalKind::Missing,
+                    None => RefusalKind::Type,
+                };
+                return Err(column.refuse(kind, position, "a finite number"));
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}

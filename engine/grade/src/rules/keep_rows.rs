@@ -1,0 +1,117 @@
+//! `keep_rows`: only some rows are scored.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::numbers::number;
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "keep_rows",
+        summary: "Keeps the rows that the answers mark as scored.",
+        details: "A row of the answers is kept if the sum of its columns `sum_of` (missing ones left out) lies between \
+                  `min` and `max`. Of the submission, the rows in the same positions are kept; with `by`, those whose \
+                  identifier is that of a kept row, and an identifier that the answers do not have is refused.",
+        source: "pandas boolean indexing",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "sum_of",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "Columns of the answers that decide.",
+            },
+            Parameter {
+                name: "min",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The smallest sum of a kept row.",
+            },
+            Parameter {
+                name: "max",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The largest sum of a kept row.",
+            },
+            Parameter {
+                name: "by",
+                kind: ParameterKind::Column,
+                required: false,
+                doc: "The identifier that finds the rows of the submission; default: their position.",
+            },
+        ],
+    },
+    parse: parse::<KeepRows>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepRows {
+    sum_of: Columns,
+    min: Option<f64>,
+    max: Option<f64>,
+    by: Option<String>,
+}
+
+impl Rule for KeepRows {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = self
+            .sum_of
+            .resolve(&pair.answers)
+            .into_iter()
+            .map(|name| pair.answers.column(name))
+            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+        let kept: Vec<bool> = (0..pair.answers.len())
+            .map(|row| {
+                let sum: f64 = columns
+                    .iter()
+                    .filter_map(|column| number(column.value(row)))
+                    .sum();
+                self.min.is_none_or(|min| sum >= min) && self.max.is_none_or(|max| sum <= max)
+            })
+            .collect();
+        let of_submission = match &self.by {
+            None => kept.clone(),
+            Some(by) => look_up(pair, by, &kept)?,
+        };
+        pair.answers.select(&positions(&kept));
+        pair.submission.select(&positions(&of_submission));
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        let mut names = self.sum_of.named();
+        names.extend(self.by.as_deref());
+        names
+    }
+}
+
+fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusal> {
+    let (answers, submission) = (pair.answers.column(by)?, pair.submission.column(by)?);
+    let marks: HashMap<_, bool> = kept
+        .iter()
+        .enumerate()
+        .map(|(row, kept)| (key(&answers, row), *kept))
+        .collect();
+    (0..submission.len())
+        .map(|row| match marks.get(&key(&submission, row)) {
+            Some(kept) => Ok(*kept),
+            None => Err(submission.refuse(RefusalKind::Ids, row, "an identifier of the answers")),
+        })
+        .collect()
+}
+
+fn positions(kept: &[bool]) -> Vec<u32> {
+    (0..)
+        .zip(kept)
+        .filter(|(_, kept)| **kept)
+        .map(|(position, _)| position)
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! The rules that a submission is checked by, before it is scored: one file per rule.
+//!
+//! They run in the order of the pipeline; the first that fails ends the grading with a [`Refusal`]. Some also arrange
+//! the tables for the metric: sort them, drop rows, fill gaps.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::definition::Definition;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+mod align;
+mod columns;
+mod exact_columns;
+mod fill_missing;
+mod finite;
+mod keep_rows;
+mod not_empty;
+mod numeric;
+mod range;
+mod rows_sum_to;
+mod same_ids;
+mod same_rows;
+
+/// A rule with its parameters.
+pub trait Rule: fmt::Debug + Send + Sync {
+    /// Checks the submission, and arranges both tables for the rules that follow.
+    ///
+    /// # Errors
+    /// What the submission's author has to fix.
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
+
+    /// Columns that the parameters name.
+    fn columns(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+/// A kind of rule: its description and how its parameters are read.
+#[derive(Debug)]
+pub struct RuleKind {
+    pub definition: Definition,
+    pub(crate) parse: fn(Value) -> Result<Box<dyn Rule>, serde_json::Error>,
+}
+
+/// All rules, in the order of the reference.
+pub static ALL: &[&RuleKind] = &[
+    &columns::KIND,
+    &exact_columns::KIND,
+    &not_empty::KIND,
+    &same_rows::KIND,
+    &same_ids::KIND,
+    &numeric::KIND,
+    &finite::KIND,
+    &range::KIND,
+    &rows_sum_to::KIND,
+    &fill_missing::KIND,
+    &align::KIND,
+    &keep_rows::KIND,
+];
+
+/// Reads the parameters of a rule of type `R`.
+fn parse<R: Rule + serde::de::DeserializeOwned + 'static>(
+    value: Value,
+) -> Result<Box<dyn Rule>, serde_json::Error> {
+    Ok(Box::new(serde_json::from_value::<R>(value)?))
+}

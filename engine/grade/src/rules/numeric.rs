@@ -1,0 +1,110 @@
+//! `numeric`: columns of numbers.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numeric::python_float;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "numeric",
+        summary: "The columns hold numbers.",
+        details: "pandas gives a column one type: a single text makes all of it text, and so does an integer beyond 64 \
+                  bits or a number too large for a double. Missing cells and infinite numbers pass (see `finite`, `range`).",
+        source: "pandas.to_numeric, Series.astype(float), Series.dtype",
+        shorthand: Some("columns"),
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns.",
+            },
+            Parameter {
+                name: "text",
+                kind: ParameterKind::Choice(&["refuse", "convert"]),
+                required: false,
+                doc: "`convert`: a column of text passes if each text spells a number (Python's `float`).",
+            },
+            Parameter {
+                name: "booleans",
+                kind: ParameterKind::Choice(&["allow", "refuse"]),
+                required: false,
+                doc: "Whether True and False pass as 1 and 0 (default) or not.",
+            },
+        ],
+    },
+    parse: parse::<Numeric>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Text {
+    #[default]
+    Refuse,
+    Convert,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Booleans {
+    #[default]
+    Allow,
+    Refuse,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Numeric {
+    columns: Columns,
+    #[serde(default)]
+    text: Text,
+    #[serde(default)]
+    booleans: Booleans,
+}
+
+impl Rule for Numeric {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve(&pair.answers) {
+            self.check(&pair.submission.column(name)?)?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+impl Numeric {
+    fn check(&self, column: &Column<'_>) -> Result<(), Refusal> {
+        let booleans = self.booleans == Booleans::Allow;
+        match column.data() {
+            ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => return Ok(()),
+            ColumnData::Bool(_) if booleans => return Ok(()),
+            ColumnData::Bool(_) | ColumnData::Object(_) => {}
+        }
+        let passes = |value: Value<'_>| match value {
+            Value::Text(text) => self.text == Text::Convert && python_float(text).is_some(),
+            Value::Bool(_) => booleans,
+            Value::Missing | Value::Int(_) | Value::UInt(_) | Value::Float(_) => true,
+        };
+        // Where text is refused, point at the one that is no number rather than at the first of the column.
+        let odd = column
+            .values()
+            .position(|value| matches!(value, Value::Text(text) if python_float(text).is_none()))
+            .or_else(|| column.values().position(|value| !passes(value)));
+        match odd {
+            Some(position) => Err(column.refuse(RefusalKind::Type, position, "a number")),
+            None if column.is_empty() => {
+                Err(Refusal::new(RefusalKind::RowCount, "there are no rows").in_column(column.name))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `range`: numbers between two bounds.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::number;
+use crate::numeric::python_repr;
+use crate::pair::{Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "range",
+        summary: "All numbers of the columns lie between two bounds, both included.",
+        details: "Booleans count as 0 and 1; text is refused. `-0.0` is not below 0.",
+        source: "MLE-bench graders",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns.",
+            },
+            Parameter {
+                name: "min",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The smallest number allowed.",
+            },
+            Parameter {
+                name: "max",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The largest number allowed.",
+            },
+            Parameter {
+                name: "missing",
+                kind: ParameterKind::Choice(&["refuse", "ignore"]),
+                required: false,
+                doc: "Whether a missing cell is refused (default) or passes.",
+            },
+        ],
+    },
+    parse: parse::<Range>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Missing {
+    #[default]
+    Refuse,
+    Ignore,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Range {
+    columns: Columns,
+    min: Option<f64>,
+    max: Option<f64>,
+    #[serde(default)]
+    missing: Missing,
+}
+
+impl Rule for Range {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve(&pair.answers) {
+            let column = pair.submission.column(name)?;
+            for (position, value) in column.values().enumerate() {
+                let kind = match value {
+                    Value::Missing if self.missing == Missing::Ignore => continue,
+                    Value::Missing => RefusalKind::Missing,
+                    Value::Text(_) => RefusalKind::Type,
+                    value if number(value).is_some_and(|number| self.contains(number)) => continue,
+                    _ => RefusalKind::Range,
+                };
+                return Err(column.refuse(kind, position, &self.expected()));
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+impl Range {
+    fn contains(&self, number: f64) -> bool {
+        self.min.is_none_or(|min| number >= min) && self.max.is_none_or(|max| number <= max)
+    }
+
+    fn expected(&self) -> String {
+        match (self.min, self.max) {
+            (Some(min), Some(max)) => {
+                format!("a number from {} to {}", python_repr(min), python_repr(max))
+            }
+            (Some(min), None) => format!("a number not below {}", python_repr(min)),
+            (None, Some(max)) => format!("a number not above {}", python_repr(max)),
+            (None, None) => "a number".to_owned(),
+        }
+    }
+}

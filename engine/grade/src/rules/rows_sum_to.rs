@@ -1,0 +1,129 @@
+//! `rows_sum_to`: probabilities of a row that sum to one.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::number;
+use crate::numeric::{python_repr, round_numpy};
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "rows_sum_to",
+        summary: "In every row the columns sum to a number, 1 for probabilities.",
+        details: "The sum runs from left to right over the columns as listed; missing cells are left out, text is \
+                  refused. It must not differ from the total by more than `absolute + relative * |total|`; with \
+                  `decimals`, the sum rounded to so many decimals must equal the total instead.",
+        source: "numpy.isclose, numpy.round",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns.",
+            },
+            Parameter {
+                name: "total",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The sum; default 1.",
+            },
+            Parameter {
+                name: "absolute",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "Absolute tolerance; default 1e-8.",
+            },
+            Parameter {
+                name: "relative",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "Tolerance relative to the total; default 1e-5.",
+            },
+            Parameter {
+                name: "decimals",
+                kind: ParameterKind::Integer,
+                required: false,
+                doc: "Compare the sum rounded to so many decimals.",
+            },
+        ],
+    },
+    parse: parse::<RowsSumTo>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RowsSumTo {
+    columns: Columns,
+    #[serde(default = "one")]
+    total: f64,
+    #[serde(default = "numpy_absolute")]
+    absolute: f64,
+    #[serde(default = "numpy_relative")]
+    relative: f64,
+    decimals: Option<u8>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn numpy_absolute() -> f64 {
+    1e-8
+}
+
+fn numpy_relative() -> f64 {
+    1e-5
+}
+
+impl Rule for RowsSumTo {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = self
+            .columns
+            .resolve(&pair.answers)
+            .into_iter()
+            .map(|name| pair.submission.column(name))
+            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+        for row in 0..pair.submission.len() {
+            let mut sum = 0.0;
+            for column in &columns {
+                match column.value(row) {
+                    Value::Missing => {}
+                    Value::Text(_) => {
+                        return Err(column.refuse(RefusalKind::Type, row, "a number"));
+                    }
+                    value => sum += number(value).unwrap_or_default(),
+                }
+            }
+            if !self.holds(sum) {
+                let (found, total) = (python_repr(sum), python_repr(self.total));
+                let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
+                let dots = if columns.len() > 3 { ", ..." } else { "" };
+                let message = format!(
+                    "{}{dots} sum to {found}, expected {total}",
+                    names.join(", ")
+                );
+                let row = columns.first().map_or(0, |column| column.file_row(row));
+                return Err(Refusal::new(RefusalKind::Range, message).in_row(row));
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+impl RowsSumTo {
+    fn holds(&self, sum: f64) -> bool {
+        match self.decimals {
+            Some(decimals) => round_numpy(sum, i32::from(decimals)) == self.total,
+            None => (sum - self.total).abs() <= self.absolute + self.relative * self.total.abs(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! `same_ids`: the identifiers of both tables, compared as sets.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "same_ids",
+        summary: "The identifiers of the submission are those of the answers, in any order.",
+        details: "Compared as sets: a repeated identifier passes (see `same_rows`). Numbers compare by value \
+                  (`1.0` is `1`), never with text.",
+        source: "MLE-bench graders",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The identifier.",
+            },
+            Parameter {
+                name: "relation",
+                kind: ParameterKind::Choice(&["equal", "subset", "superset"]),
+                required: false,
+                doc: "`subset`: the submission may leave identifiers out; `superset`: it may have further ones.",
+            },
+        ],
+    },
+    parse: parse::<SameIds>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Relation {
+    #[default]
+    Equal,
+    Subset,
+    Superset,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SameIds {
+    column: String,
+    #[serde(default)]
+    relation: Relation,
+}
+
+impl Rule for SameIds {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (submission, answers) = (
+            pair.submission.column(&self.column)?,
+            pair.answers.column(&self.column)?,
+        );
+        let mut seen: HashMap<_, bool> = (0..answers.len())
+            .map(|row| (key(&answers, row), false))
+            .collect();
+        for row in 0..submission.len() {
+            match seen.get_mut(&key(&submission, row)) {
+                Some(found) => *found = true,
+                None if self.relation == Relation::Superset => {}
+                None => {
+                    return Err(submission.refuse(
+                        RefusalKind::Ids,
+                        row,
+                        "an identifier of the answers",
+                    ));
+                }
+            }
+        }
+        if self.relation == Relation::Subset {
+            return Ok(());
+        }
+        missing(&answers, &seen)
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// Names the first identifier of the answers that the submission lacks. Identifiers are public, so this tells nothing.
+fn missing(answers: &Column<'_>, seen: &HashMap<crate::key::Key<'_>, bool>) -> Result<(), Refusal> {
+    let lacks = |row: &usize| seen.get(&key(answers, *row)) == Some(&false);
+    let Some(first) = (0..answers.len()).find(lacks) else {
+        return Ok(());
+    };
+    let more = (0..answers.len()).filter(lacks).count() - 1;
+    let shown = answers.value(first).shown();
+    let message = match more {
+        0 => format!("no row for {shown}"),
+        more => format!("no row for {shown}, nor for {more} more"),
+    };
+    Err(Refusal::new(RefusalKind::Ids, message).in_column(answers.name))
+}

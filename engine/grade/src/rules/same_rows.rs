@@ -1,0 +1,58 @@
+//! `same_rows`: as many rows as the answers.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "same_rows",
+        summary: "The submission has as many rows as the answers.",
+        details: "",
+        source: "MLE-bench graders",
+        shorthand: Some("times"),
+        parameters: &[Parameter {
+            name: "times",
+            kind: ParameterKind::Integer,
+            required: false,
+            doc: "Rows of the submission for each row of the answers; default 1.",
+        }],
+    },
+    parse: parse::<SameRows>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SameRows {
+    #[serde(default = "one")]
+    times: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+impl Rule for SameRows {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (found, expected) = (
+            pair.submission.len(),
+            pair.answers.len().saturating_mul(self.times),
+        );
+        if found == expected {
+            return Ok(());
+        }
+        let message = match found.checked_sub(expected) {
+            Some(more) => {
+                format!("the submission has {found} rows, {more} too many: expected {expected}")
+            }
+            None => format!(
+                "the submission has {found} rows, {} too few: expected {expected}",
+                expected - found
+            ),
+        };
+        Err(Refusal::new(RefusalKind::RowCount, message))
+    }
+}

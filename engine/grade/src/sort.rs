@@ -1,0 +1,181 @@
+//! Sorting as `DataFrame.sort_values` does: unstable, so that the order among equal keys is part of the result.
+//!
+//! Missing keys go last, in their order; the rest is ordered by NumPy's `argsort` (its introsort for keys that are
+//! compared one by one, which is also what 64-bit numbers get on processors without AVX-512).
+
+use std::cmp::Ordering;
+
+use crate::frame::ColumnData;
+use crate::pair::{Column, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Pieces of up to this many keys are sorted by insertion.
+const SMALL: usize = 16;
+
+/// Positions of the column's rows in sorted order.
+///
+/// # Errors
+/// When the column holds both texts and numbers, which have no order.
+pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
+    let (mut present, missing): (Vec<u32>, Vec<u32>) = (0..column.len() as u32)
+        .partition(|&position| column.value(position as usize) != Value::Missing);
+    if matches!(column.data(), ColumnData::Object(_)) {
+        let text = |position: &u32| matches!(column.value(*position as usize), Value::Text(_));
+        let first = present.first().is_some_and(text);
+        if let Some(odd) = present.iter().find(|position| text(position) != first) {
+            let expected = if first {
+                "text, as in the rows above"
+            } else {
+                "a number, as in the rows above"
+            };
+            return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
+        }
+        let keys: Vec<Value<'_>> = column.values().collect();
+        let key = |position: u32| {
+            keys.get(position as usize)
+                .copied()
+                .unwrap_or(Value::Missing)
+        };
+        argsort(&mut present, |a, b| {
+            compare(key(a), key(b)) == Ordering::Less
+        });
+    } else {
+        argsort(&mut present, |a, b| {
+            compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
+        });
+    }
+    present.extend(missing);
+    Ok(present)
+}
+
+/// Order of two present values of one column. Text goes by code point, which is the order of its UTF-8 bytes.
+fn compare(a: Value<'_>, b: Value<'_>) -> Ordering {
+    match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Value::Int(a), Value::Int(b)) => a.cmp(&b),
+        (Value::UInt(a), Value::UInt(b)) => a.cmp(&b),
+        _ => as_float(a)
+            .partial_cmp(&as_float(b))
+            .unwrap_or(Ordering::Equal),
+    }
+}
+
+fn as_float(value: Value<'_>) -> f64 {
+    match value {
+        Value::Bool(value) => f64::from(u8::from(value)),
+        Value::Int(value) => value as f64,
+        Value::UInt(value) => value as f64,
+        Value::Float(value) => value,
+        Value::Missing | Value::Text(_) => f64::NAN,
+    }
+}
+
+/// Sorts `indices` by NumPy's introsort (`npy_aquicksort`): median of three, insertion sort for small pieces, the
+/// larger part put aside, heap sort for a part that was put aside more than 2 * floor(log2 n) levels down.
+pub fn argsort(indices: &mut [u32], less: impl Fn(u32, u32) -> bool + Copy) {
+    if indices.len() < 2 {
+        return;
+    }
+    let depth = 2 * i64::from(indices.len().ilog2());
+    quick(indices, depth, less);
+}
+
+fn quick(mut piece: &mut [u32], mut depth: i64, less: impl Fn(u32, u32) -> bool + Copy) {
+    if depth < 0 {
+        heap(piece, less);
+        return;
+    }
+    while piece.len() > SMALL {
+        let split = partition(piece, less);
+        depth -= 1;
+        let (left, rest) = std::mem::take(&mut piece).split_at_mut(split);
+        let Some((_, right)) = rest.split_first_mut() else {
+            return;
+        };
+        // The parts do not touch each other, so it does not matter which of them is sorted first.
+        let larger;
+        (piece, larger) = if left.len() < right.len() {
+            (left, right)
+        } else {
+            (right, left)
+        };
+        quick(larger, depth, less);
+    }
+    insertion(piece, less);
+}
+
+/// Splits a piece of more than 16 around the median of its first, middle and last key; returns the pivot's place.
+fn partition(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) -> usize {
+    let last = piece.len() - 1;
+    let middle = last / 2;
+    let order = |piece: &mut [u32], low: usize, high: usize| {
+        if less(piece[high], piece[low]) {
+            piece.swap(high, low);
+        }
+    };
+    order(piece, 0, middle);
+    order(piece, middle, last);
+    order(piece, 0, middle);
+    let pivot = piece[middle];
+    let (mut i, mut j) = (0, last - 1);
+    piece.swap(middle, j);
+    loop {
+        // The ends hold keys not above resp. not below the pivot, so that both walks stop inside of the piece.
+        loop {
+            i += 1;
+            if !less(piece[i], pivot) {
+                break;
+            }
+        }
+        loop {
+            j -= 1;
+            if !less(pivot, piece[j]) {
+                break;
+            }
+        }
+        if i >= j {
+            break;
+        }
+        piece.swap(i, j);
+    }
+    piece.swap(i, last - 1);
+    i
+}
+
+fn insertion(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
+    for end in 1..piece.len() {
+        let mut at = end;
+        while at > 0 && less(piece[at], piece[at - 1]) {
+            piece.swap(at, at - 1);
+            at -= 1;
+        }
+    }
+}
+
+/// NumPy's heap sort: sift down over a 1-based heap.
+fn heap(piece: &mut [u32], less: impl Fn(u32, u32) -> bool) {
+    let sift = |piece: &mut [u32], start: usize, end: usize| {
+        let moving = piece[start - 1];
+        let (mut hole, mut child) = (start, start * 2);
+        while child <= end {
+            if child < end && less(piece[child - 1], piece[child]) {
+                child += 1;
+            }
+            if !less(moving, piece[child - 1]) {
+                break;
+            }
+            piece[hole - 1] = piece[child - 1];
+            hole = child;
+            child *= 2;
+        }
+        piece[hole - 1] = moving;
+    };
+    let n = piece.len();
+    for start in (1..=n / 2).rev() {
+        sift(piece, start, n);
+    }
+    for end in (1..n).rev() {
+        piece.swap(0, end);
+        sift(piece, 1, end);
+    }
+}

@@ -1,0 +1,221 @@
+//! Class labels as scikit-learn sees them (`type_of_target`): which columns can be compared, and which cannot.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use crate::frame::ColumnData;
+use crate::integer::python_int;
+use crate::key::{Key, key};
+use crate::numeric::{python_float, python_repr};
+use crate::pair::{Column, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+/// How the cells of a column become labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelsAs {
+    /// As they were read.
+    #[default]
+    Column,
+    /// As NumPy makes an array of a list: one text among the cells makes all of them text, a missing one is `nan`.
+    List,
+    /// As text, always: `1`, `1.0`, `True`, and `nan` for a missing cell.
+    Text,
+    /// Each cell through Python's `int`: fractions are cut off, texts must spell an integer.
+    Integer,
+}
+
+/// What the YAML may say for [`LabelsAs`].
+pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer"];
+
+/// The labels of one side, of one type.
+#[derive(Debug, Clone)]
+pub enum Labels<'a> {
+    /// Numbers, all whole. Booleans are 0 and 1.
+    Whole(Vec<i128>),
+    Text(Vec<Cow<'a, str>>),
+}
+
+/// The two kinds of single-label targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetKind {
+    /// At most two distinct labels.
+    Binary,
+    Multiclass,
+}
+
+impl<'a> Labels<'a> {
+    /// Takes the labels of a column.
+    ///
+    /// # Errors
+    /// Where scikit-learn knows no such kind of labels: fractions, infinite or missing values, texts mixed with numbers.
+    pub fn of(column: &Column<'a>, how: LabelsAs) -> Result<Self, Refusal> {
+        let object = matches!(column.data(), ColumnData::Object(_));
+        let texts = column
+            .values()
+            .filter(|value| matches!(value, Value::Text(_)))
+            .count();
+        match how {
+            LabelsAs::Text => Ok(Labels::Text(column.values().map(text).collect())),
+            LabelsAs::List if texts > 0 => Ok(Labels::Text(column.values().map(text).collect())),
+            LabelsAs::Column if object && texts > 0 => only_text(column),
+            LabelsAs::Column if object && !column.is_empty() => {
+                let expected = "labels of one type, without missing ones";
+                let odd = column
+                    .values()
+                    .position(|value| value == Value::Missing)
+                    .unwrap_or_default();
+                Err(column.refuse(RefusalKind::Missing, odd, expected))
+            }
+            LabelsAs::Integer => integers(column),
+            LabelsAs::List => list_of_numbers(column),
+            LabelsAs::Column => whole(column),
+        }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Labels::Whole(values) => values.len(),
+            Labels::Text(values) => values.len(),
+        }
+    }
+
+    pub fn kind(&self) -> TargetKind {
+        let several = match self {
+            Labels::Whole(values) => more_than_two(values),
+            Labels::Text(values) => more_than_two(values),
+        };
+        if several {
+            TargetKind::Multiclass
+        } else {
+            TargetKind::Binary
+        }
+    }
+}
+
+fn more_than_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
+    let mut seen = HashSet::new();
+    values
+        .iter()
+        .any(|value| seen.insert(value) && seen.len() > 2)
+}
+
+fn only_text<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+    let label = |(position, value): (usize, Value<'a>)| match value {
+        Value::Text(text) => Ok(Cow::Borrowed(text)),
+        Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
+        _ => Err(column.refuse(RefusalKind::Type, position, "text, as in the other rows")),
+    };
+    column
+        .values()
+        .enumerate()
+        .map(label)
+        .collect::<Result<_, _>>()
+        .map(Labels::Text)
+}
+
+fn integers<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+    let label = |(position, value): (usize, Value<'a>)| {
+        let number = match value {
+            Value::Missing => None,
+            Value::Bool(value) => Some(i128::from(value)),
+            Value::Int(value) => Some(i128::from(value)),
+            Value::UInt(value) => Some(i128::from(value)),
+            Value::Float(value) => value.is_finite().then_some(value as i128),
+            Value::Text(text) => python_int(text),
+        };
+        let kind = if value == Value::Missing {
+            RefusalKind::Missing
+        } else {
+            RefusalKind::Type
+        };
+        number.ok_or_else(|| column.refuse(kind, position, "an integer"))
+    };
+    let labels = column
+        .values()
+        .enumerate()
+        .map(label)
+        .collect::<Result<Vec<i128>, Refusal>>()?;
+    // NumPy makes integers of a list that fits one of its 64-bit types; other labels it does not know.
+    let signed = |label: &i128| i64::try_from(*label).is_ok();
+    let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
+    match labels.iter().position(|label| !signed(label)) {
+        Some(odd) if !labels.iter().all(beyond) => {
+            Err(column.refuse(RefusalKind::Range, odd, "an integer of 64 bits"))
+        }
+        _ => Ok(Labels::Whole(labels)),
+    }
+}
+
+/// A list that holds integers on both sides of 2^63 becomes one of doubles, whose last digits are lost.
+fn list_of_numbers<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+    let beyond = |value| matches!(value, Value::UInt(value) if value > i64::MAX as u64);
+    match column.values().position(beyond) {
+        Some(odd) if !column.values().all(beyond) => {
+            Err(column.refuse(RefusalKind::Range, odd, "a class label below 2^63"))
+        }
+        _ => whole(column),
+    }
+}
+
+fn whole<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+    let label = |position: usize| match key(column, position) {
+        Key::Whole(value) if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) => {
+            let double = matches!(column.value(position), Value::Float(_));
+            if double && value > i128::from(i64::MAX) {
+                return Err(column.refuse(
+                    RefusalKind::Range,
+                    position,
+                    "a class label within 64 bits",
+                ));
+            }
+            Ok(value)
+        }
+        Key::Missing(_) | Key::MissingText => {
+            Err(column.refuse(RefusalKind::Missing, position, "a class label"))
+        }
+        _ => Err(column.refuse(
+            RefusalKind::Type,
+            position,
+            "a class label: a whole number or a name",
+        )),
+    };
+    (0..column.len())
+        .map(label)
+        .collect::<Result<_, _>>()
+        .map(Labels::Whole)
+}
+
+/// The cell as Python's `str` prints it.
+pub fn text(value: Value<'_>) -> Cow<'_, str> {
+    match value {
+        Value::Missing => Cow::Borrowed("nan"),
+        Value::Bool(true) => Cow::Borrowed("True"),
+        Value::Bool(false) => Cow::Borrowed("False"),
+        Value::Int(value) => Cow::Owned(value.to_string()),
+        Value::UInt(value) => Cow::Owned(value.to_string()),
+        Value::Float(value) => Cow::Owned(python_repr(value)),
+        Value::Text(text) => Cow::Borrowed(text),
+    }
+}
+
+/// Refuses labels of which one side is text and the other numbers.
+pub fn mixed(truth: &Column<'_>, prediction: &Column<'_>) -> Refusal {
+    let expected = match truth.data() {
+        ColumnData::Bool(_) => "True or False",
+        ColumnData::Object(_) => "names, as in the answers",
+        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => {
+            "numbers, as in the answers"
+        }
+    };
+    // One such cell makes the whole column text; it tells more than the first one.
+    let odd = |value| {
+        matches!(value, Value::Text(text) if !text.eq_ignore_ascii_case("true")
+        && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
+    };
+    let position = prediction.values().position(odd).unwrap_or_default();
+    prediction.refuse(RefusalKind::Type, position, expected)
+}

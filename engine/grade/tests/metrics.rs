@@ -1,0 +1,147 @@
+//! Metrics give what scikit-learn gave, and refuse what it refused.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_grade::{Grader, Outcome, submission};
+use serde_json::{Value, json};
+
+fn grader(metric: &str) -> Grader {
+    let metric = match metric {
+        "accuracy_list" => json!({ "accuracy": { "column": "y", "labels_as": "list" } }),
+        "accuracy_text" => json!({ "accuracy": { "column": "y", "labels_as": "text" } }),
+        "f1_micro" => json!({ "f1": { "column": "y", "average": "micro", "labels_as": "list" } }),
+        "f1_macro" => json!({ "f1": { "column": "y", "average": "macro" } }),
+        "f1_integer" => {
+            json!({ "f1": { "column": "y", "average": "macro", "labels_as": "integer" } })
+        }
+        "matthews" => json!({ "matthews_corrcoef": "y" }),
+        "mae" => json!({ "mean_absolute_error": "y" }),
+        "kappa" => json!({ "cohen_kappa": "y" }),
+        "kappa_linear" => json!({ "cohen_kappa": { "column": "y", "weights": "linear" } }),
+        "kappa_quadratic" => json!({ "cohen_kappa": { "column": "y", "weights": "quadratic" } }),
+        "log_loss_classes" => json!({ "log_loss": { "all_except": [] } }),
+        "rmse" => json!({ "root_mean_squared_error": "y" }),
+        "rmsle" => json!({ "root_mean_squared_log_error": "y" }),
+        other => json!({ other: "y" }),
+    };
+    Grader::parse(&json!({ "metric": metric })).unwrap()
+}
+
+#[test]
+fn recorded_scores() {
+    let mut wrong = Vec::new();
+    for line in include_str!("data/metrics.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let text = |key: &str| case[key].as_str().unwrap();
+        let outcome = grade(&grader(text("metric")), text("answers"), text("submission"));
+        let parse = |key: &str| case[key].as_str().map(|text| text.parse::<f64>().unwrap());
+        let holds = match (&outcome, parse("score"), parse("rounded")) {
+            (Outcome::Refused(_), None, _) => true,
+            (Outcome::Score { value, rounded }, Some(score), Some(expected)) => {
+                same(*value, score, 1e-13 * score.abs().max(1e-3)) && same(*rounded, expected, 0.0)
+            }
+            _ => false,
+        };
+        if !holds {
+            wrong.push(format!(
+                "{} {:?} <- {outcome:?} {} {}",
+                text("metric"),
+                text("submission"),
+                text("answers"),
+                case["score"]
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(40)].join("\n")
+    );
+}
+
+fn same(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= tolerance
+}
+
+fn grade(grader: &Grader, answers: &str, submission: &str) -> Outcome {
+    let answers = submission::parse(answers.as_bytes()).unwrap();
+    match submission::parse(submission.as_bytes()) {
+        Ok(submission) => grader.grade(&answers, &submission),
+        Err(refusal) => Outcome::Refused(refusal),
+    }
+}
+
+#[test]
+fn recorded_cases() {
+    for line in include_str!("data/cases.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let grader = Grader::parse(&case["grade"]).unwrap();
+        for submission in case["submissions"].as_array().unwrap() {
+            let outcome = grade(
+                &grader,
+                case["answers"].as_str().unwrap(),
+                submission["text"].as_str().unwrap(),
+            );
+            let expected = submission["score"].as_f64();
+            assert_eq!(
+                outcome.rounded(),
+                expected,
+                "{} {}: {outcome:?}",
+                case["competition"],
+                submission["name"]
+            );
+        }
+    }
+}
+
+#[test]
+fn recorded_rounding() {
+    for line in include_str!("data/rounding.csv").lines().skip(1) {
+        let fields: Vec<f64> = line
+            .split(',')
+            .map(|field| field.parse().unwrap())
+            .collect();
+        assert_eq!(
+            prep_grade::numeric::round_numpy(fields[0], 5),
+            fields[1],
+            "NumPy, {line}"
+        );
+        assert_eq!(
+            prep_grade::numeric::round_python(fields[0], 5),
+            fields[2],
+            "Python, {line}"
+        );
+    }
+}
+
+#[test]
+fn recorded_sort_orders() {
+    for line in include_str!("data/sort.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let keys: Vec<Option<&str>> = case["keys"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(Value::as_str)
+            .collect();
+        let missing = (0..)
+            .zip(&keys)
+            .filter(|(_, key)| key.is_none())
+            .map(|(index, _)| index);
+        let mut order: Vec<u32> = (0..)
+            .zip(&keys)
+            .filter(|(_, key)| key.is_some())
+            .map(|(index, _)| index)
+            .collect();
+        prep_grade::sort::argsort(&mut order, |a, b| keys[a as usize] < keys[b as usize]);
+        order.extend(missing);
+        let expected: Vec<u32> = serde_json::from_value(case["order"].clone()).unwrap();
+        assert_eq!(order, expected, "{} keys", keys.len());
+    }
+}

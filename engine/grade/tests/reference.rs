@@ -1,0 +1,89 @@
+//! The reference of rules and metrics, printed from their definitions: `docs/reference/grading.md`.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use prep_grade::definition::Definition;
+use prep_grade::metrics::{self, Direction};
+use prep_grade::rules;
+
+const INTRODUCTION: &str = "\
+# Rules and metrics
+
+<!-- Printed from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade --test reference`. -->
+
+The section `grade` of a pipeline names rules and one metric. The rules run in the order in which they are written; the
+first one that a submission breaks ends the grading: the score is `null`, and the message says what to fix. Some rules
+also arrange the two tables for the metric (sort, drop, fill). A rule or metric is written as a bare name (`same_rows`),
+as a name with its main parameter (`align: id`), or as a name with parameters (`range: { columns: p, min: 0, max: 1 }`).
+
+A score is rounded to five digits. `direction: higher_is_better` or `lower_is_better` beside `metric` overrides the
+metric's own.
+";
+
+#[test]
+fn the_reference_of_rules_and_metrics_is_current() {
+    let mut text = INTRODUCTION.to_owned();
+    text.push_str("\n## Rules\n");
+    for kind in rules::ALL {
+        describe(&mut text, &kind.definition, None);
+    }
+    text.push_str("\n## Metrics\n");
+    for kind in metrics::ALL {
+        describe(&mut text, &kind.definition, Some(kind.direction));
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/grading.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let checked_in = std::fs::read_to_string(&path).unwrap();
+    assert!(
+        text == checked_in,
+        "run `UPDATE=1 cargo test -p prep-grade --test reference`"
+    );
+}
+
+fn describe(text: &mut String, definition: &Definition, direction: Option<Direction>) {
+    let Definition {
+        name,
+        summary,
+        details,
+        source,
+        shorthand,
+        parameters,
+    } = definition;
+    let _ = write!(text, "\n### `{name}`\n\n{summary}");
+    match direction {
+        Some(Direction::HigherIsBetter) => text.push_str(" Higher is better."),
+        Some(Direction::LowerIsBetter) => text.push_str(" Lower is better."),
+        None => {}
+    }
+    text.push('\n');
+    if !details.is_empty() {
+        let _ = write!(text, "\n{details}\n");
+    }
+    let _ = write!(text, "\nSource: {source}.\n");
+    if parameters.is_empty() {
+        return;
+    }
+    text.push_str("\n| parameter | value | meaning |\n|---|---|---|\n");
+    for parameter in *parameters {
+        let name = match parameter.required {
+            true => format!("**`{}`**", parameter.name),
+            false => format!("`{}`", parameter.name),
+        };
+        let value = parameter.kind.describe().replace('|', "\\|");
+        let meaning = parameter.doc.replace('|', "\\|");
+        let _ = writeln!(text, "| {name} | {value} | {meaning} |");
+    }
+    if let Some(main) = shorthand {
+        let _ = write!(text, "\n`{}: ...` sets `{main}`.\n", definition.name);
+    }
+}

@@ -1,0 +1,121 @@
+//! Reports have the benchmark's keys in its order, then our own.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use jiff::Timestamp;
+use jiff::civil::date;
+use prep_grade::list::{self, Entry};
+use prep_grade::medals::Leaderboard;
+use prep_grade::report::{CompetitionReport, aggregate, file_name};
+use prep_grade::{Outcome, Refusal, RefusalKind};
+use serde_json::Value;
+
+fn report(outcome: Option<Outcome>) -> CompetitionReport {
+    let board = Leaderboard::parse("score\n0.9\n0.8\n0.7\n").unwrap();
+    let at = date(2026, 11, 21).at(12, 5, 6, 7_000);
+    CompetitionReport::new("some-task", "dir/ä.csv", outcome, &board, "v1", at)
+}
+
+#[test]
+fn keys_and_order() {
+    let text = aggregate(&[report(Some(Outcome::Score {
+        value: 0.850_001,
+        rounded: 0.85,
+    }))])
+    .pretty();
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let keys: Vec<&str> = value
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = "total_runs total_runs_with_submissions total_valid_submissions total_medals total_gold_medals \
+                    total_silver_medals total_bronze_medals total_above_median competition_reports";
+    assert_eq!(keys.join(" "), expected);
+    let single = &value["competition_reports"][0];
+    let keys: Vec<&str> = single
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    let expected = "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal \
+                    gold_medal silver_medal bronze_medal above_median submission_exists valid_submission \
+                    is_lower_better created_at submission_path variant reason";
+    assert_eq!(keys.join(" "), expected);
+    assert_eq!(single["created_at"], "2026-11-21T12:05:06.000007");
+    assert_eq!(single["score"], 0.85);
+    assert_eq!(single["above_median"], true);
+    assert!(
+        text.contains("            \"submission_path\": \"dir/\\u00e4.csv\",\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn no_score() {
+    let refusal = Refusal::new(RefusalKind::Type, "found `x`, expected a number")
+        .in_column("y")
+        .in_row(3);
+    let value: Value =
+        serde_json::from_str(&report(Some(Outcome::Refused(refusal))).to_json().pretty()).unwrap();
+    assert_eq!(value["score"], Value::Null);
+    assert_eq!(value["submission_exists"], true);
+    assert_eq!(
+        value["reason"]["message"],
+        "column `y`, row 3: found `x`, expected a number"
+    );
+    let value: Value = serde_json::from_str(&report(None).to_json().pretty()).unwrap();
+    assert_eq!(value["submission_exists"], false);
+    assert_eq!(value["gold_threshold"], 0.9);
+    assert_eq!(value["reason"]["kind"], "no_submission");
+}
+
+#[test]
+fn nan_is_a_score() {
+    let report = report(Some(Outcome::Score {
+        value: f64::NAN,
+        rounded: f64::NAN,
+    }));
+    assert!(report.valid_submission() && !report.medals.any());
+    assert!(report.to_json().pretty().contains("\"score\": NaN,"));
+}
+
+#[test]
+fn file_names() {
+    let at: Timestamp = "2026-11-21T12:56:43Z".parse().unwrap();
+    assert_eq!(file_name(at), "2026-11-21T12-56-43-GMT_grading_report.json");
+}
+
+#[test]
+fn lists() {
+    let text = "# comment\n\n{\"competition_id\": \"a\", \"submission_path\": \"x.csv\", \"more\": 1}\r\n// {\n";
+    let entry = Entry {
+        line: 3,
+        competition_id: "a".to_owned(),
+        submission_path: "x.csv".to_owned(),
+    };
+    assert_eq!(list::parse(text).unwrap(), [entry]);
+    let table = [
+        ("\n{", "line 2 is not JSON"),
+        ("[]", "line 1 is no JSON object"),
+        (
+            "{\"competition_id\": \"a\"}",
+            "line 1 has no `submission_path`",
+        ),
+        (
+            "{\"competition_id\": 1, \"submission_path\": \"\"}",
+            "line 1: `competition_id` is no text",
+        ),
+    ];
+    for (text, message) in table {
+        let error = list::parse(text).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
+    }
+}

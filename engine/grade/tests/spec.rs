@@ -1,0 +1,111 @@
+//! Mistakes in a `grade:` section are reported with their path and a suggestion.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_grade::{Grader, metrics, rules, schema};
+use serde_json::{Value, json};
+
+#[test]
+fn mistakes() {
+    let metric = json!({ "roc_auc": "y" });
+    let table: Vec<(Value, &str)> = vec![
+        (json!([]), "grade.: expected a map, found a list"),
+        (json!({}), "grade.: `metric` is missing"),
+        (
+            json!({ "metrik": 1 }),
+            "grade.metrik: there is no key `metrik`; did you mean `metric`?",
+        ),
+        (
+            json!({ "metric": "roc-auc" }),
+            "grade.metric: there is no metric `roc-auc`; did you mean `roc_auc`?",
+        ),
+        (
+            json!({ "metric": "roc_auc" }),
+            "grade.metric.roc_auc: `columns` is missing",
+        ),
+        (
+            json!({ "metric": { "roc_auc": "y", "f1": "y" } }),
+            "grade.metric: expected one name with its parameters, found 2 keys: roc_auc, f1",
+        ),
+        (
+            json!({ "metric": { "f1": { "column": "y", "avarage": "micro" } } }),
+            "grade.metric.f1.avarage: there is no parameter `avarage`; did you mean `average`?",
+        ),
+        (
+            json!({ "metric": metric, "direction": "higher" }),
+            "grade.direction: there is no direction `higher`",
+        ),
+        (
+            json!({ "metric": metric, "rules": "same_rows" }),
+            "grade.rules: expected a list of rules, found `same_rows`",
+        ),
+        (
+            json!({ "metric": metric, "rules": ["same_rows", { "numerik": "y" }] }),
+            "grade.rules[1]: there is no rule `numerik`; did you mean `numeric`?",
+        ),
+        (
+            json!({ "metric": metric, "rules": [{ "range": { "columns": "y", "minimum": 0 } }] }),
+            "grade.rules[0].range.minimum: there is no parameter `minimum`",
+        ),
+        (
+            json!({ "metric": metric, "rules": [3] }),
+            "grade.rules[0]: expected a name, or a name with its parameters, found `3`",
+        ),
+    ];
+    for (section, message) in table {
+        let error = Grader::parse(&section).unwrap_err().to_string();
+        assert!(error.starts_with(message), "{section}: {error}");
+    }
+}
+
+#[test]
+fn wrong_types_are_named() {
+    let section = json!({ "metric": { "f1": { "column": "y", "average": "weighted" } } });
+    let error = Grader::parse(&section).unwrap_err();
+    assert_eq!(error.path.to_string(), "metric.f1");
+    assert!(
+        error.to_string().contains("weighted") && error.to_string().contains("macro"),
+        "{error}"
+    );
+}
+
+#[test]
+fn columns_used() {
+    let section = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
+    assert_eq!(Grader::parse(&section).unwrap().columns_used(), ["id", "y"]);
+}
+
+#[test]
+fn everything_is_described_once() {
+    let definitions: Vec<_> = rules::ALL
+        .iter()
+        .map(|k| &k.definition)
+        .chain(metrics::ALL.iter().map(|k| &k.definition))
+        .collect();
+    let schema = schema::grade_schema().to_string();
+    for definition in &definitions {
+        assert!(
+            !definition.summary.is_empty() && !definition.source.is_empty(),
+            "{}",
+            definition.name
+        );
+        assert_eq!(
+            definitions
+                .iter()
+                .filter(|other| other.name == definition.name)
+                .count(),
+            1
+        );
+        assert!(schema.contains(&format!("\"{}\"", definition.name)));
+        assert!(
+            definition
+                .shorthand
+                .is_none_or(|short| definition.parameters.iter().any(|p| p.name == short))
+        );
+    }
+}
