@@ -1,0 +1,147 @@
+//! Downloads from loopback, beside `curl` and Kaggle's client: `cargo bench -p prep-fetch --bench download`.
+//!
+//! ```text
+//! full speed   2 GB (DOWNLOAD_BENCH_BYTES), verified on the fly;  curl, then md5sum;      wanted: at least 0.8 of that
+//! throttled    a tenth of it, 20 MB/s for each connection;        Kaggle's client;        wanted: at least 3 times that
+//! ```
+//!
+//! Kaggle's client is the program that `KAGGLE_CLIENT` names; without it `curl` stands in, as one connection like it.
+//! Each download is a process of its own, which tells its peak memory at its end (wanted: below 200 MB).
+
+#![allow(
+    clippy::print_stdout,
+    reason = "a benchmark: what it prints is its result"
+)]
+
+use std::error::Error;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use prep_cache::Store;
+use prep_core::{Cancel, Context, Limits, Source};
+use prep_fault_server::{At, Bundle, Content, Fault, FaultServer, KEY, Kind, TOKEN, USERNAME};
+use prep_fetch::{Credentials, KaggleBundle, Network, Options, Secret};
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const ID: &str = "bundle";
+
+fn main() -> Outcome {
+    if let Ok(endpoint) = std::env::var("DOWNLOAD_BENCH_CHILD") {
+        return child(&endpoint);
+    }
+    let bytes = std::env::var("DOWNLOAD_BENCH_BYTES").map_or(Ok(2_000_000_000), |n| n.parse())?;
+    full_speed(bytes)?;
+    throttled(bytes / 10)
+}
+
+/// Downloads into the current folder.
+fn child(endpoint: &str) -> Outcome {
+    let options = Options {
+        endpoint: endpoint.to_owned(),
+        proxies: false,
+        ..Options::default()
+    };
+    let network = Network::new(options, Credentials::Token(Secret::new(TOKEN)))?;
+    let limits = Limits {
+        jobs: 1,
+        threads: 2,
+        memory: 1 << 30,
+    };
+    let context = Context::new(Store::open(Path::new("store"))?, limits, Cancel::default());
+    KaggleBundle::new(ID, Path::new("data"), &[], None, network).run(&context)?;
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    println!("    peak memory {}", peak.unwrap_or("unknown").trim());
+    Ok(())
+}
+
+fn bundle(bytes: u64) -> Bundle {
+    let mut block = vec![0_u8; 16 << 20];
+    for (place, byte) in (0_u32..).zip(block.iter_mut()) {
+        *byte = (place.wrapping_mul(0x9e37_79b9) >> 24) as u8;
+    }
+    block.splice(..4, *b"PK\x03\x04");
+    let block = block.into();
+    Bundle::new(ID, Content::Repeat { block, len: bytes })
+}
+
+/// Runs a command in an empty folder; how long it took.
+fn time(name: &str, bytes: u64, command: &mut Command) -> Outcome<Duration> {
+    let folder = tempfile::tempdir()?;
+    let begin = Instant::now();
+    let status = command
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .status()?;
+    let time = begin.elapsed();
+    if !status.success() {
+        return Err(format!("{name}: {status}").into());
+    }
+    let rate = bytes as f64 / 1e6 / time.as_secs_f64();
+    println!("  {name:<24}{:8.2} s {rate:8.0} MB/s", time.as_secs_f64());
+    Ok(time)
+}
+
+fn ours(server: &FaultServer) -> Outcome<Command> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.env("DOWNLOAD_BENCH_CHILD", server.endpoint());
+    Ok(command)
+}
+
+fn curl(server: &FaultServer, then: &str) -> Command {
+    let url = format!("{}/competitions/data/download-all/{ID}", server.endpoint());
+    let mut command = Command::new("sh");
+    let fetch = format!("curl -sfL --noproxy '*' -u {USERNAME}:{KEY} -o bundle.zip {url}");
+    command
+        .args(["-c", &format!("{fetch} {then}")])
+        .stdout(Stdio::null());
+    command
+}
+
+fn full_speed(bytes: u64) -> Outcome {
+    println!("full speed, {} MB", bytes / 1_000_000);
+    let server = FaultServer::start(vec![bundle(bytes)], Vec::new())?;
+    let (mut others, mut own) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        others.push(time(
+            "curl, then md5sum",
+            bytes,
+            &mut curl(&server, "&& md5sum bundle.zip"),
+        )?);
+        own.push(time("prep", bytes, &mut ours(&server)?)?);
+    }
+    compare(others, own, 0.8);
+    Ok(())
+}
+
+fn throttled(bytes: u64) -> Outcome {
+    println!("20 MB/s for each connection, {} MB", bytes / 1_000_000);
+    let throttle = Fault::at(At::Store, Kind::Throttle(20_000_000)).always();
+    let server = FaultServer::start(vec![bundle(bytes)], vec![throttle])?;
+    let other = match std::env::var("KAGGLE_CLIENT") {
+        Ok(client) => {
+            let mut command = Command::new(client);
+            command
+                .args(["competitions", "download", "-c", ID])
+                .env("KAGGLE_API_ENDPOINT", server.endpoint())
+                .env("KAGGLE_USERNAME", USERNAME)
+                .env("KAGGLE_KEY", KEY)
+                .stdout(Stdio::null());
+            time("kaggle", bytes, &mut command)?
+        }
+        Err(_) => time("curl", bytes, &mut curl(&server, ""))?,
+    };
+    let own = time("prep", bytes, &mut ours(&server)?)?;
+    compare(vec![other], vec![own], 3.0);
+    Ok(())
+}
+
+/// By the fastest run of each: noise only ever slows down.
+fn compare(others: Vec<Duration>, own: Vec<Duration>, wanted: f64) {
+    let best = |times: Vec<Duration>| times.into_iter().min().unwrap_or_default().as_secs_f64();
+    let ratio = best(others) / best(own);
+    let verdict = if ratio >= wanted { "holds" } else { "FAILS" };
+    println!("  {ratio:.2} times as fast, wanted {wanted}: {verdict}\n");
+}

@@ -1,0 +1,221 @@
+//! Asking the object store for a range, and what its answers mean. Nothing is written before an answer has passed here.
+
+use std::ops::Range;
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
+use reqwest::{Response, StatusCode};
+use tokio::time::timeout;
+
+use crate::api::{self, REDIRECTS};
+use crate::error::FetchError;
+use crate::identity::{Identity, content_range};
+use crate::location::{Location, follow};
+use crate::network::Shared;
+use crate::trouble::{self, Trouble};
+use crate::units;
+
+/// An answer whose bytes may be used.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) response: Response,
+    pub(crate) host: String,
+    /// Of which object.
+    pub(crate) object: Identity,
+    /// Which bytes of it. Starts where it was asked to; may end earlier.
+    pub(crate) range: Range<u64>,
+    /// It is the whole (200), though a range was asked for.
+    pub(crate) whole: bool,
+}
+
+/// Why there is none.
+#[derive(Debug)]
+pub(crate) enum NoAnswer {
+    /// Worth another attempt.
+    Trouble(Trouble),
+    /// The object is another one now, or none.
+    Changed,
+    /// Not worth another attempt.
+    Refused(FetchError),
+}
+
+impl From<Trouble> for NoAnswer {
+    fn from(trouble: Trouble) -> NoAnswer {
+        NoAnswer::Trouble(trouble)
+    }
+}
+
+/// Asks for `range` (its end may lie behind the object's). With `expected`, for that object only.
+pub(crate) async fn ask(
+    shared: &Shared,
+    location: &Location,
+    range: Range<u64>,
+    expected: Option<&Identity>,
+) -> Result<Answer, NoAnswer> {
+    let mut url = location.url();
+    for _ in 0..=REDIRECTS {
+        let host = crate::location::host(&url);
+        // No credentials here: the signature is all that the store may see.
+        let mut request = shared
+            .client
+            .get(url.clone())
+            .header(ACCEPT_ENCODING, "identity")
+            .header(RANGE, header(&range));
+        if let Some(etag) = expected.and_then(|object| object.etag.as_ref()) {
+            request = request.header(IF_RANGE, etag);
+        }
+        let stall = shared.options.stall;
+        let response = match timeout(stall, request.send()).await {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => {
+                let cause = trouble::cause(error);
+                return Err(Trouble::Unreachable { host, cause }.into());
+            }
+            Err(_) => {
+                return Err(Trouble::Stalled {
+                    host,
+                    offset: range.start,
+                    time: stall,
+                }
+                .into());
+            }
+        };
+        if response.status().is_redirection() {
+            let to = response.headers().get(LOCATION);
+            url = follow(&url, to.and_then(|to| to.to_str().ok())).map_err(NoAnswer::Refused)?;
+            continue;
+        }
+        return judge(shared, response, host, &range, expected).await;
+    }
+    Err(NoAnswer::Refused(FetchError::Redirect {
+        from: location.host(),
+        to: crate::location::host(&url),
+        reason: "there are too many of them",
+    }))
+}
+
+/// Up to the end, whatever that is, when `range` has none.
+fn header(range: &Range<u64>) -> String {
+    match range.end {
+        u64::MAX => format!("bytes={}-", range.start),
+        end => format!("bytes={}-{}", range.start, end - 1),
+    }
+}
+
+async fn judge(
+    shared: &Shared,
+    response: Response,
+    host: String,
+    asked: &Range<u64>,
+    expected: Option<&Identity>,
+) -> Result<Answer, NoAnswer> {
+    let status = response.status();
+    let code = status.as_u16();
+    if status.is_success() && api::is_html(&response) {
+        let length = response.content_length();
+        let body = api::body(shared, response).await;
+        let length = length.unwrap_or(body.len() as u64);
+        return Err(NoAnswer::Refused(FetchError::NotZip {
+            host,
+            got: format!("HTML, {}", units::bytes(length)),
+            expected: expected_zip(expected),
+        }));
+    }
+    match status {
+        StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected),
+        StatusCode::OK => whole(response, host, expected),
+        StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(NoAnswer::Changed),
+        // A new address may help against all of these: each is what some store says of an old one.
+        StatusCode::BAD_REQUEST
+        | StatusCode::UNAUTHORIZED
+        | StatusCode::FORBIDDEN
+        | StatusCode::NOT_FOUND
+        | StatusCode::GONE => Err(Trouble::Address { host, code }.into()),
+        _ if api::is_passing(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
+            let retry_after = api::wanted_pause(&response);
+            Err(Trouble::Status {
+                host,
+                code,
+                retry_after,
+            }
+            .into())
+        }
+        // What the store says in its body may quote the signed request.
+        _ => Err(NoAnswer::Refused(FetchError::Refused {
+            host,
+            code,
+            message: String::new(),
+        })),
+    }
+}
+
+pub(crate) fn expected_zip(expected: Option<&Identity>) -> String {
+    match expected {
+        Some(object) => format!("a zip archive, {}", units::bytes(object.total)),
+        None => "a zip archive".into(),
+    }
+}
+
+fn part(
+    response: Response,
+    host: String,
+    asked: &Range<u64>,
+    expected: Option<&Identity>,
+) -> Result<Answer, NoAnswer> {
+    let other = |what: String| {
+        let host = host.clone();
+        NoAnswer::Trouble(Trouble::OtherRange { host, what })
+    };
+    let Some((range, total)) = content_range(response.headers()) else {
+        let value = response.headers().get(CONTENT_RANGE);
+        return Err(other(format!(
+            "206 with Content-Range {:?}",
+            value.and_then(|value| value.to_str().ok()).unwrap_or("")
+        )));
+    };
+    let object = Identity::of(response.headers(), total);
+    if expected.is_some_and(|expected| !expected.agrees(&object)) {
+        return Err(NoAnswer::Changed);
+    }
+    if range.start != asked.start || range.end > asked.end {
+        return Err(other(format!(
+            "bytes {}-{} for bytes {}-{}",
+            range.start,
+            range.end - 1,
+            asked.start,
+            asked.end - 1
+        )));
+    }
+    let length = range.end - range.start;
+    match response.content_length() {
+        Some(told) if told != length => Err(other(format!("{told} bytes for {length}"))),
+        _ => Ok(Answer {
+            response,
+            host,
+            object,
+            range,
+            whole: false,
+        }),
+    }
+}
+
+fn whole(
+    response: Response,
+    host: String,
+    expected: Option<&Identity>,
+) -> Result<Answer, NoAnswer> {
+    let Some(total) = response.content_length() else {
+        return Err(NoAnswer::Refused(FetchError::NoLength { host }));
+    };
+    let object = Identity::of(response.headers(), total);
+    match expected {
+        Some(expected) if !expected.agrees(&object) => Err(NoAnswer::Changed),
+        Some(_) => Err(Trouble::RangeIgnored { host }.into()),
+        None => Ok(Answer {
+            response,
+            host,
+            object,
+            range: 0..total,
+            whole: true,
+        }),
+    }
+}

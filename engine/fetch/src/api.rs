@@ -1,0 +1,183 @@
+//! Kaggle's API: asking for the signed address of a bundle.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use reqwest::{Response, StatusCode, Url};
+use tokio::time::{sleep, timeout};
+
+use crate::backoff;
+use crate::credentials::Credentials;
+use crate::error::FetchError;
+use crate::location::{Location, follow, host};
+use crate::network::Shared;
+use crate::trouble::{self, Trouble};
+use crate::{message, units};
+
+/// Redirects from one answer to the next, at most.
+pub(crate) const REDIRECTS: usize = 5;
+
+/// Most bytes read of an answer that is not a bundle.
+const BODY: usize = 64 * 1024;
+
+/// The signed address of a bundle, after as many attempts as the options allow.
+///
+/// # Errors
+/// Those of one attempt, or the last trouble.
+pub(crate) async fn locate(shared: &Shared, id: &str) -> Result<Location, FetchError> {
+    let mut failures = 0;
+    loop {
+        let (trouble, message) = match attempt(shared, id).await {
+            Attempt::Located(location) => return Ok(location),
+            Attempt::Refused(error) => return Err(error),
+            Attempt::Trouble(trouble, message) => (trouble, message),
+        };
+        failures += 1;
+        let options = &shared.options;
+        let own = backoff::own_pause(failures, options);
+        let wait = trouble.retry_after().unwrap_or(own);
+        let overload = matches!(trouble, Trouble::Status { code: 429, .. });
+        if overload && (wait > options.patience || failures >= options.attempts) {
+            return Err(FetchError::Quota {
+                host: host(&shared.endpoint),
+                wait,
+                message,
+            });
+        }
+        if wait > options.patience || failures >= options.attempts {
+            return Err(FetchError::GaveUp {
+                cause: trouble,
+                attempts: failures,
+                kept: "nothing was changed".into(),
+            });
+        }
+        sleep(wait).await;
+    }
+}
+
+enum Attempt {
+    Located(Location),
+    Refused(FetchError),
+    Trouble(Trouble, String),
+}
+
+async fn attempt(shared: &Shared, id: &str) -> Attempt {
+    let mut url = shared.endpoint.clone();
+    match url.path_segments_mut() {
+        Ok(mut segments) => {
+            segments.extend(["competitions", "data", "download-all", id]);
+        }
+        // `Network::new` refuses such an endpoint.
+        Err(()) => {
+            return Attempt::Refused(FetchError::Setup {
+                cause: "the endpoint has no path".into(),
+            });
+        }
+    }
+    for _ in 0..=REDIRECTS {
+        let answer = match ask(shared, url.clone()).await {
+            Ok(answer) => answer,
+            Err(trouble) => return Attempt::Trouble(trouble, String::new()),
+        };
+        if !answer.status().is_redirection() {
+            return refusal(shared, id, answer).await;
+        }
+        let to = answer.headers().get(LOCATION);
+        match follow(&url, to.and_then(|to| to.to_str().ok())) {
+            Err(error) => return Attempt::Refused(error),
+            Ok(to) if to.origin() == shared.endpoint.origin() => url = to,
+            Ok(to) => return Attempt::Located(Location::new(to)),
+        }
+    }
+    Attempt::Refused(FetchError::Redirect {
+        from: host(&url),
+        to: host(&url),
+        reason: "there are too many of them",
+    })
+}
+
+/// Sends the credentials; only ever called with addresses of the endpoint's origin.
+async fn ask(shared: &Shared, url: Url) -> Result<Response, Trouble> {
+    let request = shared.client.get(url).header(ACCEPT_ENCODING, "identity");
+    let request = match &shared.credentials {
+        Credentials::Key { username, key } => request.basic_auth(username, Some(key.expose())),
+        Credentials::Token(token) => request.bearer_auth(token.expose()),
+    };
+    let stall = shared.options.stall;
+    let host = || host(&shared.endpoint);
+    match timeout(stall, request.send()).await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(Trouble::Unreachable {
+            host: host(),
+            cause: trouble::cause(error),
+        }),
+        Err(_) => Err(Trouble::Stalled {
+            host: host(),
+            offset: 0,
+            time: stall,
+        }),
+    }
+}
+
+/// What an answer means that is not a redirect.
+async fn refusal(shared: &Shared, id: &str, answer: Response) -> Attempt {
+    let status = answer.status();
+    let retry_after = wanted_pause(&answer);
+    let html = is_html(&answer);
+    let body = body(shared, answer).await;
+    let message = message::of_api(&body, &shared.credentials);
+    let host = host(&shared.endpoint);
+    let id = id.to_owned();
+    Attempt::Refused(match status.as_u16() {
+        401 => FetchError::Unauthorised { message },
+        403 if message.to_lowercase().contains("rules") => FetchError::RulesNotAccepted { id },
+        403 => FetchError::Forbidden { id, message },
+        404 => FetchError::NoSuchCompetition { id, message },
+        code if is_passing(status) => {
+            let trouble = Trouble::Status {
+                host,
+                code,
+                retry_after,
+            };
+            return Attempt::Trouble(trouble, message);
+        }
+        _ if html && status.is_success() => FetchError::NotZip {
+            host,
+            got: format!("HTML, {}", units::bytes(body.len() as u64)),
+            expected: "a redirect to a zip archive".into(),
+        },
+        code => FetchError::Refused {
+            host,
+            code,
+            message,
+        },
+    })
+}
+
+/// Statuses that may be others a moment later.
+pub(crate) fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || matches!(status.as_u16(), 408 | 425 | 429)
+}
+
+pub(crate) fn is_html(answer: &Response) -> bool {
+    let kind = answer.headers().get(CONTENT_TYPE);
+    kind.and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| kind.to_ascii_lowercase().starts_with("text/html"))
+}
+
+pub(crate) fn wanted_pause(answer: &Response) -> Option<Duration> {
+    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    backoff::retry_after(value, SystemTime::now())
+}
+
+/// The start of a body as text; empty when it does not come.
+pub(crate) async fn body(shared: &Shared, mut answer: Response) -> String {
+    let mut bytes = Vec::new();
+    while bytes.len() < BODY {
+        match timeout(shared.options.stall, answer.chunk()).await {
+            Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
+            _ => break,
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,76 @@
+//! How long to wait before the next attempt.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::time::{Duration, SystemTime};
+
+use crate::options::Options;
+
+/// Longest pause of our own accord: a connection that is back is found within a minute.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// The pause after `failures` failures in a row, as the options have it.
+pub(crate) fn own_pause(failures: u32, options: &Options) -> Duration {
+    pause(failures, options.backoff, options.patience.min(LONGEST))
+}
+
+/// The pause after `failures` failures in a row (1 or more): doubling from `first` up to `most`, and of that a random
+/// part between one half and all, so that clients which failed together do not return together.
+fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
+    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(20));
+    let full = doubled.min(most);
+    // The seeds of hash maps are random; that is random enough here.
+    let random = RandomState::new().build_hasher().finish();
+    let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);
+    full.mul_f64(0.5 + part / 2.0)
+}
+
+/// `Retry-After`: seconds, or a date.
+pub(crate) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
+    let value = value.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(now).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_the_limit_and_differ() {
+        let first = Duration::from_millis(100);
+        let most = Duration::from_millis(450);
+        for (failures, full) in [(1, 100), (2, 200), (3, 400), (4, 450), (99, 450)] {
+            let pauses: Vec<Duration> = (0..50).map(|_| pause(failures, first, most)).collect();
+            let full = Duration::from_millis(full);
+            assert!(
+                pauses
+                    .iter()
+                    .all(|pause| *pause >= full / 2 && *pause <= full)
+            );
+            assert!(pauses.iter().any(|pause| pause != &pauses[0]));
+        }
+    }
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now = httpdate::parse_http_date("Tue, 10 Dec 2024 09:08:07 GMT").unwrap();
+        for (text, seconds) in [
+            ("0", Some(0)),
+            (" 120 ", Some(120)),
+            ("Tue, 10 Dec 2024 09:09:07 GMT", Some(60)),
+            ("Tue, 10 Dec 2024 09:00:00 GMT", Some(0)),
+            ("soon", None),
+            ("-5", None),
+        ] {
+            assert_eq!(
+                retry_after(text, now),
+                seconds.map(Duration::from_secs),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Errors by meaning. The first line of each is the cause; none holds a secret, a signature or a query of a URL.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prep_core::{Failure, StepError};
+use prep_formats::zip::ZipError;
+use thiserror::Error;
+
+use crate::space;
+use crate::trouble::Trouble;
+use crate::units;
+
+/// Why a bundle was not fetched.
+#[derive(Debug, Error)]
+pub enum FetchError {
+    #[error(
+        "the rules of {id} are not accepted: accept them at https://www.kaggle.com/competitions/{id}/rules\n\
+         For a competition that is closed, its Rules tab (or its Data tab) still offers this, to an account whose phone \
+         number is verified; the grey \"Late Submission\" button has nothing to do with it"
+    )]
+    RulesNotAccepted { id: String },
+    #[error(
+        "Kaggle does not accept the credentials (401){}\n\
+         Make a new API token at https://www.kaggle.com/settings; an older one may have been revoked by it",
+        said(.message)
+    )]
+    Unauthorised { message: String },
+    #[error("Kaggle refuses the bundle of {id} (403){}", said(.message))]
+    Forbidden { id: String, message: String },
+    #[error(
+        "Kaggle knows no competition {id} (404){}\n\
+         Check its name: it is the last part of its address, https://www.kaggle.com/competitions/{id}",
+        said(.message)
+    )]
+    NoSuchCompetition { id: String, message: String },
+    #[error(
+        "too many requests: {host} asks to wait {}{}\n\
+         The limits are per account and not published; run again later, what was fetched is kept",
+        units::time(*.wait), said(.message)
+    )]
+    Quota {
+        host: String,
+        wait: Duration,
+        message: String,
+    },
+    #[error("{host} answered {code}{}", said(.message))]
+    Refused {
+        host: String,
+        code: u16,
+        message: String,
+    },
+    #[error(
+        "got {got}, expected {expected}, from {host}\n\
+         Usually a proxy or a login page answers in place of the server; open that host in a browser from this machine"
+    )]
+    NotZip {
+        host: String,
+        got: String,
+        expected: String,
+    },
+    #[error(
+        "the redirect from {from} to {to} is not followed: {reason}\n\
+         Check KAGGLE_API_ENDPOINT and the proxy"
+    )]
+    Redirect {
+        from: String,
+        to: String,
+        reason: &'static str,
+    },
+    #[error(
+        "{host} does not tell the length of the bundle, so a complete one cannot be told from a cut-off one"
+    )]
+    NoLength { host: String },
+    #[error(
+        "Kaggle's bundle has MD5 {found} now, published is {expected}: Kaggle changed it\n\
+         Nothing was downloaded; --skip-verification fetches it all the same"
+    )]
+    OtherMd5 { found: String, expected: String },
+    #[error(
+        "the bundle arrived damaged {attempts} times: its MD5 is {found}, should be {expected}\n\
+         Something between the server and this disk changes bytes: try another network or another disk"
+    )]
+    Damaged {
+        found: String,
+        expected: String,
+        attempts: u32,
+    },
+    #[error(
+        "the bundle is not a complete zip archive: {reason}\nThe server tells no checksum that would say more"
+    )]
+    Incomplete { reason: String },
+    #[error(
+        "the server replaced the bundle {times} times while it was fetched\n\
+         Run again later"
+    )]
+    KeepsChanging { times: u32 },
+    #[error("{cause}\nGave up after {attempts} attempts in a row; {kept}")]
+    GaveUp {
+        cause: Trouble,
+        attempts: u32,
+        /// What is there already, and what to do.
+        kept: String,
+    },
+    #[error(
+        "no space left for {path}: {} needed, {} free\n\
+         Free some disk and run again; what was fetched is kept beside it, as .partial",
+        units::bytes(*.needed), units::bytes(*.free)
+    )]
+    NoSpace {
+        path: PathBuf,
+        needed: u64,
+        free: u64,
+    },
+    #[error("cannot {action} {path}: {cause}")]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        cause: io::Error,
+    },
+    #[error("the disk returns other bytes than were written to {path}, at byte {offset}")]
+    Disk { path: PathBuf, offset: u64 },
+    #[error("the bundle of {id} cannot be listed: {cause}")]
+    Listing { id: String, cause: ZipError },
+    #[error("the bundle of {id} has no member {member}\nIts members are listed by `prep ls {id}`")]
+    NoMember { id: String, member: String },
+    #[error(
+        "the member {member} of the bundle of {id} arrived damaged: {cause}\nRun again to fetch it anew"
+    )]
+    DamagedMember {
+        id: String,
+        member: String,
+        cause: String,
+    },
+    #[error("cannot set up downloads: {cause}")]
+    Setup { cause: String },
+    #[error(transparent)]
+    Store(#[from] prep_cache::StoreError),
+    #[error("stopped")]
+    Cancelled,
+}
+
+/// What the server said, behind a colon.
+fn said(message: &str) -> String {
+    if message.is_empty() {
+        String::new()
+    } else {
+        format!(": {message}")
+    }
+}
+
+impl FetchError {
+    /// An error of the operating system; a full disk is told by its own kind.
+    pub(crate) fn io(action: &'static str, path: &Path, cause: io::Error) -> FetchError {
+        let path = path.to_path_buf();
+        match cause.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FetchError::NoSpace {
+                needed: 0,
+                free: space::free(&path).unwrap_or(0),
+                path,
+            },
+            _ => FetchError::Io {
+                action,
+                path,
+                cause,
+            },
+        }
+    }
+
+    /// Says how much is still needed where a write found the disk full.
+    pub(crate) fn needing(self, bytes: u64) -> FetchError {
+        match self {
+            FetchError::NoSpace { path, free, .. } => FetchError::NoSpace {
+                path,
+                needed: bytes,
+                free,
+            },
+            other => other,
+        }
+    }
+
+    /// What the failure is about.
+    pub fn failure(&self) -> Failure {
+        match self {
+            FetchError::OtherMd5 { .. }
+            | FetchError::Damaged { .. }
+            | FetchError::DamagedMember { .. } => Failure::Check,
+            FetchError::NoSpace { .. }
+            | FetchError::Io { .. }
+            | FetchError::Disk { .. }
+            | FetchError::Setup { .. }
+            | FetchError::Store(_) => Failure::Machine,
+            FetchError::Cancelled => Failure::Cancelled,
+            _ => Failure::Input,
+        }
+    }
+}
+
+impl From<FetchError> for StepError {
+    fn from(error: FetchError) -> StepError {
+        match error {
+            FetchError::Cancelled => StepError::Cancelled,
+            FetchError::Store(error) => error.into(),
+            error => StepError::new(error.failure(), error),
+        }
+    }
+}

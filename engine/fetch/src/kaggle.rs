@@ -1,0 +1,134 @@
+//! A competition's bundle as a source: the file in the data folder, fetched from Kaggle when it is not there.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use prep_core::{Cancel, Context, Source, SourceState, StepError, Value};
+
+use crate::download::{Order, download};
+use crate::error::FetchError;
+use crate::hashing::Digests;
+use crate::local::{LocalBundle, value};
+use crate::network::Network;
+use crate::partial::{Locked, Partial};
+
+/// How often the stop flag, and another process's lock, is looked at.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// The bundle of one competition.
+#[derive(Debug, Clone)]
+pub struct KaggleBundle {
+    id: String,
+    local: LocalBundle,
+    target: PathBuf,
+    md5: Option<String>,
+    network: Network,
+}
+
+impl KaggleBundle {
+    /// Looks for `ID.zip` and `ID/ID.zip` in these folders, the data folder among them, and fetches it to `DATA/ID/ID.zip`
+    /// if it is in none. With `md5`, another content is refused.
+    pub fn new(
+        id: &str,
+        data: &Path,
+        folders: &[&Path],
+        md5: Option<&str>,
+        network: Network,
+    ) -> KaggleBundle {
+        let mut all = folders.to_vec();
+        all.push(data);
+        KaggleBundle {
+            id: id.to_owned(),
+            local: LocalBundle::new(id, &all, md5),
+            target: data.join(id).join(format!("{id}.zip")),
+            md5: md5.map(str::to_owned),
+            network,
+        }
+    }
+
+    /// Fetches the bundle; `None` when another process has just done so.
+    fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
+        let Some(partial) = lock(&self.target, context)? else {
+            return Ok(None);
+        };
+        let md5 = self.md5.clone();
+        let digests = fill(&self.network, &self.id, md5, &partial, None, context)?;
+        let Some(digests) = digests else {
+            return Ok(None);
+        };
+        let file = partial.finish()?;
+        let store = &context.store;
+        let record = store.remember_source(&self.target, &file, digests.digest, &digests.md5)?;
+        context.set_location(record.digest, self.target.clone());
+        Ok(Some(value(&record)))
+    }
+}
+
+/// The locked partial file of `target`; waits while another process fills it. `None` when the target is there.
+pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partial>>, StepError> {
+    loop {
+        context.check()?;
+        match Partial::try_lock(target)? {
+            Locked::Ours(partial) => return Ok(Some(Arc::new(partial))),
+            Locked::Complete => return Ok(None),
+            Locked::Busy => std::thread::sleep(GLANCE),
+        }
+    }
+}
+
+/// Fetches into a partial file until it is complete, or the run is stopped.
+pub(crate) fn fill(
+    network: &Network,
+    id: &str,
+    md5: Option<String>,
+    partial: &Arc<Partial>,
+    wanted: Option<Vec<Range<u64>>>,
+    context: &Context,
+) -> Result<Option<Digests>, FetchError> {
+    let order = Order {
+        shared: Arc::clone(network.shared()),
+        id: id.to_owned(),
+        md5,
+        partial: Arc::clone(partial),
+        wanted,
+        progress: Arc::clone(&context.progress),
+    };
+    network.block_on(async {
+        tokio::select! {
+            done = download(&order) => done,
+            () = cancelled(&context.cancel) => Err(FetchError::Cancelled),
+        }
+    })
+}
+
+/// Ends soon after `cancel` is set.
+pub(crate) async fn cancelled(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        tokio::time::sleep(GLANCE).await;
+    }
+}
+
+impl Source for KaggleBundle {
+    fn kind(&self) -> &'static str {
+        "bundle"
+    }
+
+    fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        self.local.state(context)
+    }
+
+    fn run(&self, context: &Context) -> Result<Value, StepError> {
+        if self.local.path().is_none()
+            && let Some(value) = self.fetch(context)?
+        {
+            return Ok(value);
+        }
+        self.local.run(context)
+    }
+
+    fn location(&self) -> Option<PathBuf> {
+        self.local.path().map(Path::to_path_buf)
+    }
+}

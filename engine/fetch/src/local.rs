@@ -1,0 +1,130 @@
+//! A bundle that is already there: `DIR/ID.zip`, `DIR/ID/ID.zip`.
+
+use std::path::{Path, PathBuf};
+
+use prep_cache::SourceRecord;
+use prep_core::{Context, Failure, FileValue, Source, SourceState, StepError, Value};
+use thiserror::Error;
+
+/// The bundle of one competition, in one of several places.
+#[derive(Debug, Clone)]
+pub struct LocalBundle {
+    candidates: Vec<PathBuf>,
+    /// Published MD5; none when it is not to be checked.
+    md5: Option<String>,
+}
+
+#[derive(Debug, Error)]
+pub enum BundleError {
+    #[error("no bundle: looked for {}; download it from Kaggle, or name its folder with --source", list(.0))]
+    Missing(Vec<PathBuf>),
+    #[error(
+        "{path} has MD5 {found}, published is {expected}: the file is damaged, or Kaggle changed it; \
+         --skip-verification uses it all the same"
+    )]
+    OtherMd5 {
+        path: PathBuf,
+        found: String,
+        expected: String,
+    },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl LocalBundle {
+    /// Looks for the bundle of `id` in these folders, in order. With `md5`, another content is refused.
+    pub fn new(id: &str, folders: &[&Path], md5: Option<&str>) -> LocalBundle {
+        let name = format!("{id}.zip");
+        let candidates = folders
+            .iter()
+            .flat_map(|folder| [folder.join(&name), folder.join(id).join(&name)])
+            .collect();
+        LocalBundle {
+            candidates,
+            md5: md5.map(str::to_owned),
+        }
+    }
+
+    /// The file, if it is there.
+    pub fn path(&self) -> Option<&Path> {
+        self.candidates
+            .iter()
+            .find(|path| path.is_file())
+            .map(PathBuf::as_path)
+    }
+
+    /// Refuses a bundle with another MD5 than the published one.
+    fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
+        match &self.md5 {
+            Some(expected) if !expected.eq_ignore_ascii_case(&record.md5) => Err(StepError::new(
+                Failure::Check,
+                BundleError::OtherMd5 {
+                    path: path.to_path_buf(),
+                    found: record.md5.clone(),
+                    expected: expected.clone(),
+                },
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+pub(crate) fn value(record: &SourceRecord) -> Value {
+    FileValue {
+        digest: record.digest,
+        bytes: record.len(),
+        md5: Some(record.md5.clone()),
+        rows: None,
+        columns: Vec::new(),
+        outside: true,
+    }
+    .into_value()
+}
+
+impl Source for LocalBundle {
+    fn kind(&self) -> &'static str {
+        "bundle"
+    }
+
+    fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        let Some(path) = self.path() else {
+            return Ok(SourceState::Missing);
+        };
+        let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        match context.store.source(path)? {
+            Some(record) if self.check(path, &record).is_ok() => {
+                context.set_location(record.digest, path.to_path_buf());
+                Ok(SourceState::Known {
+                    value: value(&record).digest(),
+                })
+            }
+            _ => Ok(SourceState::Unread { bytes }),
+        }
+    }
+
+    fn run(&self, context: &Context) -> Result<Value, StepError> {
+        let Some(path) = self.path() else {
+            return Err(StepError::input(BundleError::Missing(
+                self.candidates.clone(),
+            )));
+        };
+        let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        context.progress.set_total_bytes(bytes);
+        let record = context
+            .store
+            .ingest(path, &|bytes| context.progress.add_bytes(bytes))?;
+        self.check(path, &record)?;
+        context.set_location(record.digest, path.to_path_buf());
+        Ok(value(&record))
+    }
+
+    fn location(&self) -> Option<PathBuf> {
+        self.path().map(Path::to_path_buf)
+    }
+}

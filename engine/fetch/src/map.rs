@@ -1,0 +1,184 @@
+//! The piece map: a file beside the partial one that says which of its pieces are there, and what they hold.
+//!
+//! A line of JSON says which object the pieces are of. Behind it come records of twelve bytes: number of the piece,
+//! CRC-32 of its bytes, and a check of the two bound to the first line. A record is appended once its piece is
+//! written. After a kill, what is recorded is there. After a power failure records and bytes may be torn apart: a torn
+//! record fails its check, and a torn piece its CRC, when the file is read again for its digest.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::identity::Identity;
+
+const RECORD: usize = 12;
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    piece: u64,
+    object: Identity,
+}
+
+const FORMAT: u32 = 1;
+
+/// An open map. Records are appended.
+#[derive(Debug)]
+pub(crate) struct Map {
+    file: File,
+    /// CRC-32 of the first line.
+    seed: u32,
+}
+
+/// What a map says.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) object: Identity,
+    pub(crate) piece: u64,
+    /// Pieces and their CRC-32; later ones replace earlier ones.
+    pub(crate) records: Vec<(u32, u32)>,
+}
+
+impl Map {
+    /// Begins a new map in the place of another.
+    pub(crate) fn create(path: &Path, object: &Identity, piece: u64) -> io::Result<Map> {
+        let header = Header {
+            format: FORMAT,
+            piece,
+            object: object.clone(),
+        };
+        let mut line = serde_json::to_vec(&header)?;
+        line.push(b'\n');
+        let mut file = File::create(path)?;
+        file.write_all(&line)?;
+        Ok(Map {
+            file,
+            seed: crc32fast::hash(&line),
+        })
+    }
+
+    /// Opens a map to go on with it. `None`: there is none, or none that can be used.
+    pub(crate) fn open(path: &Path) -> io::Result<Option<(Map, Known)>> {
+        let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            return Ok(None);
+        };
+        let (line, records) = bytes.split_at(end + 1);
+        let header: Header = match serde_json::from_slice(line) {
+            Ok(header) => header,
+            Err(_) => return Ok(None),
+        };
+        if header.format != FORMAT || header.piece == 0 {
+            return Ok(None);
+        }
+        let seed = crc32fast::hash(line);
+        let records: Vec<(u32, u32)> = records
+            .as_chunks::<RECORD>()
+            .0
+            .iter()
+            .map_while(|record| decode(seed, record))
+            .collect();
+        let valid = (line.len() + records.len() * RECORD) as u64;
+        file.set_len(valid)?;
+        file.seek(SeekFrom::Start(valid))?;
+        let known = Known {
+            object: header.object,
+            piece: header.piece,
+            records,
+        };
+        Ok(Some((Map { file, seed }, known)))
+    }
+
+    /// Records that a piece is there.
+    pub(crate) fn append(&mut self, piece: u32, crc: u32) -> io::Result<()> {
+        self.file.write_all(&encode(self.seed, piece, crc))
+    }
+}
+
+fn check(seed: u32, piece: u32, crc: u32) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in [seed, piece, crc] {
+        hasher.update(&part.to_le_bytes());
+    }
+    hasher.finalize()
+}
+
+fn encode(seed: u32, piece: u32, crc: u32) -> [u8; RECORD] {
+    let mut record = [0; RECORD];
+    let parts = [piece, crc, check(seed, piece, crc)];
+    for (place, part) in record.as_chunks_mut::<4>().0.iter_mut().zip(parts) {
+        *place = part.to_le_bytes();
+    }
+    record
+}
+
+fn decode(seed: u32, record: &[u8; RECORD]) -> Option<(u32, u32)> {
+    let [piece, crc, sum] = record.as_chunks::<4>().0 else {
+        return None;
+    };
+    let (piece, crc) = (u32::from_le_bytes(*piece), u32::from_le_bytes(*crc));
+    (u32::from_le_bytes(*sum) == check(seed, piece, crc)).then_some((piece, crc))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(etag: &str) -> Identity {
+        Identity {
+            total: 100,
+            etag: Some(etag.to_owned()),
+            md5: None,
+        }
+    }
+
+    #[test]
+    fn a_torn_map_says_what_was_whole() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("map");
+        let mut map = Map::create(&path, &identity("\"a\""), 10)?;
+        let records = [(0, 7), (3, u32::MAX), (9, 0)];
+        for (piece, crc) in records {
+            map.append(piece, crc)?;
+        }
+        let whole = std::fs::read(&path)?;
+        let line = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole[..cut])?;
+            let opened = Map::open(&path)?;
+            assert_eq!(opened.is_some(), cut >= line, "{cut}");
+            if let Some((mut map, known)) = opened {
+                assert_eq!(known.records, records[..(cut - line) / RECORD]);
+                assert_eq!(known.object, identity("\"a\""));
+                map.append(5, 5)?;
+                let (_, known) = Map::open(&path)?.unwrap();
+                assert_eq!(known.records.last(), Some(&(5, 5)));
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn zeros_and_records_of_another_object_do_not_count() -> io::Result<()> {
+        let dir = tempfile::tempdir()?;
+        let path = dir.path().join("map");
+        let mut map = Map::create(&path, &identity("\"a\""), 10)?;
+        let seed = map.seed;
+        map.append(0, 7)?;
+        map.file.write_all(&[0; RECORD])?;
+        map.append(1, 7)?;
+        assert_eq!(Map::open(&path)?.unwrap().1.records, [(0, 7)]);
+        let mut map = Map::create(&path, &identity("\"b\""), 10)?;
+        map.file.write_all(&encode(seed, 0, 7))?;
+        assert_eq!(Map::open(&path)?.unwrap().1.records, []);
+        Ok(())
+    }
+}

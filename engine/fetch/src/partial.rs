@@ -1,0 +1,137 @@
+//! The partial file: `ID.zip.partial`, locked by the process that fills it.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::FetchError;
+
+/// A locked partial file. The lock goes with its last handle, or with the process.
+#[derive(Debug)]
+pub(crate) struct Partial {
+    pub(crate) file: Arc<File>,
+    pub(crate) path: PathBuf,
+    /// Its piece map.
+    pub(crate) map: PathBuf,
+    target: PathBuf,
+}
+
+/// What trying to lock has led to.
+#[derive(Debug)]
+pub(crate) enum Locked {
+    Ours(Partial),
+    /// Another process fills it.
+    Busy,
+    /// The bundle is complete already.
+    Complete,
+}
+
+fn beside(target: &Path, suffix: &str) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+impl Partial {
+    /// Opens and locks the partial file of `target`.
+    pub(crate) fn try_lock(target: &Path) -> Result<Locked, FetchError> {
+        if target.exists() {
+            return Ok(Locked::Complete);
+        }
+        let path = beside(target, ".partial");
+        let error = |action| {
+            let path = path.clone();
+            move |cause| FetchError::io(action, &path, cause)
+        };
+        if let Some(folder) = target.parent() {
+            std::fs::create_dir_all(folder).map_err(error("make the folder of"))?;
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(error("open"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(Locked::Busy),
+            // Some network file systems have no locks: then two processes must not fetch the same bundle.
+            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(cause)) => return Err(error("lock")(cause)),
+        }
+        // Between opening and locking, another process may have finished and renamed the file.
+        if !is_file_at(&file, &path).map_err(error("examine"))? {
+            return Ok(Locked::Busy);
+        }
+        if target.exists() {
+            std::fs::remove_file(&path).map_err(error("remove"))?;
+            return Ok(Locked::Complete);
+        }
+        Ok(Locked::Ours(Partial {
+            map: beside(target, ".partial.map"),
+            file: Arc::new(file),
+            path,
+            target: target.to_path_buf(),
+        }))
+    }
+
+    /// Gives the complete file its final name, once its bytes have reached the disk.
+    pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
+        let error = |action| {
+            let path = self.path.clone();
+            move |cause| FetchError::io(action, &path, cause)
+        };
+        self.file.sync_data().map_err(error("flush"))?;
+        std::fs::rename(&self.path, &self.target).map_err(error("rename"))?;
+        if let Some(folder) = self.target.parent() {
+            File::open(folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(error("flush the folder of"))?;
+        }
+        // Without its partial file the map means nothing.
+        let _ = std::fs::remove_file(&self.map);
+        // Closing is not enough where a process that is just being started shares the handle.
+        let _ = self.file.unlock();
+        Ok(Arc::clone(&self.file))
+    }
+
+    /// Removes the file and its map: what they held is elsewhere by now.
+    pub(crate) fn remove(&self) -> Result<(), FetchError> {
+        self.clear()?;
+        std::fs::remove_file(&self.path)
+            .map_err(|cause| FetchError::io("remove", &self.path, cause))?;
+        let _ = self.file.unlock();
+        Ok(())
+    }
+
+    /// Throws away what is there; the file stays, and locked.
+    pub(crate) fn clear(&self) -> Result<(), FetchError> {
+        match std::fs::remove_file(&self.map) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                return Err(FetchError::io("remove", &self.map, cause));
+            }
+            _ => {}
+        }
+        self.file
+            .set_len(0)
+            .map_err(|cause| FetchError::io("empty", &self.path, cause))
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), FetchError> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(|cause| FetchError::io("write", &self.path, cause))
+    }
+}
+
+fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match path.symlink_metadata() {
+        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}

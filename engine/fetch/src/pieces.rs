@@ -1,0 +1,185 @@
+//! Which pieces of a bundle are there, which are under way, and which to ask for next.
+
+use std::ops::Range;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Missing,
+    Taken,
+    Done,
+    /// Not to be fetched.
+    Unwanted,
+}
+
+/// The pieces of a file of `total` bytes, all `size` bytes long but the last.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    total: u64,
+    size: u64,
+    pieces: Vec<Piece>,
+    /// Pieces before this one are not missing.
+    first: usize,
+    /// Pieces that are wanted and not done.
+    open: usize,
+    wanted: usize,
+}
+
+impl Pieces {
+    pub(crate) fn new(total: u64, size: u64) -> Pieces {
+        let count = usize::try_from(total.div_ceil(size)).unwrap_or(usize::MAX);
+        Pieces {
+            total,
+            size,
+            pieces: vec![Piece::Missing; count],
+            first: 0,
+            open: count,
+            wanted: count,
+        }
+    }
+
+    /// Only the pieces that hold some of these bytes are wanted.
+    pub(crate) fn restrict(&mut self, ranges: &[Range<u64>]) {
+        let mut wanted = vec![false; self.pieces.len()];
+        for range in ranges {
+            let (start, end) = self.numbers(range);
+            wanted.get_mut(start..end).unwrap_or_default().fill(true);
+        }
+        self.wanted = wanted.iter().filter(|wanted| **wanted).count();
+        self.open = 0;
+        for (piece, wanted) in self.pieces.iter_mut().zip(wanted) {
+            match (wanted, *piece) {
+                (false, _) => *piece = Piece::Unwanted,
+                (true, Piece::Done) => {}
+                (true, _) => self.open += 1,
+            }
+        }
+    }
+
+    /// The pieces that hold some of these bytes.
+    fn numbers(&self, range: &Range<u64>) -> (usize, usize) {
+        let number = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let end = number(range.end.div_ceil(self.size)).min(self.pieces.len());
+        (number(range.start / self.size).min(end), end)
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.open == 0
+    }
+
+    /// The bytes of a piece.
+    pub(crate) fn range(&self, piece: usize) -> Range<u64> {
+        let start = piece as u64 * self.size;
+        start..(start + self.size).min(self.total)
+    }
+
+    /// Bytes that are wanted and not there yet, up to one piece more or less.
+    pub(crate) fn missing_bytes(&self) -> u64 {
+        (self.open as u64 * self.size).min(self.total)
+    }
+
+    /// Bytes that are wanted, up to one piece more or less.
+    pub(crate) fn wanted_bytes(&self) -> u64 {
+        (self.wanted as u64 * self.size).min(self.total)
+    }
+
+    pub(crate) fn set_done(&mut self, piece: usize) {
+        if let Some(state) = self.pieces.get_mut(piece)
+            && matches!(state, Piece::Missing | Piece::Taken)
+        {
+            *state = Piece::Done;
+            self.open -= 1;
+        }
+    }
+
+    /// The piece must be fetched again.
+    pub(crate) fn set_missing(&mut self, piece: usize) {
+        if let Some(state) = self.pieces.get_mut(piece) {
+            if *state == Piece::Done {
+                self.open += 1;
+            }
+            *state = Piece::Missing;
+            self.first = self.first.min(piece);
+        }
+    }
+
+    /// Takes the first run of missing pieces, up to `most` bytes (but at least one piece).
+    pub(crate) fn take(&mut self, most: u64) -> Option<Range<u64>> {
+        let missing = |piece: &Piece| *piece == Piece::Missing;
+        let rest = self.pieces.get_mut(self.first..)?;
+        let start = rest.iter().position(missing)?;
+        let count = usize::try_from(most / self.size).unwrap_or(usize::MAX);
+        let mut taken = 0;
+        for piece in rest.iter_mut().skip(start).take(count.max(1)) {
+            if !missing(piece) {
+                break;
+            }
+            *piece = Piece::Taken;
+            taken += 1;
+        }
+        let start = self.first + start;
+        self.first = start + taken;
+        Some(self.range(start).start..self.range(start + taken - 1).end)
+    }
+
+    /// What was taken and is not done is missing again.
+    pub(crate) fn give_back(&mut self, range: &Range<u64>) {
+        let (start, end) = self.numbers(range);
+        for piece in start..end {
+            if self.pieces.get(piece) == Some(&Piece::Taken) {
+                self.set_missing(piece);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_taken_in_order_and_end_at_what_is_there() {
+        let mut pieces = Pieces::new(95, 10);
+        pieces.set_done(3);
+        assert_eq!(pieces.take(25), Some(0..20));
+        assert_eq!(pieces.take(25), Some(20..30));
+        assert_eq!(pieces.take(1), Some(40..50));
+        assert_eq!(pieces.take(1000), Some(50..95));
+        assert_eq!(pieces.take(1000), None);
+        pieces.set_done(0);
+        pieces.give_back(&(0..20));
+        assert_eq!(pieces.take(1000), Some(10..20));
+        for piece in 0..10 {
+            assert!(!pieces.is_complete());
+            pieces.set_done(piece);
+            pieces.set_done(piece);
+        }
+        assert!(pieces.is_complete());
+        pieces.set_missing(9);
+        assert_eq!(pieces.missing_bytes(), 10);
+        assert_eq!(pieces.take(1), Some(90..95));
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_not_taken() {
+        let mut pieces = Pieces::new(95, 10);
+        pieces.set_done(2);
+        pieces.restrict(&[5..25, 55..60, 90..95]);
+        assert_eq!((pieces.wanted_bytes(), pieces.missing_bytes()), (50, 40));
+        assert_eq!(pieces.take(1000), Some(0..20));
+        assert_eq!(pieces.take(1000), Some(50..60));
+        assert_eq!(pieces.take(1000), Some(90..95));
+        assert_eq!(pieces.take(1000), None);
+        for piece in [0, 1, 5, 9] {
+            assert!(!pieces.is_complete());
+            pieces.set_done(piece);
+        }
+        assert!(pieces.is_complete());
+    }
+
+    #[test]
+    fn no_bytes_are_no_pieces() {
+        let mut pieces = Pieces::new(0, 10);
+        assert!(pieces.is_complete());
+        assert_eq!(pieces.take(10), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! A bundle at the server: its listing, without the bundle.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prep_core::Cancel;
+use prep_formats::read_at::ReadAt;
+use prep_formats::zip::{ZipEntry, ZipError, ZipLimits, ZipListing};
+use tokio::time::timeout;
+
+use crate::answer::Answer;
+use crate::error::FetchError;
+use crate::first::{End, Stop, first_answer, wait};
+use crate::identity::Identity;
+use crate::kaggle::cancelled;
+use crate::location::Location;
+use crate::network::{Network, Shared};
+use crate::trouble::{self, Trouble};
+
+/// The members of a bundle that lies at the server.
+#[derive(Debug)]
+pub struct RemoteZip {
+    /// The members, in the order of the central directory.
+    pub entries: Vec<ZipEntry>,
+    /// Length of the bundle in bytes.
+    pub bytes: u64,
+    /// Its MD5 in hexadecimal, if the server tells it.
+    pub md5: Option<String>,
+    /// Bytes that the listing itself has moved.
+    pub moved: u64,
+}
+
+impl Network {
+    /// Lists the bundle of `id`: one call of the API, and the central directory by ranges.
+    ///
+    /// # Errors
+    /// [`FetchError`]; [`FetchError::Listing`] when the archive is none, or refused; [`FetchError::Cancelled`] soon after
+    /// `cancel` is set.
+    pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
+        let remote = Remote::open(self, id, cancel)?;
+        let total = remote.object()?.total;
+        let listing = ZipListing::read(&remote, 0..total, &ZipLimits::default());
+        // A failed read is told by its own cause, not as a fault of the archive.
+        if let Some(error) = remote.state().failed.take() {
+            return Err(error);
+        }
+        let listing = listing.map_err(|cause: ZipError| FetchError::Listing {
+            id: id.to_owned(),
+            cause,
+        })?;
+        let object = remote.object()?;
+        Ok(RemoteZip {
+            entries: listing.entries,
+            bytes: object.total,
+            md5: object.md5,
+            moved: remote.state().moved,
+        })
+    }
+}
+
+/// Reads a bundle by position, over the network; keeps what it has read.
+struct Remote<'a> {
+    network: &'a Network,
+    id: &'a str,
+    cancel: &'a Cancel,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    location: Option<Location>,
+    object: Option<Identity>,
+    /// By their first byte.
+    blocks: BTreeMap<u64, Vec<u8>>,
+    /// Where the last read ended, and how long it was: reads in sequence grow.
+    last: Range<u64>,
+    moved: u64,
+    failed: Option<FetchError>,
+}
+
+impl fmt::Debug for Remote<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Remote({})", self.id)
+    }
+}
+
+impl<'a> Remote<'a> {
+    fn open(
+        network: &'a Network,
+        id: &'a str,
+        cancel: &'a Cancel,
+    ) -> Result<Remote<'a>, FetchError> {
+        let remote = Remote {
+            network,
+            id,
+            cancel,
+            state: Mutex::default(),
+        };
+        let piece = network.shared().options.piece;
+        remote.fetch(&mut remote.state(), 0..piece)?;
+        Ok(remote)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn object(&self) -> Result<Identity, FetchError> {
+        self.state().object.clone().ok_or(FetchError::Cancelled)
+    }
+
+    fn fetch(&self, state: &mut State, range: Range<u64>) -> Result<(), FetchError> {
+        let shared = Arc::clone(self.network.shared());
+        let known = state.object.clone();
+        let mut location = state.location.take();
+        let (object, bytes) = self.network.block_on(async {
+            tokio::select! {
+                done = fetch(&shared, self.id, &mut location, &range, known.as_ref()) => done,
+                () = cancelled(self.cancel) => Err(FetchError::Cancelled),
+            }
+        })?;
+        state.location = location;
+        state.object = Some(object);
+        state.moved += bytes.len() as u64;
+        state.last = range.start..range.start + bytes.len() as u64;
+        state.blocks.insert(range.start, bytes);
+        Ok(())
+    }
+}
+
+impl State {
+    /// The bytes from `offset` on that are there.
+    fn read(&self, offset: u64) -> Option<&[u8]> {
+        let (start, block) = self.blocks.range(..=offset).next_back()?;
+        let rest = block.get(usize::try_from(offset - start).ok()?..)?;
+        (!rest.is_empty()).then_some(rest)
+    }
+}
+
+impl ReadAt for Remote<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.state();
+        let total = state.object.as_ref().map_or(0, |object| object.total);
+        if offset >= total || buf.is_empty() {
+            return Ok(0);
+        }
+        if state.read(offset).is_none() {
+            let options = &self.network.shared().options;
+            let length = if state.last.end == offset {
+                (2 * (state.last.end - state.last.start)).min(options.range)
+            } else {
+                options.piece
+            };
+            // Whoever reads backwards from the end wants what lies before it, too.
+            let start = offset.min(total.saturating_sub(options.piece));
+            let start = if state.read(start).is_some() {
+                offset
+            } else {
+                start
+            };
+            let range = start..(start + length).max(offset + 1).min(total);
+            if let Err(error) = self.fetch(&mut state, range) {
+                let text = error.to_string();
+                state.failed.get_or_insert(error);
+                return Err(io::Error::other(text));
+            }
+        }
+        let found = state.read(offset).unwrap_or_default();
+        let count = found.len().min(buf.len());
+        if let (Some(to), Some(from)) = (buf.get_mut(..count), found.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        Ok(count)
+    }
+}
+
+/// The bytes of one range in memory, after as many attempts as the options allow.
+async fn fetch(
+    shared: &Shared,
+    id: &str,
+    location: &mut Option<Location>,
+    range: &Range<u64>,
+    known: Option<&Identity>,
+) -> Result<(Identity, Vec<u8>), FetchError> {
+    let mut failures = 0;
+    loop {
+        let answer = match first_answer(shared, id, location, range.clone(), known).await {
+            Ok((answer, _permit)) if answer.whole => {
+                Err(Trouble::RangeIgnored { host: answer.host })
+            }
+            Ok((answer, _permit)) => {
+                let object = answer.object.clone();
+                read(shared, answer).await.map(|bytes| (object, bytes))
+            }
+            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::End(End::StartAnew(trouble))) => Err(trouble),
+            Err(Stop::End(_)) => return Err(FetchError::KeepsChanging { times: 1 }),
+        };
+        let trouble = match answer {
+            Ok(done) => return Ok(done),
+            Err(trouble) => trouble,
+        };
+        failures += 1;
+        match wait(shared, &trouble, failures)? {
+            Some(pause) => tokio::time::sleep(pause).await,
+            None => {
+                return Err(FetchError::GaveUp {
+                    cause: trouble,
+                    attempts: failures,
+                    kept: "nothing was changed".into(),
+                });
+            }
+        }
+    }
+}
+
+async fn read(shared: &Shared, answer: Answer) -> Result<Vec<u8>, Trouble> {
+    let Answer {
+        mut response,
+        host,
+        range,
+        ..
+    } = answer;
+    let stall = shared.options.stall;
+    let mut bytes = Vec::new();
+    loop {
+        let offset = range.start + bytes.len() as u64;
+        match timeout(stall, response.chunk()).await {
+            Ok(Ok(Some(chunk))) => {
+                shared.rate.take(chunk.len() as u64).await;
+                bytes.extend_from_slice(&chunk);
+            }
+            Ok(Ok(None)) if offset == range.end => return Ok(bytes),
+            Ok(Ok(None)) => {
+                let missing = range.end.saturating_sub(offset);
+                return Err(Trouble::Short {
+                    host,
+                    offset,
+                    missing,
+                });
+            }
+            Ok(Err(error)) => {
+                let cause = trouble::cause(error);
+                return Err(Trouble::Broken {
+                    host,
+                    offset,
+                    cause,
+                });
+            }
+            Err(_) => {
+                return Err(Trouble::Stalled {
+                    host,
+                    offset,
+                    time: stall,
+                });
+            }
+        }
+    }
+}

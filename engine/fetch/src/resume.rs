@@ -1,0 +1,84 @@
+//! What an earlier process left, and the beginning of something new.
+
+use crate::download::Order;
+use crate::error::FetchError;
+use crate::identity::Identity;
+use crate::map::{Known, Map};
+use crate::pieces::Pieces;
+
+/// A partial file with a map that fits it.
+pub(crate) struct Left {
+    pub(crate) object: Identity,
+    map: Map,
+    known: Known,
+}
+
+/// What a session starts with.
+pub(crate) struct State {
+    pub(crate) map: Map,
+    pub(crate) pieces: Pieces,
+    /// Length of a piece.
+    pub(crate) size: u64,
+    /// Pieces that are there, with their CRC-32.
+    pub(crate) records: Vec<(u32, u32)>,
+}
+
+/// What is left of an earlier session, if it can be used: its map is whole, the file has the length that the map
+/// tells, and the server can be asked whether the object is still the same.
+pub(crate) fn load(order: &Order) -> Result<Option<Left>, FetchError> {
+    let partial = &order.partial;
+    let error = |cause| FetchError::io("read", &partial.map, cause);
+    let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
+        return Ok(None);
+    };
+    let length = partial
+        .file
+        .metadata()
+        .map_err(|cause| FetchError::io("examine", &partial.path, cause))?
+        .len();
+    let fits = length == known.object.total && known.object.is_telling();
+    Ok(fits.then(|| Left {
+        object: known.object.clone(),
+        map,
+        known,
+    }))
+}
+
+impl Left {
+    /// Which pieces are there.
+    pub(crate) fn pieces(&self) -> Pieces {
+        let mut pieces = Pieces::new(self.object.total, self.known.piece);
+        for (piece, _) in &self.known.records {
+            pieces.set_done(usize::try_from(*piece).unwrap_or(usize::MAX));
+        }
+        pieces
+    }
+
+    pub(crate) fn open(self) -> State {
+        State {
+            pieces: self.pieces(),
+            size: self.known.piece,
+            records: self.known.records,
+            map: self.map,
+        }
+    }
+}
+
+/// Makes the partial file as long as the object will be, and an empty map.
+pub(crate) fn begin(order: &Order, object: &Identity) -> Result<State, FetchError> {
+    let partial = &order.partial;
+    partial.clear()?;
+    partial
+        .file
+        .set_len(object.total)
+        .map_err(|cause| FetchError::io("enlarge", &partial.path, cause))?;
+    let size = order.shared.options.piece.max(1);
+    let map = Map::create(&partial.map, object, size)
+        .map_err(|cause| FetchError::io("write", &partial.map, cause))?;
+    Ok(State {
+        pieces: Pieces::new(object.total, size),
+        size,
+        records: Vec::new(),
+        map,
+    })
+}

@@ -1,0 +1,459 @@
+//! One session: an object, its partial file, and the connections that fill it.
+//!
+//! One task owns all state. Connections are tasks that hold one range each; they tell of pieces they wrote, and end.
+//! Whatever was taken and not written is then missing again, and the next connection takes it. Failures are counted
+//! in rounds: what several connections suffered at the same time is one failure, and a piece that was completed
+//! starts the count anew.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep_until};
+
+use crate::answer::{Answer, NoAnswer, ask};
+use crate::digester::{Digester, News};
+use crate::download::Order;
+use crate::error::FetchError;
+use crate::first::{ADDRESSES, End, IGNORED, Step, Stop, first_answer, permit, wait};
+use crate::identity::Identity;
+use crate::location::Location;
+use crate::map::Map;
+use crate::network::Shared;
+use crate::pace::Pace;
+use crate::pieces::Pieces;
+use crate::receive::{Broken, Sink, WrittenPiece, receive};
+use crate::trouble::Trouble;
+use crate::{api, resume, space, units};
+
+/// How often the number of connections is reconsidered.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Times that a piece may be read back with other bytes than were written.
+const REREADS: u32 = 3;
+
+/// What a connection had to do, and what came of it.
+struct Ended {
+    range: Range<u64>,
+    round: u64,
+    address: u64,
+    result: Result<(), Failed>,
+}
+
+enum Failed {
+    Trouble(Trouble),
+    Changed,
+    Fatal(FetchError),
+}
+
+/// Counters that a completed piece sets back.
+#[derive(Default)]
+struct Patience {
+    failures: u32,
+    addresses: u32,
+    ignored: u32,
+}
+
+pub(crate) struct Session<'a> {
+    order: &'a Order,
+    location: &'a mut Option<Location>,
+    object: Identity,
+    /// The server sends no ranges.
+    whole: bool,
+    pieces: Pieces,
+    map: Map,
+    /// None when only parts are wanted.
+    digester: Option<Digester>,
+    sink: Sink,
+    connections: JoinSet<Ended>,
+    pace: Pace,
+    patience: Patience,
+    rereads: u32,
+    /// Rounds of failures and addresses so far: what an older one led to is counted already.
+    round: u64,
+    address: u64,
+    /// No connection begins before.
+    pause: Option<Instant>,
+}
+
+impl<'a> Session<'a> {
+    /// Goes on with what an earlier session left, or begins anew. Without `ranges`, it asks for everything at once.
+    pub(crate) async fn run(
+        order: &'a Order,
+        location: &'a mut Option<Location>,
+        ranges: bool,
+    ) -> Result<End, FetchError> {
+        match Self::drive(order, location, ranges).await {
+            Ok(end) | Err(Stop::End(end)) => Ok(end),
+            Err(Stop::Error(error)) => Err(error),
+        }
+    }
+
+    async fn drive(
+        order: &'a Order,
+        location: &'a mut Option<Location>,
+        ranges: bool,
+    ) -> Step<End> {
+        let most = if ranges {
+            order.shared.options.range
+        } else {
+            u64::MAX
+        };
+        let (object, state, first) = match resume::load(order)? {
+            Some(left) => {
+                let object = left.object.clone();
+                let first = match left.pieces().take(most) {
+                    Some(range) => Some(
+                        first_answer(&order.shared, &order.id, location, range, Some(&object))
+                            .await?,
+                    ),
+                    None => None,
+                };
+                check_md5(order, &object)?;
+                (object, left.open(), first)
+            }
+            None => {
+                let first =
+                    first_answer(&order.shared, &order.id, location, front(order, most), None)
+                        .await?;
+                let object = first.0.object.clone();
+                check_md5(order, &object)?;
+                require_space(order, needed(order, &object))?;
+                let state = resume::begin(order, &object)?;
+                (object, state, Some(first))
+            }
+        };
+        let (written, receiver) = unbounded_channel();
+        let mut pieces = state.pieces;
+        if let Some(wanted) = &order.wanted {
+            pieces.restrict(wanted);
+        }
+        require_space(order, pieces.missing_bytes())?;
+        order.progress.set_total_bytes(object.total);
+        order
+            .progress
+            .add_bytes(object.total - pieces.missing_bytes());
+        let digester = match order.wanted {
+            Some(_) => None,
+            None => {
+                let (total, records) = (object.total, &state.records);
+                Some(Digester::start(&order.partial, total, state.size, records)?)
+            }
+        };
+        let options = &order.shared.options;
+        let mut session = Session {
+            order,
+            location,
+            object,
+            whole: first.as_ref().is_some_and(|(answer, _)| answer.whole),
+            pieces,
+            map: state.map,
+            digester,
+            sink: Sink {
+                partial: Arc::clone(&order.partial),
+                size: state.size,
+                pieces: written,
+                received: Arc::new(AtomicU64::new(0)),
+            },
+            connections: JoinSet::new(),
+            pace: Pace::new(options.first_connections, options.connections),
+            patience: Patience::default(),
+            rereads: 0,
+            round: 0,
+            address: 0,
+            pause: None,
+        };
+        if let Some(ready) = first {
+            session.use_first(ready);
+        }
+        let end = session.serve(receiver).await;
+        // No connection may write any more when the file is emptied or renamed.
+        session.connections.shutdown().await;
+        end
+    }
+
+    /// The first answer becomes the first connection.
+    fn use_first(&mut self, (answer, permit): (Answer, OwnedSemaphorePermit)) {
+        let most = answer.range.end - answer.range.start;
+        if let Some(range) = self.pieces.take(most.next_multiple_of(self.sink.size)) {
+            self.spawn(range, Some((answer, permit)));
+        }
+    }
+
+    async fn serve(&mut self, mut written: UnboundedReceiver<WrittenPiece>) -> Step<End> {
+        let mut ticks = interval(TICK);
+        let mut before = 0;
+        loop {
+            if self.digester.is_none() && self.pieces.is_complete() {
+                return Ok(End::Complete(None, self.object.clone()));
+            }
+            self.connect().await?;
+            let pause = self.pause.unwrap_or_else(Instant::now);
+            tokio::select! {
+                Some(piece) = written.recv() => self.record(piece)?,
+                Some(ended) = self.connections.join_next() => {
+                    // What it wrote before it ended is in the channel by now.
+                    while let Ok(piece) = written.try_recv() {
+                        self.record(piece)?;
+                    }
+                    match ended {
+                        Ok(ended) => self.ended(ended)?,
+                        Err(error) => {
+                            let cause = format!("a connection's task died: {error}");
+                            return Err(FetchError::Setup { cause }.into());
+                        }
+                    }
+                }
+                news = news(&mut self.digester) => match news {
+                    News::Digests(digests) => {
+                        return Ok(End::Complete(Some(digests), self.object.clone()));
+                    }
+                    News::Bad(piece) => self.reread(piece)?,
+                    News::Failed(cause) => {
+                        return Err(FetchError::io("read", &self.order.partial.path, cause).into());
+                    }
+                },
+                _ = ticks.tick() => {
+                    let received = self.sink.received.load(Ordering::Relaxed);
+                    if !self.whole && self.connections.len() >= self.pace.connections() {
+                        self.pace.tick(received - before);
+                    }
+                    before = received;
+                }
+                () = sleep_until(pause), if self.pause.is_some() => self.pause = None,
+            }
+        }
+    }
+
+    /// Begins as many connections as are wanted and of use.
+    async fn connect(&mut self) -> Step<()> {
+        if self.whole || self.pause.is_some() {
+            return Ok(());
+        }
+        let options = &self.order.shared.options;
+        while self.connections.len() < self.pace.connections() {
+            // Near the end the ranges get shorter, so that all connections end together.
+            let share = self.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
+            let Some(range) = self.pieces.take(share.min(options.range)) else {
+                return Ok(());
+            };
+            if self.location.is_none() {
+                *self.location = Some(api::locate(&self.order.shared, &self.order.id).await?);
+            }
+            self.spawn(range, None);
+        }
+        Ok(())
+    }
+
+    fn spawn(&mut self, range: Range<u64>, ready: Option<(Answer, OwnedSemaphorePermit)>) {
+        let shared = Arc::clone(&self.order.shared);
+        let sink = self.sink.clone();
+        let object = self.object.clone();
+        let location = self.location.clone();
+        let (round, address) = (self.round, self.address);
+        self.connections.spawn(async move {
+            let result = connection(&shared, &sink, &object, location, &range, ready).await;
+            Ended {
+                range,
+                round,
+                address,
+                result,
+            }
+        });
+    }
+
+    /// A piece was written.
+    fn record(&mut self, written: WrittenPiece) -> Step<()> {
+        let WrittenPiece { piece, crc } = written;
+        let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
+        let number =
+            u32::try_from(piece).map_err(|_| error(std::io::ErrorKind::FileTooLarge.into()))?;
+        self.map.append(number, crc).map_err(error)?;
+        self.pieces.set_done(piece);
+        if let Some(digester) = &self.digester {
+            digester.written(piece, crc);
+        }
+        self.patience = Patience::default();
+        let bytes = self.pieces.range(piece);
+        self.order.progress.add_bytes(bytes.end - bytes.start);
+        Ok(())
+    }
+
+    /// A piece does not hold what its record says.
+    fn reread(&mut self, piece: usize) -> Step<()> {
+        let range = self.pieces.range(piece);
+        self.rereads += 1;
+        if self.rereads > REREADS && self.pieces.missing_bytes() == 0 {
+            let path = self.order.partial.path.clone();
+            return Err(FetchError::Disk {
+                path,
+                offset: range.start,
+            }
+            .into());
+        }
+        self.pieces.set_missing(piece);
+        let bytes = range.end - range.start;
+        self.order
+            .progress
+            .bytes
+            .fetch_sub(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// A connection ended.
+    fn ended(&mut self, ended: Ended) -> Step<()> {
+        self.pieces.give_back(&ended.range);
+        let trouble = match ended.result {
+            Ok(()) => return Ok(()),
+            Err(Failed::Changed) => return Err(Stop::End(End::Changed)),
+            Err(Failed::Fatal(error)) => {
+                return Err(error.needing(self.pieces.missing_bytes()).into());
+            }
+            Err(Failed::Trouble(trouble)) if self.whole => {
+                return Err(Stop::End(End::StartAnew(trouble)));
+            }
+            Err(Failed::Trouble(trouble)) => trouble,
+        };
+        if matches!(trouble, Trouble::Address { .. }) {
+            if ended.address == self.address {
+                self.address += 1;
+                self.patience.addresses += 1;
+                *self.location = None;
+                if self.patience.addresses >= ADDRESSES {
+                    return Err(self.give_up(trouble, self.patience.addresses).into());
+                }
+            }
+            return Ok(());
+        }
+        if ended.round < self.round {
+            return Ok(());
+        }
+        self.round += 1;
+        self.patience.failures += 1;
+        if matches!(trouble, Trouble::RangeIgnored { .. }) {
+            self.patience.ignored += 1;
+            if self.patience.ignored >= IGNORED {
+                return Err(Stop::End(End::StartAnew(trouble)));
+            }
+        }
+        if trouble.is_overload() {
+            self.pace.slow_down();
+        }
+        match wait(&self.order.shared, &trouble, self.patience.failures)? {
+            Some(wait) => self.pause = Some(Instant::now() + wait),
+            None => return Err(self.give_up(trouble, self.patience.failures).into()),
+        }
+        Ok(())
+    }
+
+    fn give_up(&self, cause: Trouble, attempts: u32) -> FetchError {
+        let wanted = self.pieces.wanted_bytes();
+        let there = wanted - self.pieces.missing_bytes();
+        FetchError::GaveUp {
+            cause,
+            attempts,
+            kept: format!(
+                "{} of {} are kept in {}: run again to go on",
+                units::bytes(there),
+                units::bytes(wanted),
+                self.order.partial.path.display()
+            ),
+        }
+    }
+}
+
+/// What to ask for first while nothing is known: the front of the bundle, or of what is wanted of it.
+fn front(order: &Order, most: u64) -> Range<u64> {
+    let size = order.shared.options.piece.max(1);
+    match order.wanted.as_ref().and_then(|wanted| wanted.first()) {
+        Some(first) => {
+            let start = first.start / size * size;
+            let end = first.end.div_ceil(size).saturating_mul(size);
+            start..end.min(start.saturating_add(most))
+        }
+        None => 0..most,
+    }
+}
+
+/// What the digests' thread tells; nothing ever, if there is none.
+async fn news(digester: &mut Option<Digester>) -> News {
+    match digester {
+        Some(digester) => digester.news().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// One connection's work.
+async fn connection(
+    shared: &Shared,
+    sink: &Sink,
+    object: &Identity,
+    location: Option<Location>,
+    range: &Range<u64>,
+    ready: Option<(Answer, OwnedSemaphorePermit)>,
+) -> Result<(), Failed> {
+    let (answer, _permit) = match (ready, location) {
+        (Some(ready), _) => ready,
+        (None, Some(location)) => {
+            let permit = permit(shared).await.map_err(Failed::Fatal)?;
+            match ask(shared, &location, range.clone(), Some(object)).await {
+                Ok(answer) => (answer, permit),
+                Err(NoAnswer::Changed) => return Err(Failed::Changed),
+                Err(NoAnswer::Refused(error)) => return Err(Failed::Fatal(error)),
+                Err(NoAnswer::Trouble(trouble)) => return Err(Failed::Trouble(trouble)),
+            }
+        }
+        // Nobody begins a connection to nowhere.
+        (None, None) => return Ok(()),
+    };
+    let (host, end) = (answer.host.clone(), answer.range.end);
+    match receive(shared, sink, answer).await {
+        Ok(()) if end < range.end => Err(Failed::Trouble(Trouble::Short {
+            host,
+            offset: end,
+            missing: range.end - end,
+        })),
+        Ok(()) => Ok(()),
+        Err(Broken::Trouble(trouble)) => Err(Failed::Trouble(trouble)),
+        Err(Broken::Fatal(error)) => Err(Failed::Fatal(error)),
+    }
+}
+
+/// The server tells its MD5 before the first byte: another one need not be fetched to be refused.
+fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
+    match (&order.md5, &object.md5) {
+        (Some(expected), Some(found)) if !expected.eq_ignore_ascii_case(found) => {
+            Err(FetchError::OtherMd5 {
+                found: found.clone(),
+                expected: expected.clone(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of disk that a new download takes: members of a part are copied once more at its end.
+fn needed(order: &Order, object: &Identity) -> u64 {
+    match &order.wanted {
+        None => object.total,
+        Some(wanted) => wanted
+            .iter()
+            .map(|range| 2 * (range.end - range.start))
+            .sum(),
+    }
+}
+
+fn require_space(order: &Order, needed: u64) -> Result<(), FetchError> {
+    match space::free(&order.partial.path) {
+        Some(free) if free < needed => Err(FetchError::NoSpace {
+            path: order.partial.path.clone(),
+            needed,
+            free,
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,139 @@
+//! A server, a folder and a store for a test.
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use prep_cache::{Digest, Store};
+use prep_core::{Cancel, Context, Limits, Source, StepError, Value};
+use prep_fault_server::{Bundle, Fault, FaultServer, KEY, USERNAME};
+use prep_fetch::{Credentials, FetchError, KaggleBundle, Network, Options, RemoteZip, Secret};
+use tempfile::TempDir;
+
+pub type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+pub const ID: &str = "spooky-author-identification";
+
+/// Bytes that begin like a zip archive, the same for the same seed.
+pub fn content(length: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 32) as u8
+    })
+    .take(length)
+    .collect();
+    bytes[..4].copy_from_slice(b"PK\x03\x04");
+    bytes
+}
+
+/// Small pieces and little patience.
+pub fn options(endpoint: &str) -> Options {
+    Options {
+        endpoint: endpoint.to_owned(),
+        connections: 4,
+        first_connections: 2,
+        piece: 16 << 10,
+        range: 64 << 10,
+        stall: Duration::from_secs(1),
+        attempts: 4,
+        backoff: Duration::from_millis(5),
+        patience: Duration::from_secs(3),
+        proxies: false,
+        ..Options::default()
+    }
+}
+
+pub fn key() -> Credentials {
+    Credentials::Key {
+        username: USERNAME.into(),
+        key: Secret::new(KEY),
+    }
+}
+
+pub struct World {
+    pub server: FaultServer,
+    pub dir: TempDir,
+    pub context: Context,
+    pub network: Network,
+}
+
+impl World {
+    pub fn new(bundle: Bundle, faults: Vec<Fault>) -> World {
+        World::with(vec![bundle], faults, |_| {})
+    }
+
+    pub fn with(
+        bundles: Vec<Bundle>,
+        faults: Vec<Fault>,
+        change: impl FnOnce(&mut Options),
+    ) -> World {
+        let server = FaultServer::start(bundles, faults).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = options(&server.endpoint());
+        change(&mut options);
+        World {
+            network: Network::new(options, key()).unwrap(),
+            context: context(&dir),
+            server,
+            dir,
+        }
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    pub fn source(&self, md5: Option<&str>) -> KaggleBundle {
+        KaggleBundle::new(ID, &self.data(), &[], md5, self.network.clone())
+    }
+
+    pub fn run(&self, md5: Option<&str>) -> Result<Value, StepError> {
+        self.source(md5).run(&self.context)
+    }
+
+    pub fn list(&self, id: &str) -> Result<RemoteZip, FetchError> {
+        self.network.list(id, &self.context.cancel)
+    }
+
+    /// `ID.zip` and what lies beside it.
+    pub fn target(&self) -> PathBuf {
+        self.data().join(ID).join(format!("{ID}.zip"))
+    }
+
+    pub fn partial(&self) -> PathBuf {
+        self.target().with_extension("zip.partial")
+    }
+
+    /// Asserts that the bundle is there, right, known to the store, and alone.
+    pub fn assert_complete(&self, bytes: &[u8]) {
+        assert!(
+            std::fs::read(self.target()).unwrap() == bytes,
+            "other bytes"
+        );
+        let record = self.context.store.source(&self.target()).unwrap().unwrap();
+        assert_eq!(record.digest, Digest::of(bytes));
+        let names: Vec<_> = self
+            .target()
+            .parent()
+            .unwrap()
+            .read_dir()
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
+
+pub fn context(dir: &TempDir) -> Context {
+    let store = Store::open(&dir.path().join("store")).unwrap();
+    let limits = Limits {
+        jobs: 1,
+        threads: 1,
+        memory: 1 << 30,
+    };
+    Context::new(store, limits, Cancel::default())
+}

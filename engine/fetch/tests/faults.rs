@@ -1,0 +1,348 @@
+//! Every fault, at several bytes: the right bytes or the right error, and never a damaged bundle under its final name.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests may panic"
+)]
+
+mod common;
+
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use common::{ID, Outcome, World, content};
+use prep_fault_server::{At, Bundle, Fault, Kind, Side};
+
+const LENGTH: usize = 1_000_003;
+
+/// The first byte, in the first piece, at and around edges of pieces and ranges, and the last bytes.
+const OFFSETS: [u64; 7] = [0, 5_000, 16_383, 65_536, 500_000, 999_424, 1_000_002];
+
+/// How a case has to end.
+enum End {
+    /// With the right bytes, and at most this many API calls, and bytes sent beyond the length.
+    Right { api: usize, extra: u64 },
+    /// With the second content.
+    Other,
+    /// With an error whose first line holds this.
+    Error(&'static str),
+}
+
+const RANGE: u64 = 64 << 10;
+
+fn status(code: u16, retry_after: &str) -> Kind {
+    Kind::Status {
+        code,
+        retry_after: Some(retry_after.into()),
+        body: String::new(),
+    }
+}
+
+fn check(name: &str, bundle: Bundle, faults: Vec<Fault>, md5: Option<&str>, end: &End) {
+    let world = World::new(bundle, faults);
+    let result = world.run(md5);
+    let bytes = content(LENGTH, 1);
+    for request in world.server.requests_of(Side::Store) {
+        assert!(
+            !request.authorization,
+            "{name}: credentials reached the store"
+        );
+    }
+    match end {
+        End::Right { api, extra } => {
+            result.unwrap_or_else(|error| panic!("{name}: {error}"));
+            world.assert_complete(&bytes);
+            let calls = world.server.requests_of(Side::Api).len();
+            assert!(calls <= *api, "{name}: {calls} API calls");
+            let sent = world.server.sent();
+            let most = LENGTH as u64 + extra;
+            assert!(sent <= most, "{name}: {sent} bytes sent, {most} allowed");
+        }
+        End::Other => {
+            result.unwrap_or_else(|error| panic!("{name}: {error}"));
+            world.assert_complete(&content(LENGTH, 2));
+        }
+        End::Error(expected) => {
+            let error = result.expect_err(name).to_string();
+            let first = error.lines().next().unwrap_or_default();
+            assert!(first.contains(expected), "{name}: {error}");
+            assert!(!world.target().exists(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn faults_at_a_byte() {
+    let stall = Kind::Stall(Duration::from_secs(60));
+    let replace = Kind::Replace(content(LENGTH, 2).into());
+    let right = |api, ranges| End::Right {
+        api,
+        extra: ranges * RANGE,
+    };
+    // Kind, how often (0: always), whether the server tells the MD5, end.
+    let table: Vec<(&str, Kind, usize, End)> = vec![
+        ("drop", Kind::Drop, 1, right(1, 1)),
+        ("drop three times", Kind::Drop, 3, right(1, 3)),
+        ("drop always", Kind::Drop, 0, End::Error("broke at byte")),
+        ("stall", stall.clone(), 1, right(1, 1)),
+        ("stall always", stall, 0, End::Error("sent nothing for 1 s")),
+        ("throttle", Kind::Throttle(1_000_000), 0, right(1, 0)),
+        ("truncate", Kind::Truncate, 1, right(1, 1)),
+        (
+            "truncate always",
+            Kind::Truncate,
+            0,
+            End::Error("too early"),
+        ),
+        ("403", Kind::status(403), 1, right(2, 0)),
+        (
+            "403 always",
+            Kind::status(403),
+            0,
+            End::Error("does not accept the signed address"),
+        ),
+        ("404", Kind::status(404), 1, right(2, 0)),
+        ("404 always", Kind::status(404), 0, End::Error("(404)")),
+        ("429", status(429, "0"), 1, right(1, 0)),
+        (
+            "429 always",
+            status(429, "0"),
+            0,
+            End::Error("answered 429"),
+        ),
+        (
+            "429 for an hour",
+            status(429, "3600"),
+            1,
+            End::Error("asks to wait 60 min"),
+        ),
+        ("500", Kind::status(500), 1, right(1, 0)),
+        ("500 three times", Kind::status(500), 3, right(1, 0)),
+        (
+            "500 always",
+            Kind::status(500),
+            0,
+            End::Error("answered 500"),
+        ),
+        ("503", status(503, "0"), 1, right(1, 0)),
+        (
+            "503 always",
+            status(503, "0"),
+            0,
+            End::Error("answered 503"),
+        ),
+        ("expire", Kind::Expire, 1, right(2, 0)),
+        (
+            "expire always",
+            Kind::Expire,
+            0,
+            End::Error("does not accept the signed address"),
+        ),
+        ("ignore a range", Kind::IgnoreRange, 1, right(1, 20)),
+        ("ignore ranges", Kind::IgnoreRange, 0, right(1, 400)),
+        (
+            "html",
+            Kind::Html,
+            0,
+            End::Error("got HTML, 93 bytes, expected a zip archive"),
+        ),
+        (
+            "redirect to html",
+            Kind::RedirectToHtml,
+            0,
+            End::Error("got HTML, 93 bytes"),
+        ),
+        ("replace", replace, 1, End::Other),
+        ("another range", Kind::OtherRange, 1, right(1, 1)),
+        (
+            "other ranges",
+            Kind::OtherRange,
+            0,
+            End::Error("other bytes than asked for"),
+        ),
+        ("no content range", Kind::NoContentRange, 1, right(1, 1)),
+        (
+            "no content ranges",
+            Kind::NoContentRange,
+            0,
+            End::Error("other bytes than asked for"),
+        ),
+        ("416", Kind::status(416), 1, right(1, 20)),
+        ("416 always", Kind::status(416), 0, End::Error("")),
+        ("418", Kind::status(418), 1, End::Error("answered 418")),
+    ];
+    let cases = table
+        .iter()
+        .flat_map(|row| OFFSETS.map(|offset| (row, offset)));
+    let cases = Mutex::new(cases);
+    let next = || cases.lock().unwrap().next();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(((name, kind, times, end), offset)) = next() {
+                    let fault = Fault::at_byte(offset, kind.clone());
+                    let fault = fault.times(if *times == 0 { usize::MAX } else { *times });
+                    let name = format!("{name} at {offset}");
+                    let bundle = Bundle::new(ID, content(LENGTH, 1));
+                    check(&name, bundle, vec![fault], None, end);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn corrupted_bytes() {
+    let bundle = || Bundle::new(ID, content(LENGTH, 1));
+    for offset in OFFSETS.map(|offset| offset.max(2)) {
+        let fault = Fault::at_byte(offset, Kind::Corrupt);
+        let right = End::Right {
+            api: 1,
+            extra: LENGTH as u64,
+        };
+        check("once", bundle(), vec![fault.clone()], None, &right);
+        let error = End::Error("arrived damaged 2 times");
+        check("always", bundle(), vec![fault.always()], None, &error);
+    }
+    // What does not even begin like a zip archive is not fetched to its end.
+    let fault = Fault::at_byte(0, Kind::Corrupt);
+    let error = End::Error("got unknown binary data, 1.0 MB, expected a zip archive");
+    check("first byte", bundle(), vec![fault], None, &error);
+}
+
+#[test]
+fn faults_of_the_api() {
+    let right = |api| End::Right { api, extra: 0 };
+    let refusal = |code: u16, message: &str| Kind::Status {
+        code,
+        retry_after: None,
+        body: format!("{{\"code\":{code},\"message\":\"{message}\"}}"),
+    };
+    let table: Vec<(&str, Kind, usize, End)> = vec![
+        (
+            "401",
+            refusal(401, "Unauthenticated"),
+            1,
+            End::Error("does not accept the credentials (401)"),
+        ),
+        (
+            "403 rules",
+            refusal(
+                403,
+                "You must accept this competition's rules before you'll be able to download files.",
+            ),
+            1,
+            End::Error(
+                "accept them at https://www.kaggle.com/competitions/spooky-author-identification/rules",
+            ),
+        ),
+        (
+            "403",
+            refusal(403, "Permission denied"),
+            1,
+            End::Error("(403): Permission denied"),
+        ),
+        (
+            "404",
+            refusal(404, "Not found"),
+            1,
+            End::Error("knows no competition"),
+        ),
+        ("429", status(429, "0"), 1, right(2)),
+        (
+            "429 always",
+            status(429, "0"),
+            0,
+            End::Error("too many requests"),
+        ),
+        (
+            "429 for an hour",
+            status(429, "3600"),
+            1,
+            End::Error("asks to wait 60 min"),
+        ),
+        ("500", Kind::status(500), 2, right(3)),
+        (
+            "500 always",
+            Kind::status(500),
+            0,
+            End::Error("answered 500"),
+        ),
+        (
+            "html",
+            Kind::Html,
+            0,
+            End::Error("got HTML, 93 bytes, expected a redirect to a zip archive"),
+        ),
+        (
+            "redirect to html",
+            Kind::RedirectToHtml,
+            0,
+            End::Error("got HTML, 93 bytes, expected a zip archive"),
+        ),
+    ];
+    for (name, kind, times, end) in &table {
+        let fault = Fault::at(At::Api, kind.clone());
+        let fault = fault.times(if *times == 0 { usize::MAX } else { *times });
+        check(
+            name,
+            Bundle::new(ID, content(LENGTH, 1)),
+            vec![fault],
+            None,
+            end,
+        );
+    }
+}
+
+#[test]
+fn a_bundle_without_faults_is_fetched_once() -> Outcome {
+    let bundle = Bundle::new(ID, content(LENGTH, 1));
+    let md5 = bundle.md5.clone();
+    let world = World::new(bundle, Vec::new());
+    let value = world.run(Some(&md5))?;
+    world.assert_complete(&content(LENGTH, 1));
+    assert_eq!(world.server.sent(), LENGTH as u64);
+    assert_eq!(world.server.requests_of(Side::Api).len(), 1);
+    // Known from now on, without a request.
+    assert_eq!(world.run(Some(&md5))?.digest(), value.digest());
+    assert_eq!(world.server.requests_of(Side::Api).len(), 1);
+    Ok(())
+}
+
+#[test]
+fn another_md5_than_the_published_one_is_refused_before_it_is_fetched() {
+    let published = "0123456789abcdef0123456789abcdef";
+    let world = World::new(Bundle::new(ID, content(LENGTH, 1)), Vec::new());
+    let error = world
+        .run(Some(published))
+        .expect_err("another MD5")
+        .to_string();
+    assert!(error.contains("Kaggle changed it"), "{error}");
+    assert!(world.server.requests_of(Side::Store).len() <= 1);
+    assert!(!world.target().exists());
+    // Where the server does not tell it, after that.
+    let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
+    let end = End::Error("arrived damaged");
+    check("silent", silent, Vec::new(), Some(published), &end);
+}
+
+#[test]
+fn without_any_checksum_a_cut_off_archive_is_still_refused() {
+    let silent = Bundle::new(ID, content(LENGTH, 1)).without_hash();
+    let end = End::Error("not a complete zip archive");
+    check("silent", silent, Vec::new(), None, &end);
+}
+
+#[test]
+fn a_server_without_ranges_that_drops_starts_at_the_front() {
+    let bundle = Bundle::new(ID, content(LENGTH, 1));
+    let faults = vec![
+        Fault::at(At::Store, Kind::IgnoreRange).always(),
+        Fault::at_byte(500_000, Kind::Drop).times(2),
+    ];
+    let extra = 1_200_000;
+    check("drop", bundle, faults, None, &End::Right { api: 1, extra });
+}

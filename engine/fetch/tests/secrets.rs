@@ -1,0 +1,158 @@
+//! No key, token or signature in any message, debug form or file; no credentials to the store.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
+
+mod common;
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use common::{ID, World, content, key};
+use prep_fault_server::{At, Bundle, Fault, KEY, Kind, SIGNATURE, Side, TOKEN, USERNAME};
+use prep_fetch::{Credentials, Network, Secret};
+
+fn secrets() -> [String; 4] {
+    let pair = base64::engine::general_purpose::STANDARD.encode(format!("{USERNAME}:{KEY}"));
+    [KEY.into(), TOKEN.into(), SIGNATURE.into(), pair]
+}
+
+fn assert_silent(place: &str, text: &str) {
+    for secret in secrets() {
+        assert!(!text.contains(&secret), "{place} shows {secret}: {text}");
+    }
+}
+
+/// A server that sends back what it was sent.
+fn echo(code: u16) -> Kind {
+    let [key, token, signature, pair] = secrets();
+    Kind::Status {
+        code,
+        retry_after: None,
+        body: format!("{{\"message\":\"rejected: {key} {token} {signature} Basic {pair}\"}}"),
+    }
+}
+
+#[test]
+fn no_error_shows_a_secret() {
+    let stall = Kind::Stall(Duration::from_secs(9));
+    let mut table: Vec<Fault> = [
+        Kind::Drop,
+        stall,
+        Kind::Truncate,
+        Kind::Corrupt,
+        Kind::OtherRange,
+    ]
+    .into_iter()
+    .map(|kind| Fault::at_byte(100_000, kind).always())
+    .collect();
+    let both = [Kind::Html, Kind::RedirectToHtml].into_iter();
+    for kind in both.chain([400, 401, 403, 404, 418, 429, 500].map(echo)) {
+        for at in [At::Api, At::Store, At::Byte(100_000)] {
+            table.push(Fault::at(at, kind.clone()).always());
+        }
+    }
+    for fault in table {
+        let place = format!("{fault:?}");
+        let world = World::new(Bundle::new(ID, content(200_000, 1)), vec![fault]);
+        let error = world.run(None).unwrap_err();
+        let mut shown = format!(
+            "{error}\n{error:?}\n{:?}\n{:?}",
+            world.source(None),
+            world.network
+        );
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            write!(shown, "\n{error}\n{error:?}").unwrap();
+            cause = error.source();
+        }
+        // The server's own sayings contain a token that this client never had; it cannot know that it is one.
+        let shown = shown.replace(TOKEN, "");
+        let shown = if place.contains("Status") && place.contains("Api") {
+            shown.replace(SIGNATURE, "")
+        } else {
+            shown
+        };
+        assert_silent(&place, &shown);
+        for request in world.server.requests_of(Side::Store) {
+            assert!(!request.authorization, "{place}");
+        }
+        let folder = world.target().parent().unwrap().to_path_buf();
+        for entry in folder.read_dir().into_iter().flatten() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read(&path).unwrap();
+            assert_silent(&place, &String::from_utf8_lossy(&text));
+        }
+    }
+}
+
+#[test]
+fn an_unreachable_store_or_api_shows_no_address() {
+    // Nobody listens there.
+    let world = World::with(Vec::new(), Vec::new(), |options| {
+        options.endpoint = "http://127.0.0.1:9/api/v1".into();
+    });
+    let error = world.run(None).unwrap_err().to_string();
+    assert!(
+        error.starts_with("no connection to 127.0.0.1:9: "),
+        "{error}"
+    );
+    assert_silent("api", &error);
+}
+
+#[test]
+fn an_endpoint_is_an_address_without_credentials() {
+    for endpoint in [
+        "",
+        "kaggle.com",
+        "file:///etc",
+        "https://u:hush@kaggle.com/",
+        "https://hush@[::",
+    ] {
+        let mut options = common::options(endpoint);
+        options.endpoint = endpoint.into();
+        let error = Network::new(options, key()).unwrap_err();
+        let shown = format!("{error}{error:?}");
+        assert!(
+            shown.contains("the endpoint") && !shown.contains("hush"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_token_is_accepted_and_not_shown() {
+    let world = World::new(Bundle::new(ID, content(1000, 1)), Vec::new());
+    let options = common::options(&world.server.endpoint());
+    for (credentials, accepted) in [
+        (Credentials::Token(Secret::new(TOKEN)), true),
+        (key(), true),
+        (Credentials::Token(Secret::new(KEY)), false),
+    ] {
+        let network = Network::new(options.clone(), credentials.clone()).unwrap();
+        assert_eq!(network.check_access(ID).is_ok(), accepted);
+        assert_silent("debug", &format!("{network:?}{credentials:?}"));
+    }
+}
+
+#[test]
+fn rules_are_checked_without_a_download() {
+    let bundles = vec![
+        Bundle::new("accepted", content(1000, 1)),
+        Bundle::new("not-accepted", content(1000, 1)).without_consent(),
+    ];
+    let world = World::with(bundles, Vec::new(), |_| {});
+    assert!(world.network.check_access("accepted").is_ok());
+    for (id, expected) in [
+        (
+            "not-accepted",
+            "https://www.kaggle.com/competitions/not-accepted/rules",
+        ),
+        ("unknown", "knows no competition unknown"),
+    ] {
+        let error = world.network.check_access(id).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    assert!(world.server.requests_of(Side::Store).is_empty());
+}

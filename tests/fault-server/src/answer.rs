@@ -1,0 +1,69 @@
+//! Answers without a bundle.
+
+use bytes::Bytes;
+use futures::StreamExt;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::Response;
+use hyper::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
+
+/// A body whose error cuts the connection.
+pub(crate) type Body = BoxBody<Bytes, std::io::Error>;
+
+/// A page as a login form or a proxy sends it.
+pub(crate) const PAGE: &str = "<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please sign in.</body></html>\n";
+
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into())
+        .map_err(|never| match never {})
+        .boxed()
+}
+
+pub(crate) fn streamed(
+    stream: impl futures::Stream<Item = std::io::Result<Bytes>> + Send + Sync + 'static,
+) -> Body {
+    BodyExt::boxed(http_body_util::StreamBody::new(
+        stream.map(|part| part.map(hyper::body::Frame::data)),
+    ))
+}
+
+pub(crate) fn text(code: u16, kind: &str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut answer = Response::new(full(body));
+    *answer.status_mut() =
+        hyper::StatusCode::from_u16(code).unwrap_or(hyper::StatusCode::IM_A_TEAPOT);
+    if let Ok(kind) = kind.parse() {
+        answer.headers_mut().insert(CONTENT_TYPE, kind);
+    }
+    answer
+}
+
+/// An error of the API: JSON with a message.
+pub(crate) fn refusal(code: u16, message: &str) -> Response<Body> {
+    let body = format!("{{\"code\":{code},\"message\":\"{message}\"}}");
+    text(code, "application/json", body)
+}
+
+pub(crate) fn html() -> Response<Body> {
+    text(200, "text/html; charset=utf-8", PAGE)
+}
+
+pub(crate) fn status(code: u16, retry_after: Option<&str>, body: String) -> Response<Body> {
+    let kind = if body.starts_with('{') {
+        "application/json"
+    } else {
+        "text/plain"
+    };
+    let mut answer = text(code, kind, body);
+    if let Some(value) = retry_after.and_then(|value| value.parse().ok()) {
+        answer.headers_mut().insert(RETRY_AFTER, value);
+    }
+    answer
+}
+
+pub(crate) fn redirect(to: &str) -> Response<Body> {
+    let mut answer = text(302, "text/plain", "");
+    if let Ok(to) = to.parse() {
+        answer.headers_mut().insert(LOCATION, to);
+    }
+    answer
+}

@@ -1,0 +1,105 @@
+//! The bytes of an answer, and what interrupts them.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::Stream;
+use tokio::time::sleep;
+
+use crate::bundle::Content;
+
+/// Most bytes handed over at once.
+const PART: usize = 64 * 1024;
+
+/// What happens at a byte.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Interruption {
+    Drop,
+    Stall(Duration),
+    Corrupt,
+}
+
+struct State {
+    content: Content,
+    range: Range<u64>,
+    /// In order of their bytes.
+    interruptions: Vec<(u64, Interruption)>,
+    rate: Option<u64>,
+    sent: Arc<AtomicU64>,
+}
+
+/// The bytes `range` of `content`.
+pub(crate) fn stream(
+    content: Content,
+    range: Range<u64>,
+    mut interruptions: Vec<(u64, Interruption)>,
+    rate: Option<u64>,
+    sent: Arc<AtomicU64>,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + Sync + 'static {
+    interruptions.retain(|(byte, _)| range.contains(byte));
+    interruptions.sort_by_key(|(byte, _)| std::cmp::Reverse(*byte));
+    let state = State {
+        content,
+        range,
+        interruptions,
+        rate,
+        sent,
+    };
+    futures::stream::unfold(Some(state), |state| async move {
+        let mut state = state?;
+        match state.next().await {
+            Ok(part) if part.is_empty() => None,
+            Ok(part) => Some((Ok(part), Some(state))),
+            Err(error) => Some((Err(error), None)),
+        }
+    })
+}
+
+impl State {
+    async fn next(&mut self) -> io::Result<Bytes> {
+        let mut corrupt = false;
+        while let Some(&(byte, what)) = self.interruptions.last() {
+            if byte > self.range.start {
+                break;
+            }
+            self.interruptions.pop();
+            match what {
+                Interruption::Drop => {
+                    // What was handed over before gets a moment to leave.
+                    sleep(Duration::from_millis(10)).await;
+                    return Err(io::ErrorKind::ConnectionReset.into());
+                }
+                Interruption::Stall(time) => sleep(time).await,
+                Interruption::Corrupt => corrupt = true,
+            }
+        }
+        let stop = self
+            .interruptions
+            .last()
+            .map_or(self.range.end, |&(byte, _)| byte);
+        let most = usize::try_from(stop - self.range.start).unwrap_or(usize::MAX);
+        // A slow connection sends little at a time, not much after a long pause.
+        let slow = self.rate.map_or(PART as u64, |rate| (rate / 50).max(1));
+        let part = PART.min(usize::try_from(slow).unwrap_or(PART));
+        let mut part = self.content.read(self.range.start, most.min(part));
+        if corrupt {
+            let mut bytes = part.to_vec();
+            if let Some(first) = bytes.first_mut() {
+                *first = !*first;
+            }
+            part = bytes.into();
+        }
+        let length = part.len() as u64;
+        self.range.start += length;
+        if let Some(rate) = self.rate {
+            let nanos = length.saturating_mul(1_000_000_000) / rate.max(1);
+            sleep(Duration::from_nanos(nanos)).await;
+        }
+        self.sent.fetch_add(length, Ordering::Relaxed);
+        Ok(part)
+    }
+}

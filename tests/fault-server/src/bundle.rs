@@ -1,0 +1,129 @@
+//! What the server serves.
+
+use base64::Engine as _;
+use bytes::Bytes;
+use md5::{Digest as _, Md5};
+
+/// The bytes of a bundle.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// All of them.
+    Memory(Bytes),
+    /// A block, over and over, `len` bytes in all: big bundles that need no memory.
+    Repeat { block: Bytes, len: u64 },
+}
+
+impl Content {
+    /// Length in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Content::Memory(bytes) => bytes.len() as u64,
+            Content::Repeat { len, .. } => *len,
+        }
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Up to `max` bytes from `offset` on; fewer where a block ends, none at the end.
+    pub fn read(&self, offset: u64, max: usize) -> Bytes {
+        let (block, from, left) = match self {
+            Content::Memory(bytes) => (bytes, offset, self.len().saturating_sub(offset)),
+            Content::Repeat { block, len } => (
+                block,
+                offset % block.len().max(1) as u64,
+                len.saturating_sub(offset),
+            ),
+        };
+        let from = usize::try_from(from).unwrap_or(usize::MAX).min(block.len());
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let count = max.min(left).min(block.len() - from);
+        block.slice(from..from + count)
+    }
+
+    /// MD5 in hexadecimal and in base64, as `x-goog-hash` has it.
+    pub(crate) fn md5(&self) -> (String, String) {
+        let mut md5 = Md5::new();
+        let mut at = 0;
+        loop {
+            let part = self.read(at, 1 << 20);
+            if part.is_empty() {
+                break;
+            }
+            md5.update(&part);
+            at += part.len() as u64;
+        }
+        let sum = md5.finalize();
+        let hex = sum.iter().map(|byte| format!("{byte:02x}")).collect();
+        (hex, base64::engine::general_purpose::STANDARD.encode(sum))
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Content {
+        Content::Memory(bytes.into())
+    }
+}
+
+/// One competition's bundle and whether it may be downloaded.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// The competition.
+    pub id: String,
+    /// Its bytes.
+    pub content: Content,
+    /// MD5 of the content in hexadecimal.
+    pub md5: String,
+    pub(crate) md5_base64: String,
+    /// The user has not accepted the competition's rules: 403.
+    pub rules_accepted: bool,
+    /// Whether answers carry `x-goog-hash`.
+    pub hash_header: bool,
+}
+
+impl Bundle {
+    /// A bundle that may be downloaded.
+    pub fn new(id: &str, content: impl Into<Content>) -> Bundle {
+        let content = content.into();
+        let (md5, md5_base64) = content.md5();
+        Bundle {
+            id: id.to_owned(),
+            content,
+            md5,
+            md5_base64,
+            rules_accepted: true,
+            hash_header: true,
+        }
+    }
+
+    /// A bundle whose digest is not computed, because its content is too long for that. Its ETag is made from its length.
+    pub fn without_digest(id: &str, content: Content) -> Bundle {
+        Bundle {
+            id: id.to_owned(),
+            md5: format!("length-{}", content.len()),
+            md5_base64: String::new(),
+            content,
+            rules_accepted: true,
+            hash_header: false,
+        }
+    }
+
+    /// The same, but its rules are not accepted.
+    pub fn without_consent(mut self) -> Bundle {
+        self.rules_accepted = false;
+        self
+    }
+
+    /// The same, but answers do not tell its MD5.
+    pub fn without_hash(mut self) -> Bundle {
+        self.hash_header = false;
+        self
+    }
+
+    /// Quoted, as in the header.
+    pub(crate) fn etag(&self) -> String {
+        format!("\"{}\"", self.md5)
+    }
+}

@@ -1,0 +1,55 @@
+//! What was asked for, and what was sent.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Which of the two servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// The API.
+    Api,
+    /// The object store.
+    Store,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Which server it reached.
+    pub side: Side,
+    /// Path without the query.
+    pub path: String,
+    /// The range asked for, end exclusive; none when the whole was asked for.
+    pub range: Option<Range<u64>>,
+    /// The `If-Range` header.
+    pub if_range: Option<String>,
+    /// Whether it carried an `Authorization` header.
+    pub authorization: bool,
+    /// Status of the answer.
+    pub status: u16,
+    sent: Arc<AtomicU64>,
+}
+
+impl Request {
+    pub(crate) fn new(side: Side, path: &str) -> Request {
+        Request {
+            side,
+            path: path.to_owned(),
+            range: None,
+            if_range: None,
+            authorization: false,
+            status: 0,
+            sent: Arc::default(),
+        }
+    }
+
+    /// Bytes of the bundle handed to the connection so far.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn counter(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.sent)
+    }
+}

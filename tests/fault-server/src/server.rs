@@ -1,0 +1,144 @@
+//! Listening, on a thread of its own.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request as HttpRequest, Response};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::answer::Body;
+use crate::bundle::Bundle;
+use crate::fault::Fault;
+use crate::log::{Request, Side};
+use crate::shared::Shared;
+use crate::{api, store};
+
+type Handler = fn(&Shared, &HttpRequest<Incoming>) -> Response<Body>;
+
+/// Both servers. They stop when it is dropped.
+pub struct FaultServer {
+    api: SocketAddr,
+    shared: Arc<Shared>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl FaultServer {
+    /// Serves these bundles, with these faults, on two free ports.
+    ///
+    /// # Errors
+    /// When no port or no thread can be had.
+    pub fn start(bundles: Vec<Bundle>, faults: Vec<Fault>) -> io::Result<FaultServer> {
+        Self::start_at(0, bundles, faults)
+    }
+
+    /// The same, with the API on this port.
+    ///
+    /// # Errors
+    /// When the port is taken.
+    pub fn start_at(
+        port: u16,
+        bundles: Vec<Bundle>,
+        faults: Vec<Fault>,
+    ) -> io::Result<FaultServer> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (api, store) = runtime.block_on(async {
+            let api = TcpListener::bind(("127.0.0.1", port)).await?;
+            io::Result::Ok((api, TcpListener::bind(("127.0.0.1", 0)).await?))
+        })?;
+        let address = api.local_addr()?;
+        let shared = Arc::new(Shared::new(store.local_addr()?, bundles, faults));
+        let (stop, stopped) = oneshot::channel();
+        let known = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("fault-server".into())
+            .spawn(move || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        _ = stopped => {}
+                        () = accept(&api, &known, api::serve) => {}
+                        () = accept(&store, &known, store::serve) => {}
+                    }
+                });
+            })?;
+        Ok(FaultServer {
+            api: address,
+            shared,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// The value for `KAGGLE_API_ENDPOINT`.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}/api/v1", self.api)
+    }
+
+    /// Host and port of the store.
+    pub fn store_host(&self) -> String {
+        self.shared.store.to_string()
+    }
+
+    /// All requests so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.shared.state().log.clone()
+    }
+
+    /// Requests of one side so far.
+    pub fn requests_of(&self, side: Side) -> Vec<Request> {
+        let mut requests = self.requests();
+        requests.retain(|request| request.side == side);
+        requests
+    }
+
+    /// Bytes of bundles sent so far.
+    pub fn sent(&self) -> u64 {
+        self.requests().iter().map(Request::sent).sum()
+    }
+
+    /// Replaces all faults.
+    pub fn set_faults(&self, faults: Vec<Fault>) {
+        self.shared.state().faults = faults;
+    }
+}
+
+impl Drop for FaultServer {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
+        let _ = stream.set_nodelay(true);
+        let shared = Arc::clone(shared);
+        tokio::spawn(async move {
+            let service = service_fn(|request: HttpRequest<Incoming>| {
+                let answer = handler(&shared, &request);
+                async move { Ok::<_, Infallible>(answer) }
+            });
+            // Its errors are those that the faults make.
+            let _ = http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}

@@ -1,0 +1,83 @@
+//! What both servers know.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::bundle::Bundle;
+use crate::fault::{At, Fault, Kind};
+use crate::log::Request;
+
+/// The user that the API knows.
+pub const USERNAME: &str = "somebody";
+/// That user's key.
+pub const KEY: &str = "0123456789abcdef-key-of-somebody";
+/// A bearer token that the API knows.
+pub const TOKEN: &str = "KGAT_0123456789abcdef-token-of-somebody";
+/// What every signature begins with, so that leaks are found.
+pub const SIGNATURE: &str = "signed-by-the-store-";
+
+pub(crate) struct Shared {
+    pub(crate) store: SocketAddr,
+    state: Mutex<State>,
+}
+
+pub(crate) struct State {
+    pub(crate) bundles: Vec<Bundle>,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) log: Vec<Request>,
+    /// How many signatures were given, and from which on they are valid.
+    pub(crate) signatures: usize,
+    pub(crate) first_valid: usize,
+}
+
+impl Shared {
+    pub(crate) fn new(store: SocketAddr, bundles: Vec<Bundle>, faults: Vec<Fault>) -> Shared {
+        let state = State {
+            bundles,
+            faults,
+            log: Vec::new(),
+            signatures: 0,
+            first_valid: 0,
+        };
+        Shared {
+            store,
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub(crate) fn bundle(&self, id: &str) -> Option<&Bundle> {
+        self.bundles.iter().find(|bundle| bundle.id == id)
+    }
+
+    /// The faults that hit a request of `side`; `covers` tells whether its answer holds a byte.
+    pub(crate) fn hits(&mut self, side: At, covers: impl Fn(u64) -> bool) -> Vec<(At, Kind)> {
+        let concerns = |at: At| match at {
+            At::Byte(offset) => side == At::Store && covers(offset),
+            other => other == side,
+        };
+        self.faults
+            .iter_mut()
+            .filter(|fault| concerns(fault.at))
+            .filter_map(|fault| fault.hits().then(|| (fault.at, fault.kind.clone())))
+            .collect()
+    }
+
+    /// A signature that is valid until one of them expires.
+    pub(crate) fn sign(&mut self) -> String {
+        self.signatures += 1;
+        format!("{SIGNATURE}{}", self.signatures - 1)
+    }
+
+    pub(crate) fn is_valid(&self, signature: &str) -> bool {
+        signature
+            .strip_prefix(SIGNATURE)
+            .and_then(|number| number.parse::<usize>().ok())
+            .is_some_and(|number| (self.first_valid..self.signatures).contains(&number))
+    }
+}

@@ -1,0 +1,205 @@
+//! The object store.
+
+use std::ops::Range;
+
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT_RANGES, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName,
+    HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+};
+use hyper::{Request, Response};
+
+use crate::answer::{self, Body};
+use crate::body::{self, Interruption};
+use crate::bundle::Bundle;
+use crate::fault::{At, Kind};
+use crate::log::{self, Side};
+use crate::shared::Shared;
+
+/// What the store says of a signature that is too old.
+const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
+                       <Message>Invalid argument.</Message></Error>";
+
+/// When all bundles were last modified, as far as clients are told.
+const MODIFIED: &str = "Tue, 10 Dec 2024 09:08:07 GMT";
+
+pub(crate) fn serve(shared: &Shared, request: &Request<Incoming>) -> Response<Body> {
+    let mut entry = log::Request::new(Side::Store, request.uri().path());
+    let header = |name: &HeaderName| {
+        let value = request.headers().get(name)?;
+        value.to_str().ok().map(str::to_owned)
+    };
+    entry.authorization = request.headers().contains_key(AUTHORIZATION);
+    entry.if_range = header(&IF_RANGE);
+    entry.range = header(&RANGE).as_deref().and_then(range);
+    let answer = respond(shared, request, &entry);
+    entry.status = answer.status().as_u16();
+    shared.state().log.push(entry);
+    answer
+}
+
+/// `bytes=a-b` and `bytes=a-`, end exclusive.
+fn range(header: &str) -> Option<Range<u64>> {
+    let (from, to) = header.strip_prefix("bytes=")?.split_once('-')?;
+    let end = match to {
+        "" => u64::MAX,
+        to => to.parse::<u64>().ok()?.saturating_add(1),
+    };
+    let range = from.parse().ok()?..end;
+    (range.start < range.end).then_some(range)
+}
+
+fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -> Response<Body> {
+    let path = request.uri().path();
+    if path == "/page" {
+        return answer::html();
+    }
+    let mut state = shared.state();
+    let query = request.uri().query().unwrap_or_default();
+    let signature = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("Signature="));
+    if !signature.is_some_and(|signature| state.is_valid(signature)) {
+        return answer::text(403, "application/xml", EXPIRED);
+    }
+    let id = path
+        .strip_prefix("/bundles/")
+        .and_then(|rest| rest.strip_suffix("/archive.zip"));
+    let Some(id) = id else {
+        return answer::text(
+            404,
+            "application/xml",
+            "<Error><Code>NoSuchKey</Code></Error>",
+        );
+    };
+    let asked = entry.range.clone();
+    let covers = |byte: u64| asked.as_ref().is_none_or(|range| range.contains(&byte));
+    let hits = state.hits(At::Store, covers);
+    let mut plan = Plan::default();
+    for (at, kind) in hits {
+        let byte = match at {
+            At::Byte(offset) => offset,
+            _ => asked.as_ref().map_or(0, |range| range.start),
+        };
+        match kind {
+            Kind::Status {
+                code,
+                retry_after,
+                body,
+            } => return answer::status(code, retry_after.as_deref(), body),
+            Kind::Html => return answer::html(),
+            Kind::RedirectToHtml => {
+                return answer::redirect(&format!("http://{}/page", shared.store));
+            }
+            Kind::Expire => {
+                state.first_valid = state.signatures;
+                return answer::text(403, "application/xml", EXPIRED);
+            }
+            Kind::Replace(content) => {
+                if let Some(bundle) = state.bundles.iter_mut().find(|bundle| bundle.id == id) {
+                    *bundle = Bundle {
+                        hash_header: bundle.hash_header,
+                        ..Bundle::new(id, content)
+                    };
+                }
+            }
+            Kind::IgnoreRange => plan.ignore_range = true,
+            Kind::OtherRange => plan.shift = 1,
+            Kind::NoContentRange => plan.bare = true,
+            Kind::Truncate => plan.end = byte,
+            Kind::Throttle(rate) => plan.rate = Some(rate),
+            Kind::Drop => plan.interruptions.push((byte, Interruption::Drop)),
+            Kind::Stall(time) => plan.interruptions.push((byte, Interruption::Stall(time))),
+            Kind::Corrupt => plan.interruptions.push((byte, Interruption::Corrupt)),
+        }
+    }
+    match state.bundle(id) {
+        Some(bundle) => plan.answer(bundle, entry),
+        None => answer::text(
+            404,
+            "application/xml",
+            "<Error><Code>NoSuchKey</Code></Error>",
+        ),
+    }
+}
+
+/// How an answer departs from the right one.
+struct Plan {
+    ignore_range: bool,
+    shift: u64,
+    bare: bool,
+    end: u64,
+    rate: Option<u64>,
+    interruptions: Vec<(u64, Interruption)>,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            ignore_range: false,
+            shift: 0,
+            bare: false,
+            end: u64::MAX,
+            rate: None,
+            interruptions: Vec::new(),
+        }
+    }
+}
+
+impl Plan {
+    fn answer(self, bundle: &Bundle, entry: &log::Request) -> Response<Body> {
+        let total = bundle.content.len();
+        let same = entry
+            .if_range
+            .as_ref()
+            .is_none_or(|etag| *etag == bundle.etag());
+        let asked = entry.range.clone().filter(|_| same && !self.ignore_range);
+        let partial = asked.is_some();
+        let range = asked.unwrap_or(0..u64::MAX);
+        if partial && range.start >= total {
+            let mut answer = answer::text(416, "application/xml", "<Error/>");
+            set(&mut answer, CONTENT_RANGE, &format!("bytes */{total}"));
+            return answer;
+        }
+        // An answer without a byte would be no legal 206.
+        let end = range.end.min(self.end).max(range.start + 1).min(total);
+        let range = range.start..end;
+        let stream = body::stream(
+            bundle.content.clone(),
+            range.clone(),
+            self.interruptions,
+            self.rate,
+            entry.counter(),
+        );
+        let mut answer = Response::new(answer::streamed(stream));
+        if partial {
+            *answer.status_mut() = hyper::StatusCode::PARTIAL_CONTENT;
+            let start = range.start + self.shift;
+            let last = (range.end + self.shift).saturating_sub(1);
+            if !self.bare {
+                let value = format!("bytes {start}-{last}/{total}");
+                set(&mut answer, CONTENT_RANGE, &value);
+            }
+        }
+        set(
+            &mut answer,
+            CONTENT_LENGTH,
+            &(range.end - range.start).to_string(),
+        );
+        set(&mut answer, CONTENT_TYPE, "application/zip");
+        set(&mut answer, ACCEPT_RANGES, "bytes");
+        set(&mut answer, ETAG, &bundle.etag());
+        set(&mut answer, LAST_MODIFIED, MODIFIED);
+        if bundle.hash_header {
+            let value = format!("md5={}", bundle.md5_base64);
+            set(&mut answer, HeaderName::from_static("x-goog-hash"), &value);
+        }
+        answer
+    }
+}
+
+fn set(answer: &mut Response<Body>, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        answer.headers_mut().insert(name, value);
+    }
+}
