@@ -1,0 +1,84 @@
+//! Puts into the binary: the files of every folder in `pipelines`, and the sample bundles with their submissions.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Files of a competition, in the order of the fields of `catalog::Embedded`.
+const FILES: [&str; 4] = [
+    "pipeline.yaml",
+    "description.md",
+    "leaderboard.csv",
+    "checksums.json",
+];
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
+    let out = Path::new(&out);
+    fs::write(
+        out.join("embedded.rs"),
+        competitions(&project.join("pipelines"))?,
+    )?;
+    fs::write(
+        out.join("samples.rs"),
+        samples(&project.join("tests/samples"))?,
+    )
+}
+
+fn competitions(root: &Path) -> io::Result<String> {
+    let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
+    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let _ = write!(code, "    Embedded {{ id: {:?}", name(folder));
+        for file in FILES {
+            let field = file.split('.').next().unwrap_or(file);
+            let path = folder.join(file);
+            println!("cargo::rerun-if-changed={}", path.display());
+            let value = if path.is_file() {
+                format!("Some(include_str!({path:?}))")
+            } else {
+                "None".to_owned()
+            };
+            let _ = write!(code, ", {field}: {value}");
+        }
+        code.push_str(" },\n");
+    }
+    code.push_str("];\n");
+    Ok(code)
+}
+
+/// `ID.zip` with the submissions `ID/*.csv`.
+fn samples(root: &Path) -> io::Result<String> {
+    let mut code = String::from("pub static SAMPLES: &[Sample] = &[\n");
+    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let id = name(folder);
+        let bundle = root.join(format!("{id}.zip"));
+        let _ = write!(
+            code,
+            "    Sample {{ id: {id:?}, bundle: include_bytes!({bundle:?}), submissions: &["
+        );
+        for path in entries(folder)? {
+            let _ = write!(code, "({:?}, include_str!({path:?})), ", name(&path));
+        }
+        code.push_str("] },\n");
+    }
+    code.push_str("];\n");
+    Ok(code)
+}
+
+/// The entries of a folder by name. Cargo looks at the folder for new ones.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

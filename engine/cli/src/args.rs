@@ -1,0 +1,127 @@
+//! The command line as a whole: what is common to all verbs.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::{units, verbs};
+
+/// Prepares and grades the competitions of MLE-bench.
+#[derive(Debug, Parser)]
+#[command(
+    name = "prep",
+    version,
+    after_long_help = EXAMPLES,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const EXAMPLES: &str = concat!(
+    "Examples:\n",
+    "  prep demo                               see it work, with data that the program carries\n",
+    "  prep list --set lite                    what there is, and what of it is prepared\n",
+    "  prep plan --lite                        what a run would do\n",
+    "  prep run --lite --source ~/bundles      prepare the low-complexity set from local bundles\n",
+    "  prep grade-sample submission.csv ID     grade one submission\n\n",
+    crate::exit_codes!()
+);
+
+/// Options that every verb takes.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Common options")]
+pub struct Global {
+    /// Folder of the competitions' data [default: user cache dir + mle-bench/data, env: MLE_BENCH_DATA_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Folder of the store of results [default: user cache dir + prep, env: PREP_CACHE_DIR]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub cache_dir: Option<PathBuf>,
+    /// Folder of pipelines (DIR/ID/pipeline.yaml) that add to the built-in ones or replace them [env: PREP_PIPELINES]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub pipelines: Option<PathBuf>,
+    /// Steps that run side by side, and threads that one step may use [default: number of processors]
+    #[arg(long, short = 'j', global = true, value_name = "N", value_parser = at_least_one)]
+    pub jobs: Option<usize>,
+    /// Memory that running steps may hold together, as 8GB or 4GiB [default: half of the machine's]
+    #[arg(long, global = true, value_name = "SIZE", value_parser = units::parse_bytes)]
+    pub memory: Option<u64>,
+    /// Write results as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Show errors only
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Show more
+    #[arg(long, short, global = true)]
+    pub verbose: bool,
+    /// When to use colours: auto (on terminals, unless NO_COLOR is set), always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub color: Color,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On terminals.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    Demo(verbs::demo::Demo),
+    Run(verbs::run::Run),
+    Plan(verbs::plan::Plan),
+    Why(verbs::why::Why),
+    List(verbs::list::List),
+    Graph(verbs::graph::GraphArgs),
+    Grade(verbs::grade::GradeArgs),
+    GradeSample(verbs::grade_sample::GradeSample),
+    Validate(verbs::validate::Validate),
+    Cache(verbs::cache::Cache),
+    Schema(verbs::schema::Schema),
+    Completions(verbs::completions::Completions),
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_shows_an_example() {
+        use clap::CommandFactory;
+        for verb in Cli::command().get_subcommands_mut() {
+            let help = verb.render_long_help().to_string();
+            let own = help.contains("Examples:") || verb.get_subcommands().next().is_some();
+            assert!(own, "{}", verb.get_name());
+        }
+    }
+}

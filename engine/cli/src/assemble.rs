@@ -1,0 +1,209 @@
+//! From selected competitions to one graph of all their steps.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_core::Graph;
+use prep_fetch::LocalBundle;
+use prep_grade::Grader;
+use prep_grade::metrics::Direction;
+use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::{Checksums, Surroundings};
+
+use crate::catalog::{Catalog, Entry};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::loading::Loader;
+use crate::settings::Settings;
+
+/// Options that decide what a pipeline's steps are.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Preparation")]
+pub struct How {
+    /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT)]
+    pub variant: String,
+    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// Do not compare bundles and outputs with the published checksums
+    #[arg(long)]
+    pub skip_verification: bool,
+}
+
+/// What is known of the published checksums before anything runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verification {
+    /// Outputs are compared.
+    Checked,
+    /// There are none for this variant.
+    NotPublished,
+    /// The user does not want them compared.
+    Skipped,
+}
+
+/// A competition in the graph.
+pub struct Member {
+    pub id: String,
+    pub verification: Verification,
+    /// The bundle, if it is there.
+    pub bundle: Option<PathBuf>,
+}
+
+/// All selected competitions.
+pub struct Assembly {
+    pub graph: Graph,
+    pub members: Vec<Member>,
+    /// Those that cannot be prepared at all, and why.
+    pub refused: Vec<(String, CliError)>,
+}
+
+impl Assembly {
+    /// The first refusal, as the error that ends a command.
+    ///
+    /// # Errors
+    /// When a competition was refused.
+    pub fn complete(mut self) -> Result<Assembly, CliError> {
+        match self.refused.is_empty() {
+            true => Ok(self),
+            false => Err(self.refused.swap_remove(0).1),
+        }
+    }
+}
+
+struct Part {
+    entry: Entry,
+    pipeline: Pipeline,
+    /// Sentences about the metric, for the description.
+    metric: Option<String>,
+    checksums: Option<Checksums>,
+    verification: Verification,
+}
+
+/// Builds the graph of all competitions `ids`. Reads pipelines, looks for bundles, writes nothing.
+///
+/// # Errors
+/// Only when no competition has this id; what is wrong with one of them is in the result.
+pub fn assemble(
+    ids: &[String],
+    how: &How,
+    settings: &Settings,
+    catalog: &Catalog,
+    loader: &Loader,
+    engine: &prep_sql::Session,
+) -> Result<Assembly, CliError> {
+    let mut parts = Vec::new();
+    let mut refused = Vec::new();
+    for id in ids {
+        let entry = catalog.get(id)?;
+        match part(entry, how, loader) {
+            Ok(part) => parts.push(part),
+            Err(error) => refused.push((id.clone(), error)),
+        }
+    }
+    loop {
+        let mut graph = Graph::new();
+        let mut members = Vec::new();
+        let mut wrong = None;
+        for (position, part) in parts.iter().enumerate() {
+            match add(&mut graph, part, how, settings, engine) {
+                Ok(member) => members.push(member),
+                Err(error) => {
+                    wrong = Some((position, error));
+                    break;
+                }
+            }
+        }
+        match wrong {
+            None => {
+                return Ok(Assembly {
+                    graph,
+                    members,
+                    refused,
+                });
+            }
+            // Its first steps are in the graph, so the others get a new one.
+            Some((position, error)) => refused.push((parts.remove(position).entry.id, error)),
+        }
+    }
+}
+
+fn part(entry: &Entry, how: &How, loader: &Loader) -> Result<Part, CliError> {
+    let pipeline = loader.load(entry, &how.variant)?;
+    let published = match &entry.checksums {
+        // The published checksums are those of the base.
+        Some(text) if !pipeline.variant.differs => {
+            let wrong = |error| {
+                CliError::new(
+                    Exit::Pipeline,
+                    format!("checksums.json of `{}`: {error}", entry.id),
+                )
+            };
+            Some(serde_json::from_str::<Checksums>(text).map_err(wrong)?)
+        }
+        _ => None,
+    };
+    let (checksums, verification) = match published {
+        _ if how.skip_verification => (None, Verification::Skipped),
+        Some(checksums) => (Some(checksums), Verification::Checked),
+        None => (None, Verification::NotPublished),
+    };
+    Ok(Part {
+        entry: entry.clone(),
+        metric: metric(&pipeline),
+        pipeline,
+        checksums,
+        verification,
+    })
+}
+
+/// What the grading section's metric is, and which way it runs.
+fn metric(pipeline: &Pipeline) -> Option<String> {
+    let grade = pipeline.grade.as_ref()?;
+    // The section was checked when the pipeline was loaded.
+    let grader = Grader::parse(&grade.value.rules).ok()?;
+    let better = match grader.direction() {
+        Direction::HigherIsBetter => "Higher",
+        Direction::LowerIsBetter => "Lower",
+    };
+    let definition = &grader.metric().definition;
+    Some(format!(
+        "`{}`: {} {better} is better.",
+        definition.name, definition.summary
+    ))
+}
+
+fn add(
+    graph: &mut Graph,
+    part: &Part,
+    how: &How,
+    settings: &Settings,
+    engine: &prep_sql::Session,
+) -> Result<Member, CliError> {
+    let id = &part.entry.id;
+    let mut folders: Vec<&Path> = how.source.iter().map(PathBuf::as_path).collect();
+    folders.push(&settings.data_dir);
+    let md5 = part
+        .pipeline
+        .bundle
+        .md5
+        .as_deref()
+        .filter(|_| !how.skip_verification);
+    let bundle = LocalBundle::new(id, &folders, md5);
+    let path = bundle.path().map(Path::to_path_buf);
+    let around = Surroundings {
+        data_dir: &settings.data_dir,
+        session: engine,
+        checksums: part.checksums.as_ref(),
+        description: part.entry.description.as_deref().unwrap_or(""),
+        metric: part.metric.clone(),
+        variant: &how.variant,
+    };
+    prep_steps::build(graph, &part.pipeline, Box::new(bundle), &around)
+        .map_err(|error| CliError::new(Exit::Pipeline, format!("{id}: {error}")))?;
+    Ok(Member {
+        id: id.clone(),
+        verification: part.verification,
+        bundle: path,
+    })
+}

@@ -1,0 +1,235 @@
+//! Which competitions there are: those built into the program, and those of a folder of the user.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// A competition's files in the binary.
+pub struct Embedded {
+    id: &'static str,
+    pipeline: Option<&'static str>,
+    description: Option<&'static str>,
+    leaderboard: Option<&'static str>,
+    checksums: Option<&'static str>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Sizes of the bundles in gigabytes, as the benchmark's authors list them.
+const SIZES: &str = include_str!("../data/sizes.csv");
+
+/// One competition's files. A file may be missing: a leaderboard is there before its pipeline is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub id: String,
+    /// What messages call `pipeline.yaml`.
+    pub file_name: String,
+    pub pipeline: Option<Cow<'static, str>>,
+    pub description: Option<Cow<'static, str>>,
+    pub leaderboard: Option<Cow<'static, str>>,
+    pub checksums: Option<Cow<'static, str>>,
+}
+
+/// All competitions by id.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Catalog {
+    /// The built-in competitions.
+    pub fn embedded() -> Catalog {
+        let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
+        let entries = EMBEDDED.iter().map(|one| Entry {
+            id: one.id.to_owned(),
+            file_name: format!("pipelines/{}/pipeline.yaml", one.id),
+            pipeline: own(one.pipeline),
+            description: own(one.description),
+            leaderboard: own(one.leaderboard),
+            checksums: own(one.checksums),
+        });
+        Catalog {
+            entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
+        }
+    }
+
+    /// Adds the folders of `dir` that hold a `pipeline.yaml`. Files that such a folder does not have stay those of the
+    /// built-in competition with the same id, if there is one.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or holds no pipeline.
+    pub fn add_folder(&mut self, dir: &Path) -> Result<(), CliError> {
+        let failed =
+            |error: std::io::Error| CliError::file("read the folder of pipelines", dir, &error);
+        let mut found = false;
+        for folder in std::fs::read_dir(dir).map_err(failed)? {
+            let folder = folder.map_err(failed)?.path();
+            let (Some(id), path) = (folder.file_name(), folder.join("pipeline.yaml")) else {
+                continue;
+            };
+            let Some(pipeline) = read(&path)? else {
+                continue;
+            };
+            found = true;
+            let id = id.to_string_lossy().into_owned();
+            let built_in = self.entries.remove(&id);
+            let other = |name: &str, own: fn(Entry) -> Option<Cow<'static, str>>| {
+                Ok::<_, CliError>(match read(&folder.join(name))? {
+                    Some(text) => Some(text),
+                    None => built_in.clone().and_then(own),
+                })
+            };
+            let entry = Entry {
+                file_name: path.display().to_string(),
+                pipeline: Some(pipeline),
+                description: other("description.md", |entry| entry.description)?,
+                leaderboard: other("leaderboard.csv", |entry| entry.leaderboard)?,
+                checksums: other("checksums.json", |entry| entry.checksums)?,
+                id: id.clone(),
+            };
+            self.entries.insert(id, entry);
+        }
+        if found {
+            return Ok(());
+        }
+        let error = CliError::usage(format!("{} holds no pipeline", dir.display()));
+        Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
+            (true, Some(parent)) => error.help(format!(
+                "--pipelines names the folder above: {}",
+                parent.display()
+            )),
+            _ => error.help("--pipelines DIR expects DIR/ID/pipeline.yaml"),
+        })
+    }
+
+    /// All competitions, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// A competition.
+    ///
+    /// # Errors
+    /// When there is none with this id; names the one that may be meant.
+    pub fn get(&self, id: &str) -> Result<&Entry, CliError> {
+        self.entries.get(id).ok_or_else(|| {
+            let near = prep_spec::nearest(id, self.entries.keys().map(String::as_str));
+            let error = CliError::usage(format!("there is no competition `{id}`"));
+            match near {
+                Some(_) => error.suggest(near),
+                None => error.help("`prep list` shows all of them"),
+            }
+        })
+    }
+}
+
+impl Entry {
+    /// The text of the pipeline.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn pipeline(&self) -> Result<&str, CliError> {
+        self.pipeline.as_deref().ok_or_else(|| {
+            CliError::new(
+                Exit::Pipeline,
+                format!("competition `{}` has no pipeline yet", self.id),
+            )
+            .help("`prep list` shows which ones do; --pipelines DIR adds DIR/ID/pipeline.yaml")
+        })
+    }
+
+    /// The bundle's size in bytes, where it is published.
+    pub fn size(&self) -> Option<u64> {
+        SIZES.lines().find_map(|line| {
+            let gigabytes: f64 = line
+                .strip_prefix(&self.id)?
+                .strip_prefix(',')?
+                .parse()
+                .ok()?;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a literal of ours
+            Some((gigabytes * 1e9).round() as u64)
+        })
+    }
+}
+
+/// A text file that may be missing.
+fn read(path: &Path) -> Result<Option<Cow<'static, str>>, CliError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(Cow::Owned(text))),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(CliError::file("read", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_competitions_are_built_in_with_leaderboard_and_size() {
+        let catalog = Catalog::embedded();
+        let ids: Vec<&str> = ["all", "dev"]
+            .iter()
+            .filter_map(|set| prep_splits::set(set))
+            .flatten()
+            .copied()
+            .collect();
+        assert_eq!(ids.len(), 82);
+        for id in ids {
+            let entry = catalog.get(id).unwrap();
+            assert!(entry.leaderboard.is_some(), "{id}");
+            assert_eq!(
+                entry.size().is_none(),
+                prep_splits::sets_of(id).any(|set| set == "dev"),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_recognised() {
+        let error = Catalog::embedded()
+            .get("spooky-author-identificaton")
+            .unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert_eq!(
+            error.help.as_deref(),
+            Some("did you mean `spooky-author-identification`?")
+        );
+    }
+
+    #[test]
+    fn a_folder_adds_and_replaces_file_by_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut catalog = Catalog::embedded();
+        assert!(catalog.clone().add_folder(dir.path()).is_err());
+        for id in ["new", "AI4Code"] {
+            std::fs::create_dir(dir.path().join(id)).unwrap();
+            std::fs::write(dir.path().join(id).join("pipeline.yaml"), "name: X").unwrap();
+        }
+        std::fs::write(dir.path().join("README"), "").unwrap();
+        let built_in = catalog.get("AI4Code").unwrap().clone();
+        catalog.add_folder(dir.path()).unwrap();
+        assert_eq!(catalog.get("new").unwrap().leaderboard, None);
+        let replaced = catalog.get("AI4Code").unwrap();
+        assert_eq!(replaced.pipeline.as_deref(), Some("name: X"));
+        assert_eq!(replaced.leaderboard, built_in.leaderboard);
+        let inside = catalog.add_folder(&dir.path().join("new")).unwrap_err();
+        assert!(
+            inside
+                .help
+                .unwrap()
+                .ends_with(&dir.path().display().to_string())
+        );
+    }
+}

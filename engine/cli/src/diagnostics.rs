@@ -1,0 +1,89 @@
+//! Findings in a pipeline file, shown with the lines they are about.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
+use prep_spec::diagnostic::Severity;
+use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
+
+/// All findings, a blank line between them. With colours; the printer takes them out where they are not wanted.
+pub fn render(diagnostics: &Diagnostics) -> String {
+    let renderer = Renderer::styled().decor_style(DecorStyle::Ascii);
+    let mut text = String::new();
+    for one in diagnostics {
+        let report = report(diagnostics.source(), one);
+        text.push_str(&renderer.render(&[report]));
+        text.push_str("\n\n");
+    }
+    text
+}
+
+fn report<'a>(source: &'a SourceFile, one: &'a Diagnostic) -> annotate_snippets::Group<'a> {
+    let level = match one.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let place = |kind: AnnotationKind, span: Span| kind.span(range(source, span));
+    let labels = one.labels.iter().map(|label| -> Annotation<'a> {
+        place(AnnotationKind::Context, label.span).label(label.message.as_str())
+    });
+    let snippet = Snippet::source(source.text.as_str())
+        .path(source.name.as_str())
+        .annotation(place(AnnotationKind::Primary, one.span))
+        .annotations(labels);
+    let group = level
+        .primary_title(one.message.as_str())
+        .id(one.code)
+        .element(snippet);
+    match &one.help {
+        Some(help) => group.element(Level::HELP.message(help.as_str())),
+        None => group,
+    }
+}
+
+/// The span's first line: a long query would hide the message below it. Always within the text.
+fn range(source: &SourceFile, span: Span) -> std::ops::Range<usize> {
+    let text = &source.text;
+    let clamp = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let (start, end) = (clamp(span.start), clamp(span.end));
+    let line = text[start..end]
+        .find('\n')
+        .map_or(end, |length| start + length);
+    start..line.max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_place_source_label_and_help() {
+        let text = "name: A\nbundle: { kagle: a }\n";
+        let error = prep_spec::load("a", "a/pipeline.yaml", text, "v1").unwrap_err();
+        let plain = anstream::adapter::strip_str(&render(&error)).to_string();
+        for part in [
+            "error[unknown-key]",
+            "a/pipeline.yaml:2:11",
+            "bundle: { kagle: a }",
+            "^^^^^",
+            "did you mean `kaggle`?",
+        ] {
+            assert!(plain.contains(part), "{part} not in\n{plain}");
+        }
+    }
+
+    #[test]
+    fn spans_outside_of_the_text_do_no_harm() {
+        let source = std::sync::Arc::new(SourceFile::new("f", "é\n"));
+        for span in [Span::new(1, 1), Span::new(0, 99), Span::new(98, 99)] {
+            let one = Diagnostic::error("rule", span, "wrong");
+            let text = render(&Diagnostics::of(source.clone(), one));
+            assert!(text.contains("wrong"));
+        }
+    }
+}

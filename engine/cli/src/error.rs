@@ -1,0 +1,109 @@
+//! The error that ends a verb: an exit code, a cause, and a way out.
+
+use std::fmt;
+use std::path::Path;
+
+use prep_cache::StoreError;
+use prep_core::{ResolveError, StepError};
+use prep_spec::Diagnostics;
+
+use crate::exit::Exit;
+
+/// Why a verb could not do its work.
+#[derive(Debug, Clone)]
+pub struct CliError {
+    pub exit: Exit,
+    /// First line: the cause.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Findings in a pipeline, which are shown with their source instead of the message.
+    pub diagnostics: Option<Diagnostics>,
+}
+
+impl CliError {
+    pub fn new(exit: Exit, message: impl Into<String>) -> CliError {
+        CliError {
+            exit,
+            message: message.into(),
+            help: None,
+            diagnostics: None,
+        }
+    }
+
+    pub fn usage(message: impl Into<String>) -> CliError {
+        CliError::new(Exit::Usage, message)
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> CliError {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds "did you mean" where a name was found.
+    #[must_use]
+    pub fn suggest(self, name: Option<&str>) -> CliError {
+        match name {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// A file that the user named and that cannot be used: missing is an input's fault, the rest the machine's.
+    pub fn file(action: &str, path: &Path, error: &std::io::Error) -> CliError {
+        let exit = match error.kind() {
+            std::io::ErrorKind::NotFound
+            | std::io::ErrorKind::IsADirectory
+            | std::io::ErrorKind::InvalidData => Exit::Input,
+            _ => Exit::Machine,
+        };
+        CliError::new(exit, format!("cannot {action} {}: {error}", path.display()))
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.diagnostics {
+            Some(diagnostics) => write!(f, "{diagnostics}"),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        CliError::new(Exit::Machine, error.to_string())
+    }
+}
+
+impl From<StepError> for CliError {
+    fn from(error: StepError) -> Self {
+        CliError::new(Exit::of(error.failure()), error.to_string())
+    }
+}
+
+impl From<ResolveError> for CliError {
+    fn from(error: ResolveError) -> Self {
+        let exit = match &error {
+            ResolveError::Graph(_) => Exit::Pipeline,
+            ResolveError::Step { cause, .. } => Exit::of(cause.failure()),
+            ResolveError::Store(_) => Exit::Machine,
+        };
+        CliError::new(exit, error.to_string())
+    }
+}
+
+impl From<Diagnostics> for CliError {
+    fn from(diagnostics: Diagnostics) -> Self {
+        let name = &diagnostics.source().name;
+        let count = diagnostics.iter().count();
+        let plural = if count == 1 { "" } else { "s" };
+        CliError {
+            message: format!("{name} has {count} mistake{plural}"),
+            exit: Exit::Pipeline,
+            help: None,
+            diagnostics: Some(diagnostics),
+        }
+    }
+}

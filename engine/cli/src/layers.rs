@@ -1,0 +1,151 @@
+//! Where the steps of a graph are drawn: in layers, so that every arrow points to the right.
+//!
+//! A node's layer is the length of the longest way to it. Within the layers, nodes are moved towards the mean of what
+//! they are connected with, forward and back, a few times (Sugiyama, Tagawa and Toda, 1981).
+
+use prep_core::{Graph, NodeId};
+
+/// A step to draw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    pub name: String,
+    pub kind: String,
+}
+
+/// What is to be drawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drawing {
+    /// Inputs first.
+    pub nodes: Vec<Node>,
+    /// From, to; each pair once.
+    pub edges: Vec<(usize, usize)>,
+}
+
+/// Sweeps in each direction; further ones change nothing in graphs of this size.
+const SWEEPS: usize = 4;
+
+impl Drawing {
+    /// The steps `order` (inputs first) of a graph.
+    pub fn of(graph: &Graph, order: &[NodeId]) -> Drawing {
+        let place = |node: NodeId| order.iter().position(|other| *other == node);
+        let mut edges = Vec::new();
+        for (to, node) in order.iter().enumerate() {
+            let from = graph
+                .inputs(*node)
+                .into_iter()
+                .filter_map(|(_, port)| place(port.node));
+            edges.extend(from.map(|from| (from, to)));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let nodes = order.iter().map(|id| graph.node(*id));
+        let nodes = nodes.map(|node| Node {
+            name: node.name.clone(),
+            kind: node.action.kind().to_owned(),
+        });
+        Drawing {
+            nodes: nodes.collect(),
+            edges,
+        }
+    }
+
+    /// The nodes of every layer, from top to bottom.
+    pub fn layers(&self) -> Vec<Vec<usize>> {
+        let mut layer_of = vec![0; self.nodes.len()];
+        // Edges are sorted by where they begin, and nodes stand behind their inputs.
+        for (from, to) in &self.edges {
+            layer_of[*to] = layer_of[*to].max(layer_of[*from] + 1);
+        }
+        let mut layers = vec![Vec::new(); layer_of.iter().max().map_or(0, |last| last + 1)];
+        for (node, layer) in layer_of.iter().enumerate() {
+            layers[*layer].push(node);
+        }
+        let mut place = vec![0.0; self.nodes.len()];
+        number(&layers, &mut place);
+        for _ in 0..SWEEPS {
+            for layer in &mut layers {
+                self.settle(layer, &mut place, |edge| (edge.1, edge.0));
+            }
+            for layer in layers.iter_mut().rev() {
+                self.settle(layer, &mut place, |edge| *edge);
+            }
+        }
+        layers
+    }
+
+    /// Sorts one layer by the mean place of the neighbours on one side; `side` gives a node and its neighbour.
+    fn settle(
+        &self,
+        layer: &mut [usize],
+        place: &mut [f64],
+        side: fn(&(usize, usize)) -> (usize, usize),
+    ) {
+        let mean = |node: usize| {
+            let places: Vec<f64> = self
+                .edges
+                .iter()
+                .map(side)
+                .filter(|(own, _)| *own == node)
+                .map(|(_, other)| place[other])
+                .collect();
+            #[allow(clippy::cast_precision_loss)] // a handful of edges
+            let count = places.len() as f64;
+            if places.is_empty() {
+                place[node]
+            } else {
+                places.iter().sum::<f64>() / count
+            }
+        };
+        let mut keyed: Vec<(f64, usize)> = layer.iter().map(|node| (mean(*node), *node)).collect();
+        keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (slot, (_, node)) in layer.iter_mut().zip(keyed) {
+            *slot = node;
+        }
+        number(&[layer.to_vec()], place);
+    }
+}
+
+/// Places within layers, the middle of a layer being 0.
+fn number(layers: &[Vec<usize>], place: &mut [f64]) {
+    for layer in layers {
+        for (position, node) in layer.iter().enumerate() {
+            #[allow(clippy::cast_precision_loss)]
+            let centred = position as f64 - (layer.len() as f64 - 1.0) / 2.0;
+            place[*node] = centred;
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn drawing(nodes: &[&str], edges: &[(usize, usize)]) -> Drawing {
+        let node = |name: &&str| Node {
+            name: (*name).to_owned(),
+            kind: "csv".into(),
+        };
+        Drawing {
+            nodes: nodes.iter().map(node).collect(),
+            edges: edges.to_vec(),
+        }
+    }
+
+    #[test]
+    fn arrows_point_to_later_layers_and_do_not_cross_without_need() {
+        let drawing = drawing(
+            &["a", "b", "c", "d", "e"],
+            &[(0, 3), (1, 2), (2, 4), (3, 4)],
+        );
+        let layers = drawing.layers();
+        assert_eq!(layers.len(), 3);
+        assert_eq!(layers[2], [4]);
+        let at = |layer: usize, node: usize| layers[layer].iter().position(|one| *one == node);
+        assert_eq!(at(0, 0) < at(0, 1), at(1, 3) < at(1, 2), "{layers:?}");
+    }
+
+    #[test]
+    fn an_empty_graph_has_no_layers() {
+        assert!(drawing(&[], &[]).layers().is_empty());
+    }
+}

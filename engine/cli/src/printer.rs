@@ -1,0 +1,117 @@
+//! Output: results to stdout, messages to stderr.
+//!
+//! A reader that closes stdout early (`prep list | head`) is no failure: what it does not want is dropped.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+
+use crate::args::{Color, Global};
+use crate::error::CliError;
+use crate::{diagnostics, settings::Settings};
+
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const HELP: Style = AnsiColor::Cyan.on_default();
+
+/// How much is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Errors only.
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Writes for the user. Colours are for terminals; anstream takes them out elsewhere.
+#[derive(Debug, Clone)]
+pub struct Printer {
+    pub level: Level,
+    /// Results are JSON.
+    pub json: bool,
+}
+
+impl Printer {
+    /// Without settings, before they are known: colours as terminals want them.
+    pub fn new(global: &Global, settings: Option<&Settings>) -> Printer {
+        match settings.map_or(global.color, |settings| settings.color) {
+            Color::Auto => anstream::ColorChoice::Auto,
+            Color::Always => anstream::ColorChoice::Always,
+            Color::Never => anstream::ColorChoice::Never,
+        }
+        .write_global();
+        let level = match (global.quiet, global.verbose) {
+            (true, _) => Level::Quiet,
+            (_, true) => Level::Verbose,
+            _ => Level::Normal,
+        };
+        Printer {
+            level,
+            json: global.json,
+        }
+    }
+
+    /// A result as text, as it is.
+    pub fn result(&self, text: &str) -> Result<(), CliError> {
+        let mut out = anstream::stdout().lock();
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                let exit = crate::exit::Exit::Machine;
+                Err(CliError::new(
+                    exit,
+                    format!("cannot write to stdout: {error}"),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A result as JSON.
+    pub fn json(&self, value: &impl Serialize) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(value).map_err(|error| {
+            CliError::new(
+                crate::exit::Exit::Failed,
+                format!("cannot write the result as JSON: {error}"),
+            )
+        })?;
+        self.result(&(text + "\n"))
+    }
+
+    /// Something worth knowing.
+    pub fn message(&self, message: impl Display) {
+        self.say(Level::Normal, &format!("{message}\n"));
+    }
+
+    /// Something that only a curious user wants to know.
+    pub fn detail(&self, message: impl Display) {
+        self.say(Level::Verbose, &format!("{message}\n"));
+    }
+
+    pub fn warning(&self, message: impl Display) {
+        self.say(
+            Level::Normal,
+            &format!("{WARNING}warning:{WARNING:#} {message}\n"),
+        );
+    }
+
+    /// An error with its way out, or the findings in a pipeline.
+    pub fn error(&self, error: &CliError) {
+        let text = match &error.diagnostics {
+            Some(found) => diagnostics::render(found),
+            None => format!("{ERROR}error:{ERROR:#} {}\n", error.message),
+        };
+        self.say(Level::Quiet, &text);
+        if let Some(help) = &error.help {
+            self.say(Level::Quiet, &format!("  {HELP}help:{HELP:#} {help}\n"));
+        }
+    }
+
+    fn say(&self, level: Level, text: &str) {
+        if level <= self.level {
+            // Nobody is left to be told that stderr is closed.
+            let _ = anstream::stderr().lock().write_all(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Reasons of the engine in words for people.
+
+use prep_core::{Change, Reason};
+use serde_json::Value;
+
+use crate::{diff, units};
+
+/// A reason in one line.
+pub fn short(reason: &Reason) -> String {
+    match reason {
+        Reason::FirstRun => "first run".to_owned(),
+        Reason::Changed { changes } => changes.iter().map(what).collect::<Vec<_>>().join(", "),
+        Reason::OutputMissing { .. } => {
+            "its result is no longer in the store and something needs it".to_owned()
+        }
+        Reason::InputPending { step } => format!("depends on what `{step}` gives"),
+        Reason::NotCurrent => "the data folder does not agree with the results".to_owned(),
+        Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),
+        Reason::Missing => "not there".to_owned(),
+    }
+}
+
+/// What differs, a line per field with both values; empty for reasons without fields.
+pub fn details(reason: &Reason) -> Vec<String> {
+    match reason {
+        Reason::Changed { changes } => changes.iter().map(detail).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// `sql changed`, `input train changed`.
+fn what(change: &Change) -> String {
+    let field = name(&change.field);
+    match (&change.old, &change.new) {
+        _ if change.field == "version" => "this version of prep does it differently".to_owned(),
+        (Value::Null, _) => format!("{field} is new"),
+        (_, Value::Null) => format!("{field} is gone"),
+        _ => format!("{field} changed"),
+    }
+}
+
+fn detail(change: &Change) -> String {
+    let field = name(&change.field);
+    match (&change.old, &change.new) {
+        (Value::String(old), Value::String(new))
+            if change.field.starts_with("params.") && is_query(old) =>
+        {
+            format!("{field}: {}", diff::words(old, new))
+        }
+        (old, new) => format!("{field}: {} -> {}", value(old), value(new)),
+    }
+}
+
+/// A field as its author knows it: parameters without a prefix, inputs by name.
+fn name(field: &str) -> String {
+    if let Some(input) = field.strip_prefix("inputs.") {
+        return format!("input `{input}`");
+    }
+    match field {
+        "step" => "kind of step".to_owned(),
+        "version" => "version of the step".to_owned(),
+        other => other.strip_prefix("params.").unwrap_or(other).to_owned(),
+    }
+}
+
+/// Texts of several words are compared word by word.
+fn is_query(text: &str) -> bool {
+    text.split_whitespace().nth(2).is_some()
+}
+
+/// A value, shortened: digests to 12 digits, the rest to 60 characters.
+fn value(value: &Value) -> String {
+    let text = match value {
+        Value::Null => return "nothing".to_owned(),
+        Value::String(text)
+            if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) =>
+        {
+            return text.chars().take(12).collect();
+        }
+        Value::String(text) => format!("`{text}`"),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= 60 {
+        return text;
+    }
+    let start: String = text.chars().take(57).collect();
+    format!("{start}...")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn change(field: &str, old: Value, new: Value) -> Change {
+        Change {
+            field: field.to_owned(),
+            old,
+            new,
+        }
+    }
+
+    #[test]
+    fn every_reason_has_words() {
+        let changed = Reason::Changed {
+            changes: vec![
+                change("inputs.train", json!("a"), json!("b")),
+                change(
+                    "params.sql",
+                    json!("SELECT 1 FROM t"),
+                    json!("SELECT 2 FROM t"),
+                ),
+                change("version", json!(1), json!(2)),
+            ],
+        };
+        for (reason, expected) in [
+            (Reason::FirstRun, "first run"),
+            (
+                changed,
+                "input `train` changed, sql changed, this version of prep does it differently",
+            ),
+            (
+                Reason::InputPending {
+                    step: "train".into(),
+                },
+                "depends on what `train` gives",
+            ),
+            (Reason::Unread { bytes: 1_900_000 }, "not read yet, 1.90 MB"),
+            (Reason::Missing, "not there"),
+        ] {
+            assert_eq!(short(&reason), expected);
+        }
+    }
+
+    #[test]
+    fn details_show_both_values() {
+        let digest = |digit: &str| json!(digit.repeat(64));
+        for (one, expected) in [
+            (
+                change(
+                    "params.sql",
+                    json!("SELECT 1 FROM t"),
+                    json!("SELECT 2 FROM t"),
+                ),
+                "sql: SELECT [-1-] {+2+} FROM t",
+            ),
+            (
+                change("inputs.train", digest("a"), digest("b")),
+                "input `train`: aaaaaaaaaaaa -> bbbbbbbbbbbb",
+            ),
+            (
+                change("inputs.x", Value::Null, digest("b")),
+                "input `x`: nothing -> bbbbbbbbbbbb",
+            ),
+            (change("params.seed", json!(0), json!(1)), "seed: 0 -> 1"),
+            (
+                change("params.path", json!("a.csv"), json!("é".repeat(80))),
+                &format!("path: `a.csv` -> `{}...", "é".repeat(56)),
+            ),
+        ] {
+            assert_eq!(details(&Reason::Changed { changes: vec![one] }), [expected]);
+        }
+        assert!(details(&Reason::FirstRun).is_empty());
+    }
+}

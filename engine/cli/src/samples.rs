@@ -1,0 +1,136 @@
+//! The sample bundles that the program carries, and the folder that a demonstration unpacks them into.
+//!
+//! ```text
+//! DIR/prep-demo.txt                marks the folder as a demonstration's: only such a folder, or an empty one, is used
+//! DIR/bundles/ID.zip
+//! DIR/submissions/ID/NAME.csv
+//! ```
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+
+/// A small made-up bundle with the layout of a competition's, and submissions for it.
+pub struct Sample {
+    pub id: &'static str,
+    bundle: &'static [u8],
+    /// Names and contents.
+    submissions: &'static [(&'static str, &'static str)],
+}
+
+include!(concat!(env!("OUT_DIR"), "/samples.rs"));
+
+const MARK: &str = "prep-demo.txt";
+const MARK_TEXT: &str =
+    "`prep demo` made this folder from data that are made up. It can be deleted.\n";
+
+/// Makes `dir` a demonstration's folder with all bundles and submissions. Files that are there already as they should be
+/// are left alone, so that nothing looks changed.
+///
+/// # Errors
+/// When `dir` holds something that is no demonstration's, or cannot be written.
+pub fn unpack(dir: &Path) -> Result<(), CliError> {
+    if !dir.join(MARK).is_file() {
+        let occupied = match fs::read_dir(dir) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(CliError::file("use the folder", dir, &error)),
+        };
+        if occupied {
+            let message = format!("{} holds something else than a demo", dir.display());
+            return Err(CliError::new(Exit::Usage, message)
+                .help("name a folder that is empty or not there yet with --dir"));
+        }
+    }
+    put(&dir.join(MARK), MARK_TEXT.as_bytes())?;
+    for sample in SAMPLES {
+        put(
+            &bundles(dir).join(format!("{}.zip", sample.id)),
+            sample.bundle,
+        )?;
+        for (name, content) in sample.submissions {
+            put(&submission(dir, sample.id, name), content.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of bundles.
+pub fn bundles(dir: &Path) -> PathBuf {
+    dir.join("bundles")
+}
+
+impl Sample {
+    /// Where the submissions are.
+    pub fn submissions(&self, dir: &Path) -> impl Iterator<Item = PathBuf> {
+        self.submissions
+            .iter()
+            .map(|(name, _)| submission(dir, self.id, name))
+    }
+}
+
+fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {
+    dir.join("submissions").join(id).join(name)
+}
+
+/// Writes a file, and the folders above it, unless it is there with this content.
+pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
+    if fs::read(path).is_ok_and(|found| found == content) {
+        return Ok(());
+    }
+    let written = match path.parent() {
+        Some(folder) => fs::create_dir_all(folder),
+        None => Ok(()),
+    };
+    written
+        .and_then(|()| fs::write(path, content))
+        .map_err(|error| CliError::file("write", path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_of_built_in_competitions_and_small() {
+        let catalog = crate::catalog::Catalog::embedded();
+        assert!(SAMPLES.len() >= 4);
+        for sample in SAMPLES {
+            let entry = catalog.get(sample.id).unwrap();
+            assert!(entry.pipeline().is_ok() && entry.leaderboard.is_some());
+            assert!(sample.bundle.len() < 60_000, "{}", sample.id);
+            assert!(!sample.submissions.is_empty(), "{}", sample.id);
+        }
+    }
+
+    #[test]
+    fn a_demo_unpacks_into_nothing_an_empty_folder_and_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        unpack(dir.path()).unwrap();
+        let bundle = bundles(dir.path()).join(format!("{}.zip", SAMPLES[0].id));
+        let time = || fs::metadata(&bundle).unwrap().modified().unwrap();
+        let first = time();
+        unpack(dir.path()).unwrap();
+        assert_eq!(time(), first);
+        fs::write(&bundle, "damaged").unwrap();
+        unpack(dir.path()).unwrap();
+        assert_eq!(fs::read(&bundle).unwrap(), SAMPLES[0].bundle);
+        let nested = dir.path().join("not/there");
+        unpack(&nested).unwrap();
+        assert!(nested.join(MARK).is_file());
+    }
+
+    #[test]
+    fn a_folder_of_something_else_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
+        let error = unpack(dir.path()).unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert!(error.help.unwrap().contains("--dir"));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(unpack(&dir.path().join("thesis.txt")).is_err());
+    }
+}

@@ -1,0 +1,166 @@
+//! Which competitions a command is about.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::error::CliError;
+
+/// Options that select competitions.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Competitions")]
+pub struct Selection {
+    /// A competition; may be given several times
+    #[arg(
+        long = "competition",
+        short = 'c',
+        value_name = "ID",
+        alias = "competition-id"
+    )]
+    pub competitions: Vec<String>,
+    /// The competitions of low complexity
+    #[arg(long)]
+    pub lite: bool,
+    /// All scored competitions
+    #[arg(long, short = 'a')]
+    pub all: bool,
+    /// A named set: low, medium, high, all, dev, systemcard, lite
+    #[arg(long, value_name = "NAME")]
+    pub set: Vec<String>,
+    /// A text file with one id per line; empty lines and those that start with # are left out
+    #[arg(long, short = 'l', value_name = "FILE")]
+    pub list: Option<PathBuf>,
+}
+
+impl Selection {
+    pub fn is_empty(&self) -> bool {
+        !self.lite
+            && !self.all
+            && self.competitions.is_empty()
+            && self.set.is_empty()
+            && self.list.is_none()
+    }
+
+    /// The selected ids, each once, in the order of sets, list, single ones. Whether they exist is not checked.
+    ///
+    /// # Errors
+    /// When nothing is selected, a set is unknown, or the list cannot be read or is empty.
+    pub fn ids(&self) -> Result<Vec<String>, CliError> {
+        if self.is_empty() {
+            return Err(CliError::usage("no competition is selected").help(
+                "name one with -c ID, or a set with --lite, --all, --set NAME or --list FILE",
+            ));
+        }
+        let flags = [("lite", self.lite), ("all", self.all)];
+        let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
+        let mut ids: Vec<String> = Vec::new();
+        for name in flags.chain(self.set.iter().map(String::as_str)) {
+            ids.extend(set(name)?.iter().map(|id| (*id).to_owned()));
+        }
+        if let Some(path) = &self.list {
+            ids.extend(read_list(path)?);
+        }
+        ids.extend(self.competitions.iter().cloned());
+        let mut seen = std::collections::HashSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        Ok(ids)
+    }
+}
+
+fn set(name: &str) -> Result<&'static [&'static str], CliError> {
+    prep_splits::set(name).ok_or_else(|| {
+        let names: Vec<&str> = prep_splits::set_names().collect();
+        let error = CliError::usage(format!("there is no set `{name}`"));
+        match prep_spec::nearest(name, names.iter().copied()) {
+            Some(near) => error.suggest(Some(near)),
+            None => error.help(format!("the sets are {}", names.join(", "))),
+        }
+    })
+}
+
+fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| CliError::file("read the list", path, &error))?;
+    let ids: Vec<String> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
+    if ids.is_empty() {
+        return Err(CliError::usage(format!(
+            "the list {} names no competition",
+            path.display()
+        )));
+    }
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_add_up_without_repeats() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = dir.path().join("list.txt");
+        std::fs::write(&list, "# two\nb\r\n\n  a \n").unwrap();
+        let selection = Selection {
+            competitions: vec!["a".into(), "spaceship-titanic".into(), "c".into()],
+            set: vec!["dev".into()],
+            list: Some(list),
+            ..Selection::default()
+        };
+        let ids = selection.ids().unwrap();
+        let dev = prep_splits::set("dev").unwrap();
+        assert_eq!(ids[..dev.len()], *dev);
+        assert_eq!(ids[dev.len()..], ["b", "a", "c"]);
+    }
+
+    #[test]
+    fn lite_is_low_and_all_is_all() {
+        let lite = Selection {
+            lite: true,
+            ..Selection::default()
+        };
+        assert_eq!(lite.ids().unwrap(), prep_splits::set("low").unwrap());
+        let all = Selection {
+            all: true,
+            ..Selection::default()
+        };
+        assert_eq!(all.ids().unwrap().len(), 75);
+    }
+
+    #[test]
+    fn mistakes_are_usage_errors_with_a_way_out() {
+        let set = |name: &str| Selection {
+            set: vec![name.into()],
+            ..Selection::default()
+        };
+        let list = Selection {
+            list: Some("/nowhere".into()),
+            ..Selection::default()
+        };
+        assert!(
+            Selection::default()
+                .ids()
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains("--lite")
+        );
+        assert_eq!(
+            set("hihg").ids().unwrap_err().help.unwrap(),
+            "did you mean `high`?"
+        );
+        assert!(
+            set("zzzzzz")
+                .ids()
+                .unwrap_err()
+                .help
+                .unwrap()
+                .contains("medium")
+        );
+        assert_eq!(list.ids().unwrap_err().exit, crate::exit::Exit::Input);
+    }
+}

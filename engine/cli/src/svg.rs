@@ -1,0 +1,142 @@
+//! A layered graph as SVG: boxes from left to right, curves between them. No style sheet, no script, no font of its own.
+
+use std::fmt::Write as _;
+
+use crate::layers::Drawing;
+
+const CHARACTER: usize = 7;
+const HEIGHT: usize = 36;
+const GAP: usize = 14;
+const BETWEEN: usize = 56;
+const MARGIN: usize = 16;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    x: usize,
+    y: usize,
+    width: usize,
+}
+
+/// The drawing as an SVG document.
+pub fn render(title: &str, drawing: &Drawing) -> String {
+    let layers = drawing.layers();
+    let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
+    let mut places = vec![Place::default(); drawing.nodes.len()];
+    let mut x = MARGIN;
+    for layer in &layers {
+        let texts = layer.iter().map(|node| &drawing.nodes[*node]);
+        let longest = texts
+            .map(|node| node.name.chars().count().max(node.kind.chars().count()))
+            .max();
+        let width = longest.unwrap_or(0) * CHARACTER + 20;
+        let mut y = MARGIN + (tallest - layer.len()) * (HEIGHT + GAP) / 2;
+        for node in layer {
+            places[*node] = Place { x, y, width };
+            y += HEIGHT + GAP;
+        }
+        x += width + BETWEEN;
+    }
+    let width = x.saturating_sub(BETWEEN) + MARGIN;
+    let height = 2 * MARGIN + (tallest * (HEIGHT + GAP)).saturating_sub(GAP);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"monospace\" font-size=\"11\">\n<title>{}</title>\n",
+        escape(title)
+    );
+    svg.push_str("<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
+    svg.push_str("<g fill=\"none\" stroke=\"#888\">\n");
+    for (from, to) in &drawing.edges {
+        let (from, to) = (places[*from], places[*to]);
+        let (x1, y1) = (from.x + from.width, from.y + HEIGHT / 2);
+        let (x2, y2) = (to.x, to.y + HEIGHT / 2);
+        let bend = BETWEEN / 2;
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{x1} {y1}C{} {y1} {} {y2} {x2} {y2}\"/>",
+            x1 + bend,
+            x2.saturating_sub(bend)
+        );
+        let _ = writeln!(
+            svg,
+            "<path d=\"M{} {}L{x2} {y2}L{} {}\"/>",
+            x2 - 5,
+            y2 - 3,
+            x2 - 5,
+            y2 + 3
+        );
+    }
+    svg.push_str("</g>\n");
+    for (node, place) in drawing.nodes.iter().zip(&places) {
+        let Place { x, y, width } = *place;
+        let _ = writeln!(
+            svg,
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{HEIGHT}\" rx=\"4\" fill=\"{}\" stroke=\"#555\"/>",
+            colour(&node.name, &node.kind)
+        );
+        let middle = x + width / 2;
+        let _ = writeln!(
+            svg,
+            "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
+             <text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\" fill=\"#666\">{}</text>",
+            y + 15,
+            escape(&node.name),
+            y + 29,
+            escape(&node.kind)
+        );
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// What agents see is green, what they must not see is red.
+fn colour(name: &str, kind: &str) -> &'static str {
+    match (name, kind) {
+        (name, _) if name.starts_with("public/") => "#e3f4e3",
+        (name, _) if name.starts_with("private/") => "#f9e1e1",
+        (_, "bundle" | "publish") => "#e4ebf7",
+        _ => "#f6f6f6",
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::tests::drawing;
+
+    #[test]
+    fn boxes_do_not_overlap_and_everything_is_inside() {
+        let drawing = drawing(
+            &["a", "public/b <1>", "c", "d"],
+            &[(0, 1), (0, 2), (1, 3), (2, 3)],
+        );
+        let svg = render("t & u", &drawing);
+        assert!(svg.contains("<title>t &amp; u</title>"));
+        assert!(svg.contains("public/b &lt;1&gt;"));
+        let number = |line: &str, name: &str| -> usize {
+            let start = line.find(&format!(" {name}=\"")).unwrap() + name.len() + 3;
+            line[start..].split('"').next().unwrap().parse().unwrap()
+        };
+        let outer = svg.lines().next().unwrap();
+        let boxes: Vec<[usize; 4]> = svg
+            .lines()
+            .filter(|line| line.starts_with("<rect x="))
+            .map(|line| ["x", "y", "width", "height"].map(|name| number(line, name)))
+            .collect();
+        assert_eq!(boxes.len(), 4);
+        for (position, a) in boxes.iter().enumerate() {
+            assert!(a[0] + a[2] < number(outer, "width") && a[1] + a[3] < number(outer, "height"));
+            for b in &boxes[position + 1..] {
+                let apart = |i: usize| a[i] + a[i + 2] < b[i] || b[i] + b[i + 2] < a[i];
+                assert!(apart(0) || apart(1), "{a:?} {b:?}");
+            }
+        }
+        assert_eq!(svg.matches("<path").count(), 8);
+    }
+}

@@ -1,0 +1,258 @@
+//! `prep cache stat | verify | gc`.
+
+use clap::{Args, Subcommand};
+use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::table::{Align, Table};
+use crate::{Ended, Session, units};
+
+/// Look after the store of results.
+#[derive(Debug, Args)]
+pub struct Cache {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show what the store holds
+    #[command(after_help = "Examples:\n  prep cache stat\n  prep cache stat --json")]
+    Stat,
+    /// Hash everything in the store and compare it with its name
+    #[command(after_help = "Examples:\n  prep cache verify\n  prep cache verify --repair")]
+    Verify {
+        /// Move damaged objects to quarantine and remove records that lead nowhere; the next run makes them again
+        #[arg(long)]
+        repair: bool,
+    },
+    /// Remove what is not used any more
+    #[command(
+        after_help = "Examples:\n  prep cache gc --dry-run --keep-days 30\n  prep cache gc --max-size 200GB"
+    )]
+    Gc {
+        /// Remove least recently used results until the store is no larger than this
+        #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+        max_size: Option<u64>,
+        /// Remove results that were not used for so many days
+        #[arg(long, value_name = "DAYS")]
+        keep_days: Option<u32>,
+        /// Only show what would go
+        #[arg(long, short = 'n')]
+        dry_run: bool,
+    },
+}
+
+impl Cache {
+    pub fn call(&self, session: &Session) -> Ended {
+        let root = &session.settings.store_dir;
+        let Some(store) = Store::open_existing(root)? else {
+            session
+                .printer
+                .message(format!("there is no store in {} yet", root.display()));
+            if session.printer.json {
+                session.printer.json(&Value::Null)?;
+            }
+            return Ok(Exit::Success);
+        };
+        match self.action {
+            Action::Stat => stat(session, &store),
+            Action::Verify { repair } => verify(session, &store, repair),
+            Action::Gc {
+                max_size,
+                keep_days,
+                dry_run,
+            } => gc(
+                session,
+                &store,
+                GcOptions {
+                    max_size,
+                    keep_days,
+                    dry_run,
+                },
+            ),
+        }
+    }
+}
+
+fn amount(amount: Amount) -> Value {
+    json!({ "files": amount.files, "bytes": amount.bytes })
+}
+
+fn stat(session: &Session, store: &Store) -> Ended {
+    let stat = store.stat()?;
+    if session.printer.json {
+        session.printer.json(&json!({
+            "path": store.root(),
+            "objects": amount(stat.objects),
+            "ledger": amount(stat.ledger),
+            "history": amount(stat.history),
+            "sources": amount(stat.sources),
+            "temporary": amount(stat.temporary),
+            "quarantine": amount(stat.quarantine),
+            "free": stat.free,
+        }))?;
+    } else {
+        session.printer.result(&format!(
+            "{}\n\n{}",
+            store.root().display(),
+            stat_table(&stat)
+        ))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn stat_table(stat: &StoreStat) -> String {
+    let mut table = Table::new(&[
+        ("", Align::Left),
+        ("files", Align::Right),
+        ("size", Align::Right),
+    ]);
+    for (name, amount) in [
+        ("objects", stat.objects),
+        ("ledger entries", stat.ledger),
+        ("last runs", stat.history),
+        ("files outside", stat.sources),
+        ("temporary", stat.temporary),
+        ("quarantine", stat.quarantine),
+    ] {
+        table.row(vec![
+            name.to_owned(),
+            amount.files.to_string(),
+            units::bytes(amount.bytes),
+        ]);
+    }
+    if let Some(free) = stat.free {
+        table.row(vec![
+            "free on disk".to_owned(),
+            String::new(),
+            units::bytes(free),
+        ]);
+    }
+    table.render()
+}
+
+fn verify(session: &Session, store: &Store, repair: bool) -> Ended {
+    // A handle that may write, only if it is to.
+    let writable = if repair {
+        Some(Store::open(store.root())?)
+    } else {
+        None
+    };
+    let report = writable.as_ref().unwrap_or(store).verify(repair, &|_| {})?;
+    if session.printer.json {
+        session.printer.json(&verify_json(&report))?;
+    } else {
+        session.printer.result(&verify_text(&report))?;
+    }
+    Ok(if report.is_clean() || repair && report.failed.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Machine
+    })
+}
+
+fn texts(errors: &[prep_cache::StoreError]) -> Vec<String> {
+    errors.iter().map(ToString::to_string).collect()
+}
+
+fn verify_json(report: &VerifyReport) -> Value {
+    json!({
+        "clean": report.is_clean(),
+        "repaired": report.repaired,
+        "checked": amount(report.checked),
+        "entries": report.entries,
+        "damaged": report.damaged,
+        "missing": report.missing,
+        "dangling": report.dangling,
+        "garbled": report.garbled,
+        "foreign": report.foreign,
+        "failed": texts(&report.failed),
+    })
+}
+
+fn verify_text(report: &VerifyReport) -> String {
+    let objects = units::count(report.checked.files, "object");
+    let mut text = format!(
+        "{objects} ({}) and {} entries read\n",
+        units::bytes(report.checked.bytes),
+        report.entries
+    );
+    let mut line = |what: &str, name: String| text.push_str(&format!("{what}: {name}\n"));
+    for digest in &report.damaged {
+        line("damaged", digest.to_string());
+    }
+    for digest in &report.missing {
+        line("missing", digest.to_string());
+    }
+    for key in &report.dangling {
+        line("entry without its objects", key.to_string());
+    }
+    for path in &report.garbled {
+        line("damaged record", path.display().to_string());
+    }
+    for path in &report.foreign {
+        line("not ours", path.display().to_string());
+    }
+    for error in &report.failed {
+        line("not readable", error.to_string());
+    }
+    text.push_str(match (report.is_clean(), report.repaired) {
+        (true, _) => "the store is sound\n",
+        (false, true) => "what was wrong is removed; the next run makes it again\n",
+        (false, false) => {
+            "`prep cache verify --repair` removes what is wrong; the next run makes it again\n"
+        }
+    });
+    text
+}
+
+fn gc(session: &Session, store: &Store, options: GcOptions) -> Ended {
+    let writable = if options.dry_run {
+        None
+    } else {
+        Some(Store::open(store.root())?)
+    };
+    let report = writable.as_ref().unwrap_or(store).gc(&options)?;
+    if session.printer.json {
+        session.printer.json(&json!({
+            "dry_run": options.dry_run,
+            "objects": report.objects.len(),
+            "entries": report.entries.len(),
+            "records": report.records.len(),
+            "leftovers": report.leftovers,
+            "removed_bytes": report.removed_bytes,
+            "freed_bytes": report.freed_bytes,
+            "kept": amount(report.kept),
+            "failed": texts(&report.failed),
+        }))?;
+    } else {
+        session.printer.result(&gc_text(&report, options.dry_run))?;
+    }
+    for error in &report.failed {
+        session
+            .printer
+            .error(&CliError::new(Exit::Machine, error.to_string()));
+    }
+    Ok(if report.failed.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Machine
+    })
+}
+
+fn gc_text(report: &GcReport, dry_run: bool) -> String {
+    let verb = if dry_run { "would remove" } else { "removed" };
+    let objects = units::count(report.objects.len() as u64, "object");
+    let entries = report.entries.len() + report.records.len();
+    let entries = units::count(entries as u64, "record");
+    format!(
+        "{verb} {objects} ({}, of which {} are free then) and {entries}; {} stay ({})\n",
+        units::bytes(report.removed_bytes),
+        units::bytes(report.freed_bytes),
+        units::count(report.kept.files, "object"),
+        units::bytes(report.kept.bytes),
+    )
+}

@@ -1,0 +1,194 @@
+//! `prep demo`: a first look, without an account or a download.
+//!
+//! Nothing here is simulated: sample bundles are prepared as `prep run` does, and submissions graded as `prep grade`
+//! does. Everything stays in one folder, whatever the usual folders are.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_grade::report::CompetitionReport;
+use prep_spec::BASE_VARIANT;
+use serde::Serialize;
+use serde_json::json;
+
+use super::grade::{self, Graded, grade_list};
+use super::run::{Preparation, prepare};
+use crate::assemble::How;
+use crate::catalog::Catalog;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::samples::{self, SAMPLES};
+use crate::settings::Settings;
+use crate::table::{Align, Table};
+use crate::{Ended, Session, units};
+
+/// See it work: prepare and grade small made-up bundles that the program carries
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep demo
+  prep demo --dir /tmp/first-look
+
+Needs no account and no network. Bundles, prepared data, store and reports go to DIR and nowhere else, whatever
+--data-dir, --cache-dir and --pipelines say. Run it again, and it says that nothing had to run.")]
+pub struct Demo {
+    /// Folder of the demonstration: not there yet, empty, or of an earlier one
+    #[arg(long, value_name = "DIR", default_value = "prep-demo")]
+    dir: PathBuf,
+}
+
+/// One graded submission.
+#[derive(Debug, Serialize)]
+struct Row {
+    competition: String,
+    submission: String,
+    score: Option<f64>,
+    medal: Option<&'static str>,
+    above_median: bool,
+    /// Why there is no score.
+    refusal: Option<String>,
+}
+
+impl Demo {
+    pub fn call(&self, session: &Session) -> Ended {
+        let dir = &self.dir;
+        samples::unpack(dir)?;
+        let session = Session {
+            settings: Settings {
+                data_dir: dir.join("data"),
+                store_dir: dir.join("store"),
+                pipelines: None,
+                ..session.settings.clone()
+            },
+            printer: session.printer.clone(),
+        };
+        let catalog = Catalog::embedded();
+        let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
+        let how = How {
+            variant: BASE_VARIANT.to_owned(),
+            source: Some(samples::bundles(dir)),
+            // The published checksums are those of the real bundles.
+            skip_verification: true,
+        };
+        let preparation = prepare(&session, &catalog, &ids, &how, false)?;
+        if preparation.exit() != Exit::Success {
+            preparation.show(&session)?;
+            return Ok(preparation.exit());
+        }
+        session.printer.message(said(&preparation));
+        let list = dir.join("submissions.jsonl");
+        let text = submissions(dir, &catalog, &session.settings)?;
+        samples::put(&list, text.as_bytes())?;
+        let graded = grade_list(&session, &catalog, &list, &dir.join("reports"))?;
+        let rows = rows(&graded)?;
+        if session.printer.json {
+            session.printer.json(&json!({
+                "competitions": preparation.summaries,
+                "submissions": rows,
+                "report": graded.path,
+            }))?;
+        } else {
+            session.printer.result(&table(&graded, &rows))?;
+        }
+        session.printer.message(where_to_look(dir));
+        Ok(Exit::Success)
+    }
+}
+
+/// What the preparation came to, in a sentence.
+fn said(preparation: &Preparation) -> String {
+    let sum = |steps: fn(&crate::summary::Summary) -> usize| -> u64 {
+        preparation
+            .summaries
+            .iter()
+            .map(|one| steps(one) as u64)
+            .sum()
+    };
+    let (run, reused) = (sum(|one| one.steps_run), sum(|one| one.steps_reused));
+    let competitions = match preparation.summaries.len() {
+        1 => "1 competition of made-up data".to_owned(),
+        count => format!("{count} competitions of made-up data"),
+    };
+    match run {
+        0 => format!(
+            "{competitions}: nothing had to run, {} up to date\n",
+            units::count(reused, "step")
+        ),
+        _ => format!(
+            "{competitions} prepared: {} run, {reused} reused\n",
+            units::count(run, "step")
+        ),
+    }
+}
+
+/// The list to grade: of each competition the sample submission as it was prepared, then the ones that the program
+/// carries.
+fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<String, CliError> {
+    let mut text = String::new();
+    for sample in SAMPLES {
+        let entry = catalog.get(sample.id)?;
+        let pipeline =
+            prep_spec::load(sample.id, &entry.file_name, entry.pipeline()?, BASE_VARIANT)?;
+        let prepared = settings.data_dir.join(sample.id).join("prepared");
+        let grade = pipeline.grade.as_ref();
+        let own = grade.map(|grade| prepared.join(&grade.value.sample.value));
+        for path in own.into_iter().chain(sample.submissions(dir)) {
+            let line = json!({ "competition_id": sample.id, "submission_path": path });
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    Ok(text)
+}
+
+fn rows(graded: &Graded) -> Result<Vec<Row>, CliError> {
+    let row = |report: &CompetitionReport| Row {
+        competition: report.competition_id.clone(),
+        submission: Path::new(&report.submission_path)
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        score: report.score,
+        medal: report.medals.any().then(|| grade::medal(report)),
+        above_median: report.medals.above_median,
+        refusal: report.reason.as_ref().map(ToString::to_string),
+    };
+    reports(graded).map(|report| Ok(row(report?))).collect()
+}
+
+fn reports(graded: &Graded) -> impl Iterator<Item = Result<&CompetitionReport, CliError>> {
+    let results = graded.results.iter();
+    results.map(|(_, result)| result.as_ref().map_err(Clone::clone))
+}
+
+fn table(graded: &Graded, rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("submission", Align::Left),
+        ("score", Align::Right),
+        ("medal", Align::Left),
+    ]);
+    for (row, report) in rows.iter().zip(reports(graded).flatten()) {
+        table.row(vec![
+            row.competition.clone(),
+            row.submission.clone(),
+            grade::score(report),
+            match &row.refusal {
+                Some(refusal) => format!("refused: {refusal}"),
+                None => grade::medal(report).to_owned(),
+            },
+        ]);
+    }
+    table.render()
+}
+
+/// The next three things that a newcomer wants to know.
+fn where_to_look(dir: &Path) -> String {
+    let dir = dir.display();
+    let id = SAMPLES.first().map_or("ID", |sample| sample.id);
+    format!(
+        "
+the prepared files   {dir}/data/ID/prepared: public for participants, private for the grader
+with real bundles    prep run -c ID --source DIR      (DIR/ID.zip, as Kaggle serves it)
+why things ran       prep why {id} --source {dir}/bundles --skip-verification --data-dir {dir}/data --cache-dir {dir}/store"
+    )
+}

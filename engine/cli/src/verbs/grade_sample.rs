@@ -1,0 +1,44 @@
+//! `prep grade-sample`: one submission, the benchmark's report.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::catalog;
+use crate::exit::Exit;
+use crate::grading::Grading;
+use crate::{Ended, Session};
+
+/// Grade one submission; the report is JSON, and also shows the medals' thresholds where there is no submission
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep grade-sample submission.csv spaceship-titanic
+  prep grade-sample submission.csv spaceship-titanic 2>/dev/null | jq .score
+
+The report goes to stdout and, as harnesses of the benchmark expect, to stderr; -q keeps it off stderr.
+Ends with 1 when the submission is not valid.")]
+pub struct GradeSample {
+    #[arg(value_name = "SUBMISSION.csv")]
+    submission: PathBuf,
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+impl GradeSample {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = catalog(&session.settings)?;
+        let grading = Grading::open(&catalog, &session.settings.data_dir, &self.id)?;
+        let report = grading.report(&self.submission);
+        let text = report.to_json().pretty();
+        session
+            .printer
+            .message(format!("Competition report:\n{text}"));
+        session.printer.result(&(text + "\n"))?;
+        Ok(if report.valid_submission() {
+            Exit::Success
+        } else {
+            Exit::Failed
+        })
+    }
+}

@@ -1,0 +1,122 @@
+//! `prep list`: which competitions there are, and what of them is prepared.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::catalog;
+use crate::catalog::Entry;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::select::Selection;
+use crate::table::{Align, Table};
+use crate::{Ended, Session, prepared, units};
+
+/// List competitions: 75 scored ones and 7 for development
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep list
+  prep list --set lite
+  prep list --json | jq -r '.[] | select(.state == \"not prepared\") | .id'")]
+pub struct List {
+    #[command(flatten)]
+    selection: Selection,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    id: String,
+    name: Option<String>,
+    sets: Vec<&'static str>,
+    category: Option<String>,
+    /// Of the bundle.
+    bytes: Option<u64>,
+    state: String,
+    variant: Option<String>,
+}
+
+impl List {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = catalog(&session.settings)?;
+        let entries: Vec<&Entry> = if self.selection.is_empty() {
+            catalog.iter().collect()
+        } else {
+            self.selection
+                .ids()?
+                .iter()
+                .map(|id| catalog.get(id))
+                .collect::<Result<_, _>>()?
+        };
+        let rows: Vec<Row> = entries
+            .into_iter()
+            .map(|entry| row(session, entry))
+            .collect::<Result<_, _>>()?;
+        if session.printer.json {
+            session.printer.json(&rows)?;
+        } else {
+            session.printer.result(&render(&rows))?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
+    let text = entry.pipeline.as_deref();
+    // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
+    let pipeline = text
+        .map(|text| prep_spec::load(&entry.id, &entry.file_name, text, prep_spec::BASE_VARIANT));
+    let manifest = prepared::manifest(&session.settings.data_dir, &entry.id)?;
+    let folder = session.settings.data_dir.join(&entry.id).join("prepared");
+    let state = match (&manifest, &pipeline) {
+        (Some(manifest), _) if manifest.is_intact(&folder) => {
+            format!("prepared {}", manifest.variant)
+        }
+        (Some(manifest), _) if manifest.complete => "changed since prepared".to_owned(),
+        (Some(_), _) => "incomplete".to_owned(),
+        (None, Some(Ok(_))) => "not prepared".to_owned(),
+        (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
+        (None, None) => "no pipeline".to_owned(),
+    };
+    let pipeline = pipeline.and_then(Result::ok);
+    Ok(Row {
+        id: entry.id.clone(),
+        sets: prep_splits::sets_of(&entry.id).collect(),
+        name: pipeline.as_ref().map(|pipeline| pipeline.name.clone()),
+        category: pipeline.map(|pipeline| pipeline.category),
+        bytes: entry.size(),
+        state,
+        variant: manifest
+            .filter(|manifest| manifest.complete)
+            .map(|manifest| manifest.variant),
+    })
+}
+
+fn render(rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        ("id", Align::Left),
+        ("sets", Align::Left),
+        ("size", Align::Right),
+        ("category", Align::Left),
+        ("state", Align::Left),
+        ("name", Align::Left),
+    ]);
+    for row in rows {
+        // That it belongs to all goes without saying.
+        let sets: Vec<&str> = row
+            .sets
+            .iter()
+            .copied()
+            .filter(|set| *set != "all")
+            .collect();
+        let or_dash = |text: Option<&String>| text.cloned().unwrap_or_else(|| "-".to_owned());
+        table.row(vec![
+            row.id.clone(),
+            sets.join(" "),
+            row.bytes.map_or_else(|| "-".to_owned(), units::bytes),
+            or_dash(row.category.as_ref()),
+            row.state.clone(),
+            or_dash(row.name.as_ref()),
+        ]);
+    }
+    table.render()
+}

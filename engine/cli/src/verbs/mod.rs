@@ -1,0 +1,54 @@
+//! One file per verb.
+
+pub mod cache;
+pub mod completions;
+pub mod demo;
+pub mod grade;
+pub mod grade_sample;
+pub mod graph;
+pub mod list;
+pub mod plan;
+pub mod run;
+pub mod schema;
+pub mod validate;
+pub mod why;
+
+use prep_cache::Store;
+
+use crate::args::Verb;
+use crate::catalog::Catalog;
+use crate::error::CliError;
+use crate::settings::Settings;
+use crate::{Ended, Session};
+
+/// Does what a verb says.
+pub fn call(verb: Verb, session: &Session) -> Ended {
+    match verb {
+        Verb::Demo(verb) => verb.call(session),
+        Verb::Run(verb) => verb.call(session),
+        Verb::Plan(verb) => verb.call(session),
+        Verb::Why(verb) => verb.call(session),
+        Verb::List(verb) => verb.call(session),
+        Verb::Graph(verb) => verb.call(session),
+        Verb::Grade(verb) => verb.call(session),
+        Verb::GradeSample(verb) => verb.call(session),
+        Verb::Validate(verb) => verb.call(session),
+        Verb::Cache(verb) => verb.call(session),
+        Verb::Schema(verb) => verb.call(session),
+        Verb::Completions(verb) => verb.call(session),
+    }
+}
+
+/// The built-in competitions, with the user's.
+fn catalog(settings: &Settings) -> Result<Catalog, CliError> {
+    let mut catalog = Catalog::embedded();
+    if let Some(folder) = &settings.pipelines {
+        catalog.add_folder(folder)?;
+    }
+    Ok(catalog)
+}
+
+/// The store for reading, if there is one.
+fn existing_store(settings: &Settings) -> Result<Option<Store>, CliError> {
+    Ok(Store::open_existing(&settings.store_dir)?)
+}

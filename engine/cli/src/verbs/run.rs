@@ -1,0 +1,239 @@
+//! `prep run`: prepares competitions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use clap::Args;
+use prep_cache::Store;
+use prep_core::{
+    Cancel, Context, Graph, Limits, NodeId, Resolution, RunOptions, RunReport, resolve,
+};
+
+use super::catalog;
+use crate::assemble::{Assembly, How, assemble};
+use crate::catalog::Catalog;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::loading::Loader;
+use crate::progress::Display;
+use crate::select::Selection;
+use crate::summary::{Summary, table};
+use crate::{Ended, Session, interrupt, prepared};
+
+/// Prepare competitions: everything that is not up to date is made, nothing else
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    how: How,
+    /// Go on with the other competitions when one fails
+    #[arg(long, short = 'k')]
+    keep_going: bool,
+    /// Show what would run, and write nothing (the same as `prep plan`)
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  prep run -c spaceship-titanic
+  prep run --lite --source ~/bundles --keep-going
+  prep run --set dev --variant fixed --data-dir /data/mle-bench
+  prep run --list ids.txt --json > report.json
+
+Bundles are ID.zip or ID/ID.zip in --source or in the data folder. Outputs go to DATA/ID/prepared.";
+
+/// How a run over several competitions ended.
+pub struct Preparation {
+    /// One per competition, in the order in which they were asked for.
+    pub summaries: Vec<Summary>,
+    /// Competitions that could not be planned, and why.
+    refused: Vec<(String, CliError)>,
+    /// Stopped by a signal.
+    interrupted: bool,
+}
+
+impl Run {
+    pub fn call(&self, session: &Session) -> Ended {
+        if self.dry_run {
+            return super::plan::show(session, &self.selection, &self.how);
+        }
+        let ids = self.selection.ids()?;
+        let catalog = catalog(&session.settings)?;
+        let preparation = prepare(session, &catalog, &ids, &self.how, self.keep_going)?;
+        preparation.show(session)?;
+        Ok(preparation.exit())
+    }
+}
+
+/// Brings competitions up to date.
+///
+/// # Errors
+/// When nothing could be run at all; how single competitions ended is in the result.
+pub fn prepare(
+    session: &Session,
+    catalog: &Catalog,
+    ids: &[String],
+    how: &How,
+    keep_going: bool,
+) -> Result<Preparation, CliError> {
+    let settings = &session.settings;
+    let store = Store::open(&settings.store_dir)?;
+    let loader = Loader::new(Some(&store), &settings.program);
+    // The rest is for what the other steps hold.
+    let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())
+        .map_err(|error| CliError::new(Exit::Machine, error.to_string()))?;
+    let mut assembly = assemble(ids, how, settings, catalog, &loader, &engine)?;
+    if !keep_going {
+        assembly = assembly.complete()?;
+    }
+    let cancel = Cancel::default();
+    let context = Context::new(store, limits(session), cancel.clone());
+    let resolution = resolve(&assembly.graph, &context, &how.variant)?;
+    let nodes = nodes_by_competition(&assembly.graph, &resolution);
+    let Assembly {
+        graph,
+        members,
+        refused,
+    } = assembly;
+    let graph = Arc::new(graph);
+    let display = Display::new(&session.printer, &work_by_competition(&graph, &resolution));
+    let options = RunOptions {
+        keep_going,
+        variant: how.variant.clone(),
+    };
+    let report = execute(
+        graph.clone(),
+        context,
+        resolution,
+        options,
+        &display,
+        cancel.clone(),
+    )?;
+    let mut summaries = Vec::new();
+    for member in &members {
+        let own = nodes.get(&member.id).map_or(&[][..], Vec::as_slice);
+        let mut summary = Summary::of(
+            &graph,
+            own,
+            &report,
+            &member.id,
+            &how.variant,
+            member.verification,
+        );
+        summary.seconds = display.time_of(&member.id).as_secs_f64();
+        if summary.failures.is_empty()
+            && let Some(manifest) = prepared::manifest(&settings.data_dir, &member.id)?
+        {
+            summary.files = Some(manifest.files);
+            summary.bytes = Some(manifest.bytes);
+        }
+        summaries.push(summary);
+    }
+    drop(display);
+    summaries.extend(
+        refused
+            .iter()
+            .map(|(id, error)| Summary::refused(id, &how.variant, error)),
+    );
+    summaries.sort_by_key(|summary| ids.iter().position(|id| *id == summary.id));
+    Ok(Preparation {
+        summaries,
+        refused,
+        interrupted: cancel.is_cancelled(),
+    })
+}
+
+impl Preparation {
+    /// The code of all endings together.
+    pub fn exit(&self) -> Exit {
+        match self.interrupted {
+            true => Exit::Interrupted,
+            false => Exit::combine(self.summaries.iter().map(Summary::exit)),
+        }
+    }
+
+    /// The table to stdout, then every failure with its cause to stderr.
+    pub fn show(&self, session: &Session) -> Result<(), CliError> {
+        let printer = &session.printer;
+        if printer.json {
+            printer.json(&serde_json::json!({ "competitions": self.summaries }))?;
+        } else {
+            printer.result(&table(&self.summaries))?;
+        }
+        for (_, error) in &self.refused {
+            printer.error(error);
+        }
+        for summary in &self.summaries {
+            for failure in &summary.failures {
+                let Some(step) = &failure.step else { continue };
+                let message = format!("{}/{step}: {}", summary.id, failure.message);
+                printer.error(&CliError::new(Exit::of(failure.failure), message));
+            }
+        }
+        if self.interrupted {
+            printer.message("stopped; what was finished is kept, the next run goes on from there");
+        }
+        Ok(())
+    }
+}
+
+/// What running steps may use.
+pub fn limits(session: &Session) -> Limits {
+    let settings = &session.settings;
+    Limits {
+        jobs: settings.jobs,
+        threads: settings.jobs,
+        memory: settings.memory,
+    }
+}
+
+/// Nodes of every competition, inputs first.
+pub fn nodes_by_competition(
+    graph: &Graph,
+    resolution: &Resolution,
+) -> HashMap<String, Vec<NodeId>> {
+    let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
+    for node in &resolution.order {
+        nodes
+            .entry(graph.node(*node).competition.clone())
+            .or_default()
+            .push(*node);
+    }
+    nodes
+}
+
+fn work_by_competition(graph: &Graph, resolution: &Resolution) -> HashMap<String, usize> {
+    let mut work = HashMap::new();
+    for node in resolution.work.keys() {
+        *work
+            .entry(graph.node(*node).competition.clone())
+            .or_default() += 1;
+    }
+    work
+}
+
+fn execute(
+    graph: Arc<Graph>,
+    context: Context,
+    resolution: Resolution,
+    options: RunOptions,
+    display: &Display,
+    cancel: Cancel,
+) -> Result<RunReport, CliError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::new(Exit::Machine, format!("cannot start threads: {error}")))?;
+    let notice = display.notice();
+    let reporter = display.reporter();
+    runtime.block_on(async {
+        interrupt::watch(cancel, move || {
+            notice("stopping; press Ctrl-C again to end at once")
+        })?;
+        Ok(prep_core::run(graph, context, resolution, options, reporter).await?)
+    })
+}

@@ -1,0 +1,218 @@
+//! `prep why`: why a step would run now, and why it last did.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use prep_core::{LastRun, Reason};
+use serde_json::{Value, json};
+
+use super::plan::{PlannedStep, Runs, step_table, with_store, without_store};
+use super::{catalog, existing_store};
+use crate::assemble::{How, assemble};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::loading::Loader;
+use crate::{Ended, Session, reasons};
+
+/// Show why steps would run now, and why they last ran
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep why spaceship-titanic
+  prep why spaceship-titanic public/train.csv
+  prep why spaceship-titanic --json")]
+pub struct Why {
+    #[arg(value_name = "ID")]
+    id: String,
+    /// One step, with all that is known of it; `prep why ID` lists them
+    #[arg(value_name = "STEP")]
+    step: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
+
+impl Why {
+    pub fn call(&self, session: &Session) -> Ended {
+        let settings = &session.settings;
+        let catalog = catalog(settings)?;
+        let store = existing_store(settings)?;
+        let loader = Loader::new(store.as_ref(), &settings.program);
+        let ids = [self.id.clone()];
+        let assembly = assemble(
+            &ids,
+            &self.how,
+            settings,
+            &catalog,
+            &loader,
+            &prep_sql::Session::planner(),
+        )?
+        .complete()?;
+        let (mut plan, last) = match &store {
+            None => (without_store(&assembly.graph)?, BTreeMap::new()),
+            Some(store) => {
+                let history = store
+                    .last_run(&self.id, &self.how.variant)?
+                    .unwrap_or_default();
+                let last: BTreeMap<String, LastRun> = history
+                    .steps
+                    .into_iter()
+                    // A record of another version of this program may have another shape: nothing is known then.
+                    .filter_map(|(name, step)| {
+                        Some((name, serde_json::from_value(step.record).ok()?))
+                    })
+                    .collect();
+                (
+                    with_store(session, &assembly, store, &self.how.variant)?,
+                    last,
+                )
+            }
+        };
+        let mut steps = plan.remove(&self.id).unwrap_or_default();
+        if let Some(wanted) = &self.step {
+            if steps.iter().all(|step| step.step != *wanted) {
+                return Err(unknown(&self.id, wanted, &steps));
+            }
+            steps.retain(|step| step.step == *wanted);
+        }
+        if session.printer.json {
+            let steps: Vec<Value> = steps
+                .iter()
+                .map(|step| as_json(step, last.get(&step.step)))
+                .collect();
+            session
+                .printer
+                .json(&json!({ "id": self.id, "variant": self.how.variant, "steps": steps }))?;
+        } else if self.step.is_some() {
+            let text: String = steps
+                .iter()
+                .map(|step| explain(step, last.get(&step.step)))
+                .collect();
+            session.printer.result(&text)?;
+        } else {
+            session.printer.result(&overview(&steps))?;
+        }
+        Ok(Exit::Success)
+    }
+}
+
+fn unknown(id: &str, wanted: &str, steps: &[PlannedStep]) -> CliError {
+    let error = CliError::usage(format!("competition `{id}` has no step `{wanted}`"));
+    match prep_spec::nearest(wanted, steps.iter().map(|step| step.step.as_str())) {
+        Some(near) => error.suggest(Some(near)),
+        None => error.help(format!("`prep why {id}` lists its steps")),
+    }
+}
+
+fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
+    json!({
+        "step": step.step,
+        "kind": step.kind,
+        "runs": step.runs,
+        "reason": step.reason,
+        "last": last.map(|last| json!({ "key": last.record.key(), "record": last.record, "reason": last.reason })),
+    })
+}
+
+/// All steps in a table, and below each what changed.
+fn overview(steps: &[PlannedStep]) -> String {
+    let table = step_table(steps.iter());
+    let mut lines = table.lines();
+    let mut text = format!("{}\n", lines.next().unwrap_or_default());
+    for (line, step) in lines.zip(steps) {
+        text.push_str(&format!("{line}\n"));
+        text.push_str(&details(step.reason.as_ref(), "    "));
+    }
+    text
+}
+
+/// One step in full.
+fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
+    let state = match (&step.reason, step.runs) {
+        (None, _) => "is up to date".to_owned(),
+        (Some(reason), Runs::Maybe) => format!("may run: {}", reasons::short(reason)),
+        (Some(reason), _) => format!("would run: {}", reasons::short(reason)),
+    };
+    let mut text = format!("{} ({}) {state}\n", step.step, step.kind);
+    text.push_str(&details(step.reason.as_ref(), "  "));
+    match last {
+        None if step.kind == "bundle" => {}
+        None => text.push_str("it never ran\n"),
+        Some(last) => {
+            match &last.reason {
+                Some(reason) => text.push_str(&format!(
+                    "it last ran because: {}\n",
+                    reasons::short(reason)
+                )),
+                None => text.push_str("its result was found, so it never ran here\n"),
+            }
+            text.push_str(&details(last.reason.as_ref(), "  "));
+            text.push_str(&format!("key {}\n", last.record.key()));
+            for (name, digest) in &last.record.inputs {
+                text.push_str(&format!("  input `{name}`: {}\n", digest.short()));
+            }
+        }
+    }
+    text
+}
+
+fn details(reason: Option<&Reason>, indent: &str) -> String {
+    let lines = reason.map(reasons::details).unwrap_or_default();
+    lines
+        .iter()
+        .map(|line| format!("{indent}{line}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_core::{Change, KeyRecord};
+
+    #[test]
+    fn a_changed_query_is_shown_with_what_changed_in_it() {
+        let change = Change {
+            field: "params.sql".into(),
+            old: "SELECT a FROM t".into(),
+            new: "SELECT b FROM t".into(),
+        };
+        let step = PlannedStep {
+            step: "public/train.csv".into(),
+            kind: "csv",
+            runs: Runs::Yes,
+            reason: Some(Reason::Changed {
+                changes: vec![change],
+            }),
+        };
+        let record = KeyRecord {
+            step: "csv".into(),
+            version: 1,
+            params: json!({ "sql": "SELECT a FROM t" }),
+            inputs: BTreeMap::new(),
+        };
+        let last = LastRun {
+            record: record.clone(),
+            reason: Some(Reason::FirstRun),
+        };
+        assert_eq!(
+            explain(&step, Some(&last)),
+            format!(
+                "public/train.csv (csv) would run: sql changed\n  sql: SELECT [-a-] {{+b+}} FROM t\n\
+                 it last ran because: first run\nkey {}\n",
+                record.key()
+            )
+        );
+        assert!(overview(&[step]).ends_with("sql changed\n    sql: SELECT [-a-] {+b+} FROM t\n"));
+    }
+
+    #[test]
+    fn an_unknown_step_is_answered_with_a_near_one() {
+        let step = PlannedStep {
+            step: "train".into(),
+            kind: "split",
+            runs: Runs::No,
+            reason: None,
+        };
+        let error = unknown("a", "trian", &[step]);
+        assert_eq!(error.help.as_deref(), Some("did you mean `train`?"));
+    }
+}
