@@ -1,0 +1,210 @@
+//! Bundles that are damaged or made to do harm.
+
+use std::fs;
+
+use super::{assert_readable, refuses};
+use crate::support::{Archive, Gallery, Harbour, Member, Sandbox};
+
+/// The bundle as it should be, with one more member.
+fn with(member: Member) -> Vec<u8> {
+    Archive::new()
+        .file("train.csv", Harbour::table())
+        .member(member)
+        .bytes()
+}
+
+#[test]
+fn what_is_no_readable_zip_is_refused() {
+    let whole = Harbour::bundle(&Harbour::table());
+    let cut = &whole[..whole.len() - 30];
+    let half = &whole[..whole.len() / 2];
+    for (bundle, parts) in [
+        (&b""[..], &["unpack", "expected a zip archive"][..]),
+        (b"id,tons\n1,2\n", &["expected a zip archive"]),
+        (
+            b"<!DOCTYPE html><html><title>Log in</title></html>",
+            &["expected a zip archive", "log in"],
+        ),
+        (
+            b"7z\xbc\xaf\x27\x1c\0\x04",
+            &["7z", "expected a zip archive"],
+        ),
+        (cut, &["cut off"]),
+        (half, &["cut off"]),
+    ] {
+        refuses(|sandbox| sandbox.bundle(Harbour::ID, bundle), 4, parts);
+    }
+}
+
+#[test]
+fn a_bundle_that_is_not_there_is_named_with_the_places_searched() {
+    refuses(
+        |sandbox| fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove"),
+        4,
+        &[
+            "no bundle",
+            "source/harbour.zip",
+            "source/harbour/harbour.zip",
+            "--source",
+        ],
+    );
+}
+
+#[test]
+fn members_that_would_leave_the_folder_are_refused() {
+    for (member, parts) in [
+        (
+            Member::stored("../evil.txt", "x"),
+            &["\"../evil.txt\"", "`..`"][..],
+        ),
+        (Member::stored("a/../../evil.txt", "x"), &["`..`"]),
+        (
+            Member::stored("/etc/evil.txt", "x"),
+            &["\"/etc/evil.txt\"", "absolute"],
+        ),
+        (
+            Member::stored("C:\\evil.txt", "x"),
+            &["evil.txt", "unsafe path"],
+        ),
+        (Member::stored("a\\..\\evil.txt", "x"), &["backslash"]),
+        (
+            Member::symlink("link", "/etc/passwd"),
+            &["\"link\"", "symbolic link"],
+        ),
+        (
+            Member::stored("train.csv/inside", "x"),
+            &["train.csv", "is a file"],
+        ),
+    ] {
+        refuses(
+            |sandbox| sandbox.bundle(Harbour::ID, &with(member.clone())),
+            4,
+            parts,
+        );
+    }
+}
+
+#[test]
+fn archives_that_expand_without_bounds_are_refused() {
+    let table = Harbour::table();
+    let declared = Member::deflated("zeros", [0; 100]).size(u32::MAX);
+    let longer = Member::deflated("train.csv", table.repeat(100))
+        .size(u32::try_from(table.len()).expect("small"));
+    let twice = Archive::new()
+        .file("train.csv", &table)
+        .member(Member::deflated("a", [0; 1000]))
+        .member(Member::deflated("b", [0; 1000]).shared())
+        .bytes();
+    for (bundle, parts) in [
+        (
+            with(declared),
+            &["\"zeros\"", "over the limit of 1032:1"][..],
+        ),
+        (
+            Archive::new().member(longer).bytes(),
+            &["train.csv", "longer than the"],
+        ),
+        (twice, &["overlaps"]),
+    ] {
+        refuses(|sandbox| sandbox.bundle(Harbour::ID, &bundle), 4, parts);
+    }
+}
+
+#[test]
+fn members_that_are_damaged_or_ambiguous_are_refused() {
+    let table = Harbour::table();
+    let other = table.replace(".5", ".6");
+    let short =
+        Member::stored("train.csv", &table).size(u32::try_from(table.len() + 5).expect("small"));
+    for (bundle, parts) in [
+        (
+            Archive::new().member(Member::stored("train.csv", &table).crc(7)),
+            &["train.csv", "CRC-32", "00000007"][..],
+        ),
+        (
+            Archive::new().member(Member::deflated("train.csv", &table).crc(7)),
+            &["train.csv", "CRC-32"],
+        ),
+        (
+            Archive::new()
+                .file("train.csv", &table)
+                .file("train.csv", &other),
+            &["train.csv", "occurs twice"],
+        ),
+        (Archive::new().member(short), &["train.csv"]),
+        (
+            Archive::new().file("Train.csv", &table),
+            &["no `train.csv`", "it has `Train.csv`"],
+        ),
+        (
+            Archive::new().file("data/train.csv", &table),
+            &["it has `data/train.csv`"],
+        ),
+        (Archive::new().file("readme.txt", "x"), &["no `train.csv`"]),
+    ] {
+        refuses(
+            |sandbox| sandbox.bundle(Harbour::ID, &bundle.bytes()),
+            4,
+            parts,
+        );
+    }
+}
+
+#[test]
+fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    let good = Gallery::archive(60, 1);
+    let bad = Gallery::archive(60, 2).damage("pictures/p00041.png");
+    sandbox.bundle(Gallery::ID, &bad.bytes());
+    let ended = sandbox
+        .run(Gallery::ID)
+        .code(4)
+        .says(&["p00041.png", "CRC-32"]);
+    assert_readable(&ended);
+    assert!(!sandbox.prepared(Gallery::ID).exists());
+    assert_ne!(sandbox.state(Gallery::ID), "prepared v1");
+
+    sandbox.bundle(Gallery::ID, &good.bytes());
+    sandbox.run_well(Gallery::ID);
+    let before = sandbox.tree(Gallery::ID);
+    assert_eq!(
+        sandbox.names_in_home(Gallery::ID),
+        ["prepared", "prepared.files", "prepared.json"]
+    );
+    // Over a prepared tree the change is made file by file, so it may be half done: it must not count as whole.
+    sandbox.bundle(Gallery::ID, &bad.bytes());
+    sandbox.run(Gallery::ID).code(4).says(&["p00041.png"]);
+    let state = sandbox.state(Gallery::ID);
+    assert!(
+        state == "incomplete" || sandbox.tree(Gallery::ID) == before,
+        "{state}"
+    );
+    for path in sandbox.tree(Gallery::ID).files() {
+        let content = fs::read(sandbox.prepared(Gallery::ID).join(path)).expect("file");
+        assert!(!content.is_empty(), "{path} is half-written");
+    }
+    sandbox.bundle(Gallery::ID, &good.bytes());
+    sandbox.run_well(Gallery::ID);
+    assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
+}
+
+#[test]
+fn a_bundle_with_another_md5_is_refused_unless_asked_for() {
+    let sandbox = Sandbox::new();
+    let md5 = "0123456789abcdef0123456789abcdef";
+    let text = Harbour::PIPELINE.replace(
+        "kaggle: harbour }",
+        &format!("kaggle: harbour, md5: {md5} }}"),
+    );
+    sandbox.pipeline(Harbour::ID, &text);
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let checked = ["run", "-c", Harbour::ID, "--source", "source"];
+    let ended = sandbox.prep(&checked).code(5);
+    assert_readable(&ended);
+    ended.says(&["source/harbour.zip has MD5", md5, "--skip-verification"]);
+    assert!(!sandbox.prepared(Harbour::ID).exists());
+    sandbox.run_well(Harbour::ID);
+    // That it was used once does not make it right.
+    sandbox.prep(&checked).code(5);
+}

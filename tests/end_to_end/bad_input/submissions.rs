@@ -1,0 +1,184 @@
+//! Submissions that are anything but.
+
+use std::fs::{self, File};
+
+use crate::support::{Ended, Harbour, Sandbox};
+
+fn validate(sandbox: &Sandbox, path: &str) -> Ended {
+    sandbox.prep(&["validate", path, Harbour::ID, "--json"])
+}
+
+/// The prepared answers as a submission.
+fn right(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.prepared(Harbour::ID).join("private/test.csv")).expect("answers")
+}
+
+#[test]
+fn each_gets_a_message_that_tells_what_to_mend() {
+    let sandbox = Harbour::prepared();
+    let right = right(&sandbox);
+    let wide = {
+        let names: Vec<String> = (0..10_000).map(|number| format!("c{number}")).collect();
+        format!("{}\n{}\n", names.join(","), vec!["1"; 10_000].join(","))
+    };
+    let binary: Vec<u8> = (0..4096_u32)
+        .map(|number| (number * number % 251) as u8)
+        .collect();
+    let first = right.lines().nth(1).expect("a row");
+    let cases: [(&str, Vec<u8>, &str, &str); 9] = [
+        ("empty", Vec::new(), "missing_column", "empty"),
+        ("binary", binary, "", ""),
+        ("zip", Harbour::bundle(&right), "unreadable", "zip"),
+        ("wide", wide.into_bytes(), "unreadable", "10000"),
+        ("header", b"id,docked\n".to_vec(), "row_count", "10"),
+        (
+            "column",
+            right.replace("docked", "dock").into_bytes(),
+            "missing_column",
+            "`docked`",
+        ),
+        ("utf16", b"\xff\xfei\0d\0".to_vec(), "unreadable", "UTF-16"),
+        (
+            "short",
+            right.replace(&format!("{first}\n"), "").into_bytes(),
+            "row_count",
+            "9",
+        ),
+        (
+            "ids",
+            right
+                .replace(first, &first.replacen(|c: char| c.is_ascii_digit(), "9", 1))
+                .into_bytes(),
+            "",
+            "",
+        ),
+    ];
+    for (name, content, kind, part) in cases {
+        let path = format!("files/{name}.csv");
+        sandbox.write(&path, content);
+        let answer = validate(&sandbox, &path).code(1);
+        let found = answer.json();
+        assert_eq!(found["valid"], false, "{name}: {found}");
+        if !kind.is_empty() {
+            assert_eq!(found["reason"], kind, "{name}: {found}");
+        }
+        let message = found["message"].as_str().expect("a message");
+        assert!(
+            message.contains(part) && message.len() < 600,
+            "{name}: {message}"
+        );
+        assert!(
+            !answer.stderr.contains("panicked"),
+            "{name}: {}",
+            answer.stderr
+        );
+        let report = sandbox
+            .prep(&["grade-sample", &path, Harbour::ID])
+            .code(1)
+            .json();
+        assert!(report["score"].is_null(), "{name}: {report}");
+        assert_eq!(report["valid_submission"], false, "{name}: {report}");
+    }
+    sandbox.write("files/right.csv", &right);
+    assert_eq!(
+        validate(&sandbox, "files/right.csv").code(0).json()["valid"],
+        true
+    );
+}
+
+#[test]
+fn a_file_beyond_the_limit_is_refused_without_being_read() {
+    let sandbox = Harbour::prepared();
+    let path = sandbox.write("files/huge.csv", "id,docked\n");
+    // A hole: it takes no disk, and reading it would take minutes.
+    File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_len(5 << 40))
+        .expect("a sparse file");
+    let found = validate(&sandbox, "files/huge.csv").code(1).json();
+    assert_eq!(found["reason"], "unreadable", "{found}");
+    assert!(
+        found["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("at most")),
+        "{found}"
+    );
+}
+
+#[test]
+fn one_bad_entry_of_a_list_does_not_keep_the_others_from_being_graded() {
+    let sandbox = Harbour::prepared();
+    sandbox.write("files/right.csv", right(&sandbox));
+    let line = |id: &str, path: &str| {
+        format!(
+            "{}\n",
+            serde_json::json!({ "competition_id": id, "submission_path": path })
+        )
+    };
+    let list = [
+        line(Harbour::ID, "files/absent.csv"),
+        line("harbuor", "files/right.csv"),
+        line("spaceship-titanic", "files/right.csv"),
+        line(Harbour::ID, "files/right.csv"),
+    ];
+    sandbox.write("list.jsonl", list.concat());
+    let ended = sandbox.prep(&[
+        "grade",
+        "--submission",
+        "list.jsonl",
+        "--output-dir",
+        "out",
+        "--json",
+    ]);
+    assert_ne!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let graded = report["competition_reports"].as_array().expect("reports");
+    assert_eq!(graded.len(), 2, "{report}");
+    assert!(
+        graded[0]["score"].is_null() && graded[0]["submission_exists"] == false,
+        "{report}"
+    );
+    assert_eq!(graded[1]["score"], 1.0, "{report}");
+    assert_eq!(
+        report["not_graded"].as_array().map(Vec::len),
+        Some(2),
+        "{report}"
+    );
+    ended.says(&[
+        "list.jsonl:2",
+        "did you mean `harbour`?",
+        "list.jsonl:3",
+        "not prepared",
+    ]);
+}
+
+#[test]
+fn a_malformed_list_is_refused_with_its_line() {
+    let sandbox = Harbour::prepared();
+    sandbox.write(
+        "list.jsonl",
+        "{\"competition_id\": \"harbour\", \"submission_path\": \"a.csv\"}\n{\"competition_id\":\n",
+    );
+    let ended = sandbox.prep(&["grade", "--submission", "list.jsonl", "--output-dir", "out"]);
+    super::assert_readable(&ended);
+    ended.code(2).says(&["list.jsonl", "2"]);
+    assert!(!sandbox.path("out").exists());
+}
+
+#[test]
+fn what_is_not_prepared_or_was_changed_is_not_graded() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.write("files/a.csv", "id,docked\n");
+    sandbox
+        .prep(&["grade-sample", "files/a.csv", Harbour::ID])
+        .code(4)
+        .says(&["not prepared", "prep run -c harbour"]);
+    sandbox.run_well(Harbour::ID);
+    fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).expect("remove");
+    sandbox
+        .prep(&["grade-sample", "files/a.csv", Harbour::ID])
+        .code(4)
+        .says(&["not complete", "prep run -c harbour"]);
+}

@@ -1,0 +1,99 @@
+//! Tables and pipelines that are not what they should be.
+
+use super::{assert_readable, refuses};
+use crate::support::{Archive, Harbour, Sandbox};
+
+#[test]
+fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
+    for (table, parts) in [
+        (
+            "id,weight,docked\n1,2,0\n",
+            &["table/labelled", "`tons`"][..],
+        ),
+        ("", &["table/labelled", "train.csv"]),
+        (
+            "id,tons,docked\n1,2,0\n2,3,1,4\n",
+            &["table/labelled", "row 2", "4 fields"],
+        ),
+        ("id,tons,docked\n1,2,\"open\n", &["train.csv"]),
+        (
+            "id,tons,docked\none,2,0\n2,2,0\n3,2,0\n4,2,0\n",
+            &["column `id` is declared integer, but the file holds text"],
+        ),
+    ] {
+        refuses(
+            |sandbox| sandbox.bundle(Harbour::ID, &Harbour::bundle(table)),
+            4,
+            parts,
+        );
+    }
+}
+
+#[test]
+fn malformed_json_is_refused_with_its_place() {
+    let pipeline = Harbour::PIPELINE.replace("read: train.csv", "read: train.json");
+    for (text, parts) in [
+        (
+            "[{\"id\": 1, \"tons\": 2, \"docked\": 0},\n {\"id\": ]",
+            &["train.json", "line 2"][..],
+        ),
+        ("[{\"id\": 1", &["train.json"]),
+        ("", &["train.json"]),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.pipeline(Harbour::ID, &pipeline);
+        sandbox.bundle(
+            Harbour::ID,
+            &Archive::new().file("train.json", text).bytes(),
+        );
+        let ended = sandbox.run(Harbour::ID).code(4).says(parts);
+        assert_readable(&ended);
+        assert!(!sandbox.prepared(Harbour::ID).exists());
+    }
+}
+
+#[test]
+fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
+    let replace = |from: &str, to: &str| Harbour::PIPELINE.replace(from, to);
+    for (text, parts) in [
+        (replace("tables:", "tables: ["), &["pipeline.yaml:"][..]),
+        (
+            replace("public:", "publik:"),
+            &["pipeline.yaml:10:1", "`publik`", "did you mean `public`?"],
+        ),
+        (
+            replace("method: shuffle", "method: shufle"),
+            &["pipeline.yaml:8:", "did you mean `shuffle`?"],
+        ),
+        (
+            replace("SELECT id, 0 AS", "SELECT idd, 0 AS"),
+            &["pipeline.yaml:13:33", "idd", "id, tons, docked"],
+        ),
+        (
+            replace("SELECT * FROM train\n", "SELEC * FROM train\n"),
+            &["pipeline.yaml:11:"],
+        ),
+        (
+            replace("  test.csv: SELECT * EX", "  ../test.csv: SELECT * EX"),
+            &["pipeline.yaml:12:", "`..`"],
+        ),
+        (
+            replace("accuracy", "acuracy"),
+            &["did you mean `accuracy`?"],
+        ),
+    ] {
+        assert_ne!(text, Harbour::PIPELINE);
+        let install = |sandbox: &Sandbox| sandbox.pipeline(Harbour::ID, &text);
+        refuses(install, 3, parts);
+    }
+}
+
+#[test]
+fn a_check_that_finds_rows_stops_before_publishing() {
+    let text = Harbour::PIPELINE.replace("FROM train INTERSECT", "FROM train UNION");
+    refuses(
+        |sandbox| sandbox.pipeline(Harbour::ID, &text),
+        5,
+        &["check/disjoint"],
+    );
+}

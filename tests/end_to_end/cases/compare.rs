@@ -1,0 +1,116 @@
+//! A prepared file against the recorded one.
+//!
+//! Of archives the members count, not their order, times or compression; of Parquet files the table, not the encoding.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
+use prep_formats::{parquet::ParquetTable, sevenz};
+use serde::Deserialize;
+
+use super::parquet;
+use crate::support::hex_md5;
+
+/// What a path has to hold.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Wanted {
+    /// Members' names and MD5s, `dir` for folders.
+    Zip {
+        zip: BTreeMap<String, String>,
+    },
+    SevenZ {
+        #[serde(rename = "7z")]
+        members: BTreeMap<String, String>,
+    },
+    File {
+        md5: String,
+        table: Option<Table>,
+    },
+    /// `empty dir`.
+    Folder(String),
+}
+
+/// A table as pandas prints it.
+#[derive(Deserialize)]
+pub struct Table {
+    /// Names and types.
+    columns: Vec<(String, String)>,
+    csv_md5: String,
+    rows: u64,
+}
+
+/// How the file at `path`, whose MD5 is `content`, differs from what is wanted.
+pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
+    let wrong = match wanted {
+        Wanted::Folder(kind) => kind != "empty dir" || !path.is_dir(),
+        Wanted::Zip { zip } => zip_members(path) != files_of(zip),
+        Wanted::SevenZ { members } => sevenz_members(path) != files_of(members),
+        Wanted::File { md5, table: None } => content != md5,
+        Wanted::File {
+            md5,
+            table: Some(table),
+        } => content != md5 && !holds(path, table),
+    };
+    wrong.then(|| "differs".to_owned())
+}
+
+/// Folders may be members or not.
+fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
+    let files = members.iter().filter(is_file);
+    files
+        .map(|(name, md5)| (name.clone(), md5.clone()))
+        .collect()
+}
+
+fn zip_members(path: &Path) -> BTreeMap<String, String> {
+    let bytes = fs::read(path).expect("archive");
+    let listing = ZipListing::read(&bytes, 0..bytes.len() as u64, &ZipLimits::default())
+        .expect("a zip archive");
+    let files = listing
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::File);
+    files
+        .map(|entry| {
+            let mut content = Vec::new();
+            let mut reader = entry.open(&bytes).expect("member");
+            std::io::Read::read_to_end(&mut reader, &mut content).expect("member");
+            (entry.path.clone(), hex_md5(&content))
+        })
+        .collect()
+}
+
+fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
+    let mut members = BTreeMap::new();
+    let file = File::open(path).expect("archive");
+    sevenz::read(file, u64::MAX, |name, kind, reader| {
+        let mut content = Vec::new();
+        reader.read_to_end(&mut content)?;
+        if matches!(kind, sevenz::SevenZKind::File { .. }) {
+            members.insert(name.to_owned(), hex_md5(&content));
+        }
+        Ok(())
+    })
+    .expect("a 7z archive");
+    members
+}
+
+fn holds(path: &Path, wanted: &Table) -> bool {
+    let file = File::open(path).expect("table");
+    let length = file.metadata().expect("metadata").len();
+    let table = ParquetTable::open(file, 0..length).expect("a Parquet table");
+    let names: Vec<&String> = table
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name())
+        .collect();
+    let wanted_names: Vec<&String> = wanted.columns.iter().map(|(name, _)| name).collect();
+    names == wanted_names
+        && table.rows() == wanted.rows
+        && hex_md5(&parquet::to_csv(&table)) == wanted.csv_md5
+}

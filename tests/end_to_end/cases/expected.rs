@@ -1,0 +1,109 @@
+//! `expected.json` of a case.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use super::compare::{Wanted, differs};
+use crate::support::Snapshot;
+
+/// Written by the benchmark itself, so not in the data.
+const DESCRIPTION: &str = "public/description.md";
+
+#[derive(Deserialize)]
+pub struct Expected {
+    prepared: BTreeMap<String, Wanted>,
+    grades: Vec<Grade>,
+    /// Files whose content the benchmark does not determine.
+    nondeterministic: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Grade {
+    submission: String,
+    #[serde(deserialize_with = "score")]
+    score: Option<f64>,
+    /// Where the order of tied keys depends on the processor, the score of one without AVX-512.
+    #[serde(default, deserialize_with = "score")]
+    score_without_avx512: Option<f64>,
+}
+
+/// A number, or `inf`, `-inf`, `nan` as text, which JSON has no numbers for.
+pub fn score<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Null => None,
+        Value::String(text) => Some(text.parse().map_err(D::Error::custom)?),
+        number => number.as_f64(),
+    })
+}
+
+impl Expected {
+    pub fn read(path: &Path) -> Expected {
+        let text = std::fs::read(path).expect("expected.json");
+        serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    pub fn submissions(&self) -> impl Iterator<Item = &str> {
+        self.grades.iter().map(|grade| grade.submission.as_str())
+    }
+
+    /// What is missing, surplus or different in a prepared folder.
+    pub fn differing_files(&self, prepared: &Path) -> Vec<String> {
+        let snapshot = Snapshot::of(prepared);
+        let found = snapshot.contents();
+        let mut wrong = Vec::new();
+        for (path, wanted) in &self.prepared {
+            match found.get(path.trim_end_matches('/')) {
+                None => wrong.push(format!("{path} is missing")),
+                Some(_) if self.nondeterministic.contains(path) => {}
+                Some(content) => {
+                    if let Some(how) = differs(&prepared.join(path), content, wanted) {
+                        wrong.push(format!("{path} {how}"));
+                    }
+                }
+            }
+        }
+        let surplus = snapshot
+            .files()
+            .filter(|path| *path != DESCRIPTION && !self.prepared.contains_key(*path));
+        wrong.extend(surplus.map(|path| format!("{path} is surplus")));
+        wrong
+    }
+
+    /// Submissions with another score than the benchmark's, or none where it has one, and the other way round.
+    pub fn differing_scores(
+        &self,
+        folder: &Path,
+        scores: &BTreeMap<PathBuf, Option<f64>>,
+    ) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for grade in &self.grades {
+            let found = scores.get(&folder.join("submissions").join(&grade.submission));
+            let right = found.is_some_and(|score| {
+                is_same(*score, grade.score)
+                    || grade.score_without_avx512.is_some()
+                        && is_same(*score, grade.score_without_avx512)
+            });
+            if !right {
+                let (name, wanted) = (&grade.submission, grade.score);
+                wrong.push(format!("{name} has score {found:?}, not {wanted:?}"));
+            }
+        }
+        wrong
+    }
+}
+
+/// Equal at five decimals; at eight digits, if the score is large.
+fn is_same(a: Option<f64>, b: Option<f64>) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) if a.is_finite() && b.is_finite() => {
+            (a - b).abs() <= 1.01e-5 * (b.abs() * 1e-3).max(1.0)
+        }
+        (Some(a), Some(b)) => a == b || a.is_nan() && b.is_nan(),
+        (None, None) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,126 @@
+//! Recorded cases: `tests/cases/ID/NAME` holds a bundle, submissions, and what the benchmark makes of them.
+//!
+//! All cases of one name are prepared by one command, and all their submissions are graded by one more.
+
+mod compare;
+mod expected;
+mod parquet;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::Sandbox;
+use expected::Expected;
+
+struct Case {
+    id: String,
+    folder: PathBuf,
+    expected: Expected,
+}
+
+/// Cases of one name, in every competition that has one.
+fn cases(name: &str) -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let mut cases: Vec<Case> = fs::read_dir(root)
+        .expect("tests/cases")
+        .map(|entry| entry.expect("entry").path())
+        .filter(|folder| folder.join(name).is_dir())
+        .map(|folder| Case {
+            id: folder
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned(),
+            expected: Expected::read(&folder.join(name).join("expected.json")),
+            folder: folder.join(name),
+        })
+        .collect();
+    cases.sort_by(|a, b| a.id.cmp(&b.id));
+    assert!(cases.len() > 12, "{} cases of name {name}", cases.len());
+    cases
+}
+
+fn check(name: &str) {
+    let cases = cases(name);
+    let sandbox = Sandbox::new();
+    for case in &cases {
+        let bundle = sandbox.source().join(format!("{}.zip", case.id));
+        std::os::unix::fs::symlink(case.folder.join("raw.zip"), bundle).expect("link");
+    }
+    let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
+    let mut arguments = Sandbox::run_arguments(&ids);
+    arguments.push("--keep-going".to_owned());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let run = sandbox.prep(&arguments);
+    let scores = grade(&sandbox, &cases);
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let mut found = case.expected.differing_files(&sandbox.prepared(&case.id));
+        found.extend(case.expected.differing_scores(&case.folder, &scores));
+        wrong.extend(found.into_iter().map(|what| format!("{}: {what}", case.id)));
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), run.stderr);
+    assert_eq!(run.code, Some(0), "{run:#?}");
+}
+
+/// Scores by the submission's path; none for a refused one.
+fn grade(sandbox: &Sandbox, cases: &[Case]) -> BTreeMap<PathBuf, Option<f64>> {
+    let mut list = String::new();
+    for case in cases {
+        for submission in case.expected.submissions() {
+            let path = case.folder.join("submissions").join(submission);
+            let line = serde_json::json!({ "competition_id": case.id, "submission_path": path });
+            list.push_str(&format!("{line}\n"));
+        }
+    }
+    sandbox.write("submissions.jsonl", list);
+    sandbox
+        .prep(&[
+            "grade",
+            "--submission",
+            "submissions.jsonl",
+            "--output-dir",
+            "reports",
+        ])
+        .code(0);
+    let reports: Vec<PathBuf> = fs::read_dir(sandbox.path("reports"))
+        .expect("reports")
+        .map(|entry| entry.expect("entry").path())
+        .collect();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert!(
+        reports[0]
+            .to_string_lossy()
+            .ends_with("_grading_report.json"),
+        "{reports:?}"
+    );
+    let text = fs::read_to_string(&reports[0]).expect("report");
+    // Python's words for what JSON has no numbers for.
+    let text = text
+        .replace(": Infinity", ": \"inf\"")
+        .replace(": -Infinity", ": \"-inf\"")
+        .replace(": NaN", ": \"nan\"");
+    let report: Value = serde_json::from_str(&text).expect("JSON");
+    let rows = report["competition_reports"].as_array().expect("reports");
+    rows.iter()
+        .map(|row| {
+            let path = row["submission_path"].as_str().expect("a path");
+            assert_eq!(row["valid_submission"], !row["score"].is_null(), "{row}");
+            let score = expected::score(&row["score"]).expect("a score");
+            (PathBuf::from(path), score)
+        })
+        .collect()
+}
+
+#[test]
+fn ordinary_input_is_prepared_and_graded_as_the_benchmark_does() {
+    check("seed0");
+}
+
+#[test]
+fn awkward_input_is_prepared_and_graded_as_the_benchmark_does() {
+    check("hard0");
+}

@@ -1,0 +1,400 @@
+//! What runs again, and what does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::support::{Archive, Ended, Gallery, Harbour, Member, Sandbox, Snapshot};
+
+/// Steps that the last run of a competition executed or found anew, told from the record before it.
+struct Records(BTreeMap<String, Value>);
+
+impl Records {
+    #[track_caller]
+    fn of(sandbox: &Sandbox, id: &str) -> Records {
+        let steps = why(sandbox, id, &["--json"]).json();
+        let steps = steps["steps"].as_array().expect("steps");
+        let last = steps.iter().map(|step| {
+            (
+                step["step"].as_str().expect("a name").to_owned(),
+                step["last"].clone(),
+            )
+        });
+        Records(last.collect())
+    }
+
+    fn changed_since(&self, before: &Records) -> BTreeSet<&str> {
+        let changed = self
+            .0
+            .iter()
+            .filter(|(step, last)| before.0.get(*step) != Some(last));
+        changed.map(|(step, _)| step.as_str()).collect()
+    }
+}
+
+#[track_caller]
+fn why(sandbox: &Sandbox, id: &str, more: &[&str]) -> Ended {
+    let arguments = [
+        &["why", id, "--skip-verification", "--source", "source"],
+        more,
+    ]
+    .concat();
+    sandbox.prep(&arguments).code(0)
+}
+
+/// Names of the steps that a plan says run or may run.
+#[track_caller]
+fn planned(sandbox: &Sandbox, id: &str) -> BTreeSet<String> {
+    let plan = sandbox
+        .prep(&[
+            "plan",
+            "-c",
+            id,
+            "--skip-verification",
+            "--source",
+            "source",
+            "--json",
+        ])
+        .code(0)
+        .json();
+    let steps = plan["competitions"][0]["steps"]
+        .as_array()
+        .expect("steps")
+        .clone();
+    let runs = steps.iter().filter(|step| step["runs"] != "no");
+    runs.map(|step| step["step"].as_str().expect("a name").to_owned())
+        .collect()
+}
+
+fn set<'a>(names: &[&'a str]) -> BTreeSet<&'a str> {
+    names.iter().copied().collect()
+}
+
+/// Nothing runs, and no file of the prepared tree is touched.
+#[track_caller]
+fn assert_fresh(sandbox: &Sandbox, id: &str, before: &Snapshot) {
+    assert_eq!(planned(sandbox, id), BTreeSet::new());
+    assert_eq!(sandbox.run_well(id), 0);
+    assert_eq!(&sandbox.tree(id), before);
+}
+
+#[test]
+fn a_second_run_executes_nothing_and_touches_nothing() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    assert_fresh(&sandbox, Harbour::ID, &before);
+    let report = sandbox.run(Harbour::ID).code(0).json();
+    assert_eq!(report["competitions"][0]["state"], "up_to_date", "{report}");
+}
+
+#[test]
+fn layout_and_comments_of_a_pipeline_change_nothing() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    for text in [
+        Harbour::PIPELINE.replace("private:", "# Not for competitors.\nprivate:"),
+        Harbour::PIPELINE.replace(
+            "SELECT id, 0 AS docked FROM test",
+            "|\n    select  id, -- the ship\n      0 as docked\n    from test",
+        ),
+        Harbour::PIPELINE.replace("SELECT * FROM train", "\"SELECT *  /* all */  FROM train\""),
+        Harbour::PIPELINE.replace(
+            "bundle: { kaggle: harbour }",
+            "bundle:\n    kaggle: harbour",
+        ),
+    ] {
+        assert_ne!(text, Harbour::PIPELINE);
+        sandbox.pipeline(Harbour::ID, &text);
+        assert_fresh(&sandbox, Harbour::ID, &before);
+    }
+}
+
+#[test]
+fn a_changed_constant_runs_its_step_and_rewrites_its_file() {
+    let sandbox = Harbour::prepared();
+    let tree = sandbox.tree(Harbour::ID);
+    let records = Records::of(&sandbox, Harbour::ID);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
+    );
+    // The description shows the first rows of the sample, so it changes with them.
+    let steps = ["description", "public/sample_submission.csv", "publish"];
+    assert_eq!(
+        planned(&sandbox, Harbour::ID),
+        steps.map(str::to_owned).into()
+    );
+    assert_eq!(sandbox.run_well(Harbour::ID), 3);
+    let now = Records::of(&sandbox, Harbour::ID);
+    assert_eq!(now.changed_since(&records), set(&steps));
+    let after = sandbox.tree(Harbour::ID);
+    let files = ["public/description.md", "public/sample_submission.csv"];
+    assert_eq!(after.touched_since(&tree), files);
+}
+
+#[test]
+fn a_changed_constant_that_the_description_does_not_show_rewrites_one_file() {
+    let sandbox = Harbour::prepared();
+    let tree = sandbox.tree(Harbour::ID);
+    let text = Harbour::PIPELINE.replace(
+        "SELECT id, docked FROM test",
+        "SELECT id, docked, 'v2' AS edition FROM test",
+    );
+    sandbox.pipeline(Harbour::ID, &text);
+    assert_eq!(sandbox.run_well(Harbour::ID), 2);
+    assert_eq!(
+        sandbox.tree(Harbour::ID).touched_since(&tree),
+        ["private/test.csv"]
+    );
+}
+
+#[test]
+fn why_names_the_field_with_its_old_and_new_value() {
+    let sandbox = Harbour::prepared();
+    let step = "public/sample_submission.csv";
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
+    );
+    why(&sandbox, Harbour::ID, &[step]).shows(&["would run", "sql", "[-0-] {+1+} AS"]);
+    let found = why(&sandbox, Harbour::ID, &[step, "--json"]).json();
+    let change = &found["steps"][0]["reason"]["changes"][0];
+    assert!(
+        change["field"]
+            .as_str()
+            .is_some_and(|field| field.contains("sql")),
+        "{found}"
+    );
+    assert!(
+        change["old"]
+            .as_str()
+            .is_some_and(|sql| sql.contains("0 AS docked")),
+        "{found}"
+    );
+    assert!(
+        change["new"]
+            .as_str()
+            .is_some_and(|sql| sql.contains("1 AS docked")),
+        "{found}"
+    );
+    sandbox.run_well(Harbour::ID);
+    why(&sandbox, Harbour::ID, &[step]).shows(&[
+        "up to date",
+        "it last ran because",
+        "[-0-] {+1+} AS",
+    ]);
+
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 7"),
+    );
+    why(&sandbox, Harbour::ID, &["split"]).shows(&["seed: 0 -> 7"]);
+}
+
+#[test]
+fn another_archive_of_the_same_table_stops_at_the_table() {
+    let sandbox = Harbour::prepared();
+    let tree = sandbox.tree(Harbour::ID);
+    let records = Records::of(&sandbox, Harbour::ID);
+    let archive = Archive::new()
+        .file("readme.txt", "new")
+        .member(Member::deflated("train.csv", Harbour::table()));
+    sandbox.bundle(Harbour::ID, &archive.bytes());
+    assert_eq!(sandbox.run_well(Harbour::ID), 3);
+    let now = Records::of(&sandbox, Harbour::ID);
+    // The bundle ran as well; sources have no record.
+    assert_eq!(
+        now.changed_since(&records),
+        set(&["table/labelled", "unpack"])
+    );
+    assert_fresh(&sandbox, Harbour::ID, &tree);
+}
+
+#[test]
+fn another_archive_of_the_same_pictures_touches_none_of_them() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(50, 1).bytes());
+    sandbox.run_well(Gallery::ID);
+    let before = sandbox.tree(Gallery::ID);
+    // One more member at the start: all others begin elsewhere.
+    let shifted = Gallery::archive(50, 1).first(Member::stored("a.txt", "new"));
+    sandbox.bundle(Gallery::ID, &shifted.bytes());
+    assert!(sandbox.run_well(Gallery::ID) > 0);
+    assert_eq!(sandbox.tree(Gallery::ID).touched_since(&before), [""; 0]);
+}
+
+#[test]
+fn a_changed_row_runs_what_depends_on_it() {
+    let sandbox = Harbour::prepared();
+    let tree = sandbox.tree(Harbour::ID);
+    // A ship of the training part: the sample, the answers and the test part are as they were.
+    let train = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv"))
+        .expect("train.csv");
+    let row = train.lines().nth(1).expect("a row");
+    let other = row.replace(".5,", ".25,");
+    sandbox.bundle(
+        Harbour::ID,
+        &Harbour::bundle(&Harbour::table().replace(row, &other)),
+    );
+    sandbox.run_well(Harbour::ID);
+    let after = sandbox.tree(Harbour::ID);
+    assert_eq!(after.touched_since(&tree), ["public/train.csv"]);
+    let now = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv"))
+        .expect("train.csv");
+    assert_eq!(now, train.replace(row, &other));
+}
+
+#[test]
+fn a_variant_and_back_again_is_found_in_the_store() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    let other = Harbour::PIPELINE.replace("test_size: 0.25", "test_size: 0.5");
+    sandbox.pipeline(Harbour::ID, &other);
+    assert!(sandbox.run_well(Harbour::ID) > 3);
+    assert_ne!(sandbox.tree(Harbour::ID).contents(), before.contents());
+    sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    assert_eq!(
+        sandbox.run_well(Harbour::ID),
+        1,
+        "only the publication runs"
+    );
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
+}
+
+#[test]
+fn what_was_done_to_the_prepared_folder_is_undone() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(30, 1).bytes());
+    sandbox.run_well(Gallery::ID);
+    let prepared = sandbox.prepared(Gallery::ID);
+    let before = sandbox.tree(Gallery::ID);
+    let picture = before
+        .files()
+        .find(|path| path.starts_with("public/test/"))
+        .expect("a picture");
+    type Deed<'a> = (&'a str, &'a dyn Fn());
+    let deeds: [Deed; 6] = [
+        ("a file removed", &|| {
+            fs::remove_file(prepared.join("private/test.csv")).expect("remove")
+        }),
+        ("a picture removed", &|| {
+            fs::remove_file(prepared.join(picture)).expect("remove")
+        }),
+        ("a file replaced", &|| {
+            fs::remove_file(prepared.join("public/train.csv")).expect("remove");
+            fs::write(prepared.join("public/train.csv"), "id\n").expect("write");
+        }),
+        ("a file added", &|| {
+            fs::write(prepared.join("private/notes.txt"), "mine").expect("write")
+        }),
+        ("a folder removed", &|| {
+            fs::remove_dir_all(prepared.join("public/train")).expect("remove")
+        }),
+        ("all removed", &|| {
+            fs::remove_dir_all(&prepared).expect("remove")
+        }),
+    ];
+    for (what, deed) in deeds {
+        deed();
+        assert_ne!(sandbox.state(Gallery::ID), "prepared v1", "{what}");
+        assert_eq!(sandbox.run_well(Gallery::ID), 1, "{what}");
+        assert_eq!(
+            sandbox.tree(Gallery::ID).contents(),
+            before.contents(),
+            "{what}"
+        );
+        assert_eq!(sandbox.state(Gallery::ID), "prepared v1", "{what}");
+    }
+}
+
+#[test]
+fn writing_into_a_prepared_file_is_found_and_undone() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    let path = sandbox.prepared(Harbour::ID).join("public/train.csv");
+    // The file is read-only, and may be the store's own: both have to be overcome.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
+    fs::write(&path, "id,tons,docked\n").expect("write");
+    assert_eq!(sandbox.state(Harbour::ID), "changed since prepared");
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
+    sandbox.prep(&["cache", "verify"]).code(0);
+}
+
+#[test]
+fn a_lost_object_is_made_again_when_something_needs_it() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    let objects = Snapshot::of(&sandbox.store().join("objects-v1"));
+    for object in objects.files() {
+        fs::remove_file(sandbox.store().join("objects-v1").join(object)).expect("remove");
+    }
+    assert_fresh(&sandbox, Harbour::ID, &before);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
+    );
+    sandbox.run_well(Harbour::ID);
+    let after = sandbox.tree(Harbour::ID);
+    let files = ["public/description.md", "public/sample_submission.csv"];
+    let changed: Vec<&str> = after
+        .contents()
+        .into_iter()
+        .filter(|(path, content)| before.contents().get(path) != Some(content))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(changed, files);
+}
+
+#[test]
+fn a_plan_writes_nothing() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let arguments = [
+        "plan",
+        "-c",
+        Harbour::ID,
+        "--skip-verification",
+        "--source",
+        "source",
+    ];
+    let look = [
+        arguments.as_slice(),
+        &["why", Harbour::ID],
+        &["graph", Harbour::ID],
+        &["list"],
+    ];
+    let whole = |sandbox: &Sandbox| Snapshot::of(&sandbox.path(""));
+    let before = whole(&sandbox);
+    for arguments in look {
+        sandbox.prep(arguments).code(0);
+        assert_eq!(whole(&sandbox), before, "{arguments:?}");
+    }
+    sandbox.run_well(Harbour::ID);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
+    );
+    let before = whole(&sandbox);
+    for arguments in look {
+        sandbox.prep(arguments).code(0);
+        assert_eq!(whole(&sandbox), before, "{arguments:?}");
+    }
+    let run: Vec<String> = [
+        Sandbox::run_arguments(&[Harbour::ID]),
+        vec!["--dry-run".to_owned()],
+    ]
+    .concat();
+    let dry = sandbox
+        .prep(&run.iter().map(String::as_str).collect::<Vec<_>>())
+        .code(0);
+    let plan = sandbox
+        .prep(&[arguments.as_slice(), &["--json"]].concat())
+        .code(0);
+    assert_eq!(dry.json(), plan.json());
+    assert_eq!(whole(&sandbox), before);
+}

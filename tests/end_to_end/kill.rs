@@ -1,0 +1,253 @@
+//! `kill -9` at random moments: whatever it interrupts, no half-made tree counts as prepared, and the next run mends it.
+//! And Ctrl-C, which ends a run in an orderly way.
+
+use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::support::{Ended, Gallery, Sandbox, Snapshot};
+
+const PICTURES: usize = 1500;
+
+/// How many kills a test does: `PREP_KILLS`, or a few.
+fn kills() -> usize {
+    std::env::var("PREP_KILLS").map_or(6, |text| text.parse().expect("PREP_KILLS is a number"))
+}
+
+/// A generator of moments: xorshift, with a seed that a failure shows.
+struct Moments {
+    seed: u64,
+    state: u64,
+    /// How much of the time that was measured a run takes now; the machine may have been busier then.
+    scale: f64,
+}
+
+impl Moments {
+    fn new() -> Moments {
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .expect("a time after 1970");
+        #[allow(clippy::cast_possible_truncation)] // the lower digits are the random ones
+        let seed = now.as_nanos() as u64 | 1;
+        Moments {
+            seed,
+            state: seed,
+            scale: 1.0,
+        }
+    }
+
+    /// A moment before `end`.
+    fn next(&mut self, end: Duration) -> Duration {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        #[allow(clippy::cast_precision_loss)] // a share
+        let share = (self.state >> 11) as f64 / (1_u64 << 53) as f64;
+        end.mul_f64(share * self.scale)
+    }
+
+    /// A run had ended before its moment came: the next ones come sooner.
+    fn too_late(&mut self) {
+        self.scale *= 0.8;
+    }
+}
+
+/// What a run is to lead to: pipeline and bundle, and the tree that an undisturbed run made of them.
+struct Goal {
+    pipeline: String,
+    bundle: Vec<u8>,
+    tree: Snapshot,
+    /// How long that took.
+    time: Duration,
+}
+
+impl Goal {
+    fn new(seed: u32, edition: usize) -> Goal {
+        let sandbox = Sandbox::new();
+        let mut goal = Goal {
+            pipeline: Gallery::pipeline(seed),
+            bundle: Gallery::archive(PICTURES, edition).bytes(),
+            tree: Snapshot::of(&sandbox.path("none")),
+            time: Duration::ZERO,
+        };
+        goal.install(&sandbox);
+        let begin = Instant::now();
+        sandbox.run_well(Gallery::ID);
+        goal.time = begin.elapsed();
+        goal.tree = sandbox.tree(Gallery::ID);
+        goal
+    }
+
+    fn install(&self, sandbox: &Sandbox) {
+        sandbox.pipeline(Gallery::ID, &self.pipeline);
+        sandbox.bundle(Gallery::ID, &self.bundle);
+    }
+}
+
+/// Starts a run and kills it after `moment`. True if it was still running.
+fn kill(sandbox: &Sandbox, moment: Duration) -> bool {
+    let arguments = Sandbox::run_arguments(&[Gallery::ID]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut child = sandbox
+        .command(&arguments)
+        .spawn()
+        .expect("the program starts");
+    std::thread::sleep(moment);
+    let running = child.try_wait().expect("a state").is_none();
+    child.kill().expect("a signal");
+    child.wait().expect("an end");
+    running
+}
+
+/// If anything says that the tree is prepared, it is one of these.
+/// True if there is a tree that is known to be half-made.
+fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
+    let state = sandbox.state(Gallery::ID);
+    let tree = sandbox.tree(Gallery::ID);
+    let is_whole = goals
+        .iter()
+        .any(|goal| goal.tree.contents() == tree.contents());
+    assert!(
+        is_whole || state != "prepared v1",
+        "{note}: an incomplete tree is called prepared"
+    );
+    let sample = sandbox
+        .prepared(Gallery::ID)
+        .join("public/sample_submission.csv");
+    let sample = sample.to_string_lossy();
+    let grade = sandbox.prep(&["grade-sample", &sample, Gallery::ID]);
+    if state == "prepared v1" {
+        assert_eq!(grade.code, Some(0), "{note}: {grade:?}");
+    } else {
+        assert_eq!(
+            grade.code,
+            Some(4),
+            "{note}: graded although `{state}`: {grade:?}"
+        );
+    }
+    state == "incomplete"
+}
+
+/// The run after a kill makes the tree of an undisturbed one, and leaves nothing else behind.
+fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
+    sandbox.run_well(Gallery::ID);
+    assert_eq!(
+        sandbox.tree(Gallery::ID).contents(),
+        goal.tree.contents(),
+        "{note}"
+    );
+    assert_eq!(sandbox.state(Gallery::ID), "prepared v1", "{note}");
+    assert_eq!(
+        sandbox.names_in_home(Gallery::ID),
+        ["prepared", "prepared.files", "prepared.json"],
+        "{note}"
+    );
+}
+
+#[test]
+fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
+    let goal = Goal::new(0, 1);
+    let mut moments = Moments::new();
+    let mut hits = 0;
+    let sandbox = Sandbox::new();
+    goal.install(&sandbox);
+    for number in 0..kills() {
+        let note = format!("kill {number} with seed {}", moments.seed);
+        // Every third time the store stays, so that the kill falls into publishing.
+        for (folder, goes) in [(sandbox.data(), true), (sandbox.store(), number % 3 != 2)] {
+            if goes && folder.exists() {
+                fs::remove_dir_all(folder).expect("remove");
+            }
+        }
+        match kill(&sandbox, moments.next(goal.time)) {
+            true => hits += 1,
+            false => moments.too_late(),
+        }
+        check_claims(&sandbox, &[&goal], &note);
+        check_repair(&sandbox, &goal, &note);
+    }
+    assert!(hits > 0, "no run was killed");
+    sandbox.prep(&["cache", "verify"]).code(0);
+}
+
+#[test]
+fn a_killed_later_run_is_not_taken_for_either_tree() {
+    // Another split moves pictures between folders; another edition changes what most of them hold.
+    let goals = [Goal::new(0, 1), Goal::new(5, 1), Goal::new(5, 2)];
+    let mut moments = Moments::new();
+    let sandbox = Sandbox::new();
+    goals[0].install(&sandbox);
+    sandbox.run_well(Gallery::ID);
+    let (mut hits, mut incomplete) = (0, 0);
+    for number in 0..kills() {
+        let note = format!("kill {number} with seed {}", moments.seed);
+        let goal = &goals[(number + 1) % goals.len()];
+        let all: Vec<&Goal> = goals.iter().collect();
+        goal.install(&sandbox);
+        match kill(&sandbox, moments.next(goal.time)) {
+            true => hits += 1,
+            false => moments.too_late(),
+        }
+        incomplete += usize::from(check_claims(&sandbox, &all, &note));
+        if number % 2 == 0 {
+            check_repair(&sandbox, goal, &note);
+        } else {
+            // Back to where it came from, over what the kill left.
+            let before = &goals[number % goals.len()];
+            before.install(&sandbox);
+            check_repair(&sandbox, before, &note);
+        }
+    }
+    assert!(hits > 0, "no run was killed");
+    // With many kills, some fall into publishing itself.
+    assert!(
+        incomplete > 0 || kills() < 50,
+        "no kill interrupted a publication"
+    );
+    sandbox.prep(&["cache", "verify"]).code(0);
+}
+
+#[test]
+fn ctrl_c_stops_with_a_code_of_its_own_and_the_next_run_goes_on() {
+    let goal = Goal::new(0, 1);
+    let mut moments = Moments::new();
+    for signal in ["-INT", "-TERM"] {
+        let mut stopped = 0;
+        // Some come before the program listens, or after it is done.
+        for number in 0..30 {
+            let note = format!("{signal} {number} with seed {}", moments.seed);
+            let sandbox = Sandbox::new();
+            goal.install(&sandbox);
+            let arguments = Sandbox::run_arguments(&[Gallery::ID]);
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let child = sandbox
+                .command(&arguments)
+                .spawn()
+                .expect("the program starts");
+            std::thread::sleep(moments.next(goal.time));
+            let id = child.id().to_string();
+            Command::new("kill")
+                .args([signal, &id])
+                .status()
+                .expect("a signal");
+            let ended = Ended::from(child.wait_with_output().expect("an end"));
+            assert!(
+                matches!(ended.code, Some(0 | 130) | None),
+                "{note}: {ended:?}"
+            );
+            if ended.code == Some(130) {
+                stopped += 1;
+                assert!(ended.stderr.contains("stopped"), "{note}: {ended:?}");
+                check_claims(&sandbox, &[&goal], &note);
+                check_repair(&sandbox, &goal, &note);
+            }
+            if ended.code == Some(0) {
+                moments.too_late();
+            }
+            if stopped == 2 {
+                break;
+            }
+        }
+        assert!(stopped > 0, "{signal} never stopped a run");
+    }
+}

@@ -1,0 +1,30 @@
+//! The program from outside: every test here starts `prep` as a user would, in folders of its own, and looks at exit
+//! codes, messages and files.
+//!
+//! ```text
+//! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
+//! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
+//! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
+//! parallel      several processes with one store and one data folder
+//! transcripts   what the user sees, word by word, kept as text files
+//! support/      folders, archives, pipelines and snapshots that the tests are made of
+//! ```
+//!
+//! `PREP_KILLS=100` kills so many times (default: a few); `UPDATE=1` writes the transcripts anew.
+
+#![allow(
+    clippy::print_stderr,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod bad_input;
+mod cases;
+mod freshness;
+mod kill;
+mod parallel;
+mod support;
+mod transcripts;

@@ -1,0 +1,104 @@
+//! Several processes with one store and one data folder.
+
+use std::process::Child;
+
+use crate::support::{Ended, Gallery, Harbour, Sandbox};
+
+const PICTURES: usize = 800;
+
+fn start(sandbox: &Sandbox, ids: &[&str]) -> Child {
+    let arguments = Sandbox::run_arguments(ids);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    sandbox
+        .command(&arguments)
+        .spawn()
+        .expect("the program starts")
+}
+
+fn install(sandbox: &Sandbox) {
+    Harbour::install(sandbox);
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(PICTURES, 1).bytes());
+}
+
+/// Runs all at once, several times over; every tree is that of a single run.
+fn check(ids: &[&[&str]]) {
+    let alone = Sandbox::new();
+    install(&alone);
+    for id in [Harbour::ID, Gallery::ID] {
+        alone.run_well(id);
+    }
+    for _ in 0..3 {
+        let sandbox = Sandbox::new();
+        install(&sandbox);
+        let children: Vec<Child> = ids.iter().map(|ids| start(&sandbox, ids)).collect();
+        for child in children {
+            Ended::from(child.wait_with_output().expect("an end")).code(0);
+        }
+        for id in ids.concat() {
+            assert_eq!(
+                sandbox.tree(id).contents(),
+                alone.tree(id).contents(),
+                "{id}"
+            );
+            assert_eq!(sandbox.run_well(id), 0, "{id}");
+        }
+        sandbox.prep(&["cache", "verify"]).code(0);
+    }
+}
+
+#[test]
+fn the_same_competition() {
+    check(&[&[Gallery::ID], &[Gallery::ID], &[Gallery::ID]]);
+}
+
+#[test]
+fn different_competitions() {
+    check(&[&[Gallery::ID], &[Harbour::ID], &[Harbour::ID, Gallery::ID]]);
+}
+
+#[test]
+fn two_stores_and_one_data_folder() {
+    let sandbox = Sandbox::new();
+    install(&sandbox);
+    let alone = Sandbox::new();
+    install(&alone);
+    alone.run_well(Gallery::ID);
+    for _ in 0..3 {
+        let children = ["store", "other-store"].map(|store| {
+            let arguments = Sandbox::run_arguments(&[Gallery::ID]);
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let mut command = sandbox.command(&arguments);
+            command.env("PREP_CACHE_DIR", sandbox.path(store));
+            command.spawn().expect("the program starts")
+        });
+        for child in children {
+            Ended::from(child.wait_with_output().expect("an end")).code(0);
+        }
+        assert_eq!(
+            sandbox.tree(Gallery::ID).contents(),
+            alone.tree(Gallery::ID).contents()
+        );
+        assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
+        std::fs::remove_dir_all(sandbox.data()).expect("remove");
+    }
+}
+
+#[test]
+fn collecting_garbage_beside_a_run_takes_nothing_that_it_needs() {
+    let sandbox = Sandbox::new();
+    install(&sandbox);
+    let run = start(&sandbox, &[Gallery::ID, Harbour::ID]);
+    for _ in 0..5 {
+        // It may be refused while the run goes on, but must not harm it.
+        let ended = sandbox.prep(&["cache", "gc", "--max-size", "1KB"]);
+        assert!(matches!(ended.code, Some(0 | 6)), "{ended:?}");
+    }
+    Ended::from(run.wait_with_output().expect("an end")).code(0);
+    for id in [Harbour::ID, Gallery::ID] {
+        let tree = sandbox.tree(id);
+        assert_eq!(sandbox.state(id), "prepared v1");
+        sandbox.run_well(id);
+        assert_eq!(sandbox.tree(id), tree);
+    }
+}

@@ -1,0 +1,161 @@
+//! Zip archives written byte by byte, so that they can be wrong in any way.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+const FILE: u32 = 0o100_644;
+const SYMLINK: u32 = 0o120_777;
+
+/// A member. What it declares need not be true.
+#[derive(Debug, Clone)]
+pub struct Member {
+    name: String,
+    data: Vec<u8>,
+    method: u16,
+    size: u32,
+    crc: u32,
+    mode: u32,
+    /// Shares the local record of the member before.
+    shared: bool,
+}
+
+impl Member {
+    pub fn stored(name: &str, content: impl AsRef<[u8]>) -> Member {
+        let content = content.as_ref();
+        Member {
+            name: name.to_owned(),
+            data: content.to_vec(),
+            method: STORED,
+            size: u32::try_from(content.len()).expect("a small member"),
+            crc: crc32fast::hash(content),
+            mode: FILE,
+            shared: false,
+        }
+    }
+
+    pub fn deflated(name: &str, content: impl AsRef<[u8]>) -> Member {
+        let content = content.as_ref();
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(content).expect("memory");
+        Member {
+            data: encoder.finish().expect("memory"),
+            method: DEFLATED,
+            ..Member::stored(name, content)
+        }
+    }
+
+    pub fn symlink(name: &str, target: &str) -> Member {
+        Member {
+            mode: SYMLINK,
+            ..Member::stored(name, target)
+        }
+    }
+
+    /// Declares another checksum.
+    pub fn crc(self, crc: u32) -> Member {
+        Member { crc, ..self }
+    }
+
+    /// Declares another size.
+    pub fn size(self, size: u32) -> Member {
+        Member { size, ..self }
+    }
+
+    /// Points to the record of the member before.
+    pub fn shared(self) -> Member {
+        Member {
+            shared: true,
+            ..self
+        }
+    }
+
+    /// The fields that local and central records have in common.
+    fn common(&self, out: &mut Vec<u8>) {
+        let length = u32::try_from(self.data.len()).expect("a small member");
+        out.extend(20_u16.to_le_bytes()); // version needed
+        out.extend(0x0800_u16.to_le_bytes()); // names are UTF-8
+        out.extend(self.method.to_le_bytes());
+        out.extend(0_u16.to_le_bytes()); // 00:00
+        out.extend(0x0021_u16.to_le_bytes()); // 1980-01-01
+        out.extend(self.crc.to_le_bytes());
+        out.extend(length.to_le_bytes());
+        out.extend(self.size.to_le_bytes());
+        let name = u16::try_from(self.name.len()).expect("a short name");
+        out.extend(name.to_le_bytes());
+        out.extend(0_u16.to_le_bytes()); // no extra fields
+    }
+}
+
+/// An archive under construction.
+#[derive(Debug, Default, Clone)]
+pub struct Archive {
+    members: Vec<Member>,
+}
+
+impl Archive {
+    pub fn new() -> Archive {
+        Archive::default()
+    }
+
+    pub fn file(self, name: &str, content: impl AsRef<[u8]>) -> Archive {
+        self.member(Member::stored(name, content))
+    }
+
+    pub fn member(mut self, member: Member) -> Archive {
+        self.members.push(member);
+        self
+    }
+
+    /// Adds a member before all others.
+    pub fn first(mut self, member: Member) -> Archive {
+        self.members.insert(0, member);
+        self
+    }
+
+    /// Declares a wrong checksum for a member.
+    pub fn damage(mut self, name: &str) -> Archive {
+        let member = self.members.iter_mut().find(|member| member.name == name);
+        member.expect("a member of this name").crc ^= 1;
+        self
+    }
+
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut directory = Vec::new();
+        let mut start = 0_u32;
+        for member in &self.members {
+            if !member.shared {
+                start = offset(&out);
+                out.extend(b"PK\x03\x04");
+                member.common(&mut out);
+                out.extend(member.name.as_bytes());
+                out.extend(&member.data);
+            }
+            directory.extend(b"PK\x01\x02");
+            directory.extend(0x0314_u16.to_le_bytes()); // made on Unix
+            member.common(&mut directory);
+            directory.extend([0; 6]); // no comment, disk 0, no attributes
+            directory.extend((member.mode << 16).to_le_bytes());
+            directory.extend(start.to_le_bytes());
+            directory.extend(member.name.as_bytes());
+        }
+        let (place, count) = (offset(&out), u16::try_from(self.members.len()));
+        let count = count.expect("less than 65,536 members").to_le_bytes();
+        out.extend(&directory);
+        out.extend(b"PK\x05\x06\0\0\0\0");
+        out.extend(count);
+        out.extend(count);
+        out.extend(offset(&directory).to_le_bytes());
+        out.extend(place.to_le_bytes());
+        out.extend(0_u16.to_le_bytes());
+        out
+    }
+}
+
+fn offset(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).expect("less than 4 GiB")
+}

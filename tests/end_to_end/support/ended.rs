@@ -1,0 +1,68 @@
+//! How a command ended.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Exit code and output of a command. The assertions show all of it when they fail.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    pub fn of(command: &mut Command) -> Ended {
+        Ended::from(command.output().expect("the program starts"))
+    }
+
+    #[track_caller]
+    pub fn code(self, expected: i32) -> Ended {
+        assert_eq!(self.code, Some(expected), "exit code of\n{self:#?}");
+        self
+    }
+
+    /// All of these texts are on stderr.
+    #[track_caller]
+    pub fn says(self, parts: &[&str]) -> Ended {
+        for part in parts {
+            assert!(
+                self.stderr.contains(part),
+                "`{part}` is not in\n{}",
+                self.stderr
+            );
+        }
+        self
+    }
+
+    /// All of these texts are on stdout.
+    #[track_caller]
+    pub fn shows(self, parts: &[&str]) -> Ended {
+        for part in parts {
+            assert!(
+                self.stdout.contains(part),
+                "`{part}` is not in\n{}",
+                self.stdout
+            );
+        }
+        self
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("stdout is no JSON: {error}\n{self:#?}"))
+    }
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Ended {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ended {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Folders of one test, and `prep` running in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{Ended, Snapshot};
+
+/// Bundles, pipelines, store and data of one test; removed at its end.
+pub struct Sandbox {
+    dir: TempDir,
+}
+
+impl Sandbox {
+    pub fn new() -> Sandbox {
+        let dir = tempfile::Builder::new()
+            .prefix("prep-test-")
+            .tempdir()
+            .expect("temporary folder");
+        for name in ["source", "pipelines", "files"] {
+            fs::create_dir(dir.path().join(name)).expect("folder");
+        }
+        Sandbox { dir }
+    }
+
+    pub fn path(&self, inner: &str) -> PathBuf {
+        self.dir.path().join(inner)
+    }
+
+    /// The folder of bundles, `--source` of [`run`](Self::run).
+    pub fn source(&self) -> PathBuf {
+        self.path("source")
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    pub fn store(&self) -> PathBuf {
+        self.path("store")
+    }
+
+    pub fn prepared(&self, id: &str) -> PathBuf {
+        self.data().join(id).join("prepared")
+    }
+
+    /// Writes a file anywhere below the sandbox and returns its path.
+    pub fn write(&self, inner: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(inner);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folder");
+        fs::write(&path, content).expect("file");
+        path
+    }
+
+    /// Puts a bundle where `--source` finds it.
+    pub fn bundle(&self, id: &str, archive: &[u8]) {
+        self.write(&format!("source/{id}.zip"), archive);
+    }
+
+    /// Adds or replaces a pipeline, with the smallest leaderboard that gives every medal.
+    pub fn pipeline(&self, id: &str, text: &str) {
+        self.write(&format!("pipelines/{id}/pipeline.yaml"), text);
+        self.write(
+            &format!("pipelines/{id}/leaderboard.csv"),
+            "score\n0.9\n0.8\n0.7\n0.6\n0.5\n",
+        );
+    }
+
+    /// `prep` with these arguments in this sandbox; nothing of the surroundings reaches it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prep"));
+        command
+            .args(arguments)
+            .current_dir(self.dir.path())
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", std::env::temp_dir())
+            .env("PREP_CACHE_DIR", self.store())
+            .env("MLE_BENCH_DATA_DIR", self.data())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        let holds_pipelines = fs::read_dir(self.path("pipelines"))
+            .expect("pipelines")
+            .next();
+        if holds_pipelines.is_some() {
+            command.env("PREP_PIPELINES", self.path("pipelines"));
+        }
+        command
+    }
+
+    pub fn prep(&self, arguments: &[&str]) -> Ended {
+        Ended::of(&mut self.command(arguments))
+    }
+
+    /// `prep run` of these competitions from the source folder, checksums aside.
+    pub fn run_arguments(ids: &[&str]) -> Vec<String> {
+        let mut arguments: Vec<String> =
+            ["run", "--json", "--skip-verification", "--source", "source"]
+                .map(str::to_owned)
+                .into();
+        for id in ids {
+            arguments.extend(["-c".to_owned(), (*id).to_owned()]);
+        }
+        arguments
+    }
+
+    pub fn run(&self, id: &str) -> Ended {
+        let arguments = Self::run_arguments(&[id]);
+        self.prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// A run that has to succeed; returns how many steps ran.
+    #[track_caller]
+    pub fn run_well(&self, id: &str) -> u64 {
+        let report = self.run(id).code(0).json();
+        report["competitions"][0]["steps_run"]
+            .as_u64()
+            .expect("a number of steps")
+    }
+
+    /// What `prep list` calls the state of a competition.
+    #[track_caller]
+    pub fn state(&self, id: &str) -> String {
+        let rows = self.prep(&["list", "-c", id, "--json"]).code(0).json();
+        rows[0]["state"].as_str().expect("a state").to_owned()
+    }
+
+    pub fn tree(&self, id: &str) -> Snapshot {
+        Snapshot::of(&self.prepared(id))
+    }
+
+    /// Names in `DATA/ID`, sorted.
+    pub fn names_in_home(&self, id: &str) -> Vec<String> {
+        names_in(&self.data().join(id))
+    }
+}
+
+/// Names in a folder, sorted; none when it is not there.
+pub fn names_in(folder: &Path) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    names.sort();
+    names
+}

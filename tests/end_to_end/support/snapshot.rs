@@ -1,0 +1,102 @@
+//! The state of a folder, to be compared with a later or another one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use md5::{Digest, Md5};
+
+/// A folder's content and, apart from it, what tells that a file was touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    entries: BTreeMap<String, Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    /// MD5 of a file; of anything else its kind in words.
+    content: String,
+    inode: u64,
+    /// Modification time in seconds and nanoseconds.
+    time: (i64, i64),
+    mode: u32,
+}
+
+impl Snapshot {
+    /// Everything below a folder; empty when it is not there.
+    pub fn of(folder: &Path) -> Snapshot {
+        let mut entries = BTreeMap::new();
+        if folder.is_dir() {
+            walk(folder, "", &mut entries);
+        }
+        Snapshot { entries }
+    }
+
+    /// Paths with contents.
+    pub fn contents(&self) -> BTreeMap<&str, &str> {
+        self.entries
+            .iter()
+            .map(|(path, entry)| (path.as_str(), entry.content.as_str()))
+            .collect()
+    }
+
+    /// Paths of files.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.entries
+            .iter()
+            .filter(|(_, entry)| entry.content != FOLDER)
+            .map(|(path, _)| path.as_str())
+    }
+
+    /// Files that came, went, or were replaced or written to since `before`, even with the same content.
+    pub fn touched_since<'a>(&'a self, before: &'a Snapshot) -> Vec<&'a str> {
+        let gone = before
+            .files()
+            .filter(|path| !self.entries.contains_key(*path));
+        let changed = self
+            .files()
+            .filter(|path| before.entries.get(*path) != self.entries.get(*path));
+        let mut touched: Vec<&str> = changed.chain(gone).collect();
+        touched.sort_unstable();
+        touched
+    }
+}
+
+const FOLDER: &str = "folder";
+
+fn walk(folder: &Path, inner: &str, entries: &mut BTreeMap<String, Entry>) {
+    for item in fs::read_dir(folder).expect("folder") {
+        let item = item.expect("entry");
+        let path = item.path();
+        let metadata = fs::symlink_metadata(&path).expect("metadata");
+        let name = item.file_name().to_string_lossy().into_owned();
+        let inner = if inner.is_empty() {
+            name
+        } else {
+            format!("{inner}/{name}")
+        };
+        let content = if metadata.is_dir() {
+            walk(&path, &inner, entries);
+            FOLDER.to_owned()
+        } else if metadata.is_file() {
+            hex_md5(&fs::read(&path).expect("file"))
+        } else {
+            "neither file nor folder".to_owned()
+        };
+        let entry = Entry {
+            content,
+            inode: metadata.ino(),
+            time: (metadata.mtime(), metadata.mtime_nsec()),
+            mode: metadata.permissions().mode(),
+        };
+        entries.insert(inner, entry);
+    }
+}
+
+pub fn hex_md5(bytes: &[u8]) -> String {
+    Md5::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}

@@ -1,0 +1,155 @@
+//! What the user sees, word by word: `transcripts/*.txt`.
+//!
+//! ```text
+//! $ prep list -c harbour      a command, run in a sandbox in which `harbour` can be prepared
+//! id       sets               its stdout
+//! ! error: ...                its stderr
+//! ? 2                         its exit code, unless 0
+//! % 0 AS => 1 AS              replaces a text in harbour's pipeline
+//! % submission a.csv: id,docked\n1,0\n      writes a file
+//! # ...                       a remark
+//! ```
+//!
+//! Paths of the sandbox, times and digests are replaced by fixed texts. `UPDATE=1 cargo test -p prep --test end_to_end
+//! transcripts` writes the files anew; look at the difference before committing it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Harbour, Sandbox};
+
+#[test]
+fn the_program_says_what_the_transcripts_show() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/transcripts");
+    let update = std::env::var_os("UPDATE").is_some();
+    let mut differing = Vec::new();
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("transcripts") {
+        let path = entry.expect("entry").path();
+        let recorded = fs::read_to_string(&path).expect("transcript");
+        let found = replay(&recorded);
+        count += 1;
+        if found == recorded {
+            continue;
+        }
+        if update {
+            fs::write(&path, found).expect("transcript");
+        } else {
+            differing.push(format!(
+                "{}:\n{}",
+                path.display(),
+                first_difference(&recorded, &found)
+            ));
+        }
+    }
+    assert!(count > 3, "{count} transcripts");
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// Runs the commands of a transcript; returns it with what they print now.
+fn replay(recorded: &str) -> String {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let mut pipeline = Harbour::PIPELINE.to_owned();
+    let mut text = String::new();
+    for line in recorded.lines() {
+        if let Some(command) = line.strip_prefix("$ prep") {
+            text.push_str(&format!("{line}\n"));
+            let arguments: Vec<&str> = command.split_whitespace().collect();
+            let ended = sandbox.prep(&arguments);
+            text.push_str(&filter(&ended.stdout, &sandbox));
+            for line in filter(&ended.stderr, &sandbox).lines() {
+                text.push_str(format!("! {line}").trim_end());
+                text.push('\n');
+            }
+            if ended.code != Some(0) {
+                text.push_str(&format!("? {}\n", ended.code.expect("an exit code")));
+            }
+        } else if let Some(deed) = line.strip_prefix("% ") {
+            text.push_str(&format!("{line}\n"));
+            if let Some((from, to)) = deed.split_once(" => ") {
+                assert!(pipeline.contains(from), "`{from}` is not in the pipeline");
+                pipeline = pipeline.replace(from, to);
+                sandbox.pipeline(Harbour::ID, &pipeline);
+            } else {
+                let file = deed
+                    .strip_prefix("submission ")
+                    .and_then(|rest| rest.split_once(": "));
+                let (name, content) = file.expect("a deed");
+                sandbox.write(name, content.replace("\\n", "\n"));
+            }
+        } else if line.starts_with("# ") {
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    text
+}
+
+/// What differs from machine to machine and from run to run, made equal.
+fn filter(text: &str, sandbox: &Sandbox) -> String {
+    let folder = sandbox.path("");
+    let text = text.replace(folder.to_string_lossy().as_ref(), "[DIR]/");
+    let mut lines = String::new();
+    for line in text.lines() {
+        let line = match line.split_once("\"created_at\":") {
+            Some((before, _)) => format!("{before}\"created_at\": \"[TIME]\","),
+            None => line
+                .split_inclusive([' ', '`', '"', ',', '/'])
+                .map(word)
+                .collect::<String>(),
+        };
+        lines.push_str(seconds(&line).trim_end());
+        lines.push('\n');
+    }
+    lines
+}
+
+/// Durations below ten seconds keep their width: `1.23 s` becomes `0.00 s`.
+fn seconds(line: &str) -> String {
+    let mut bytes = line.as_bytes().to_vec();
+    for start in 0..bytes.len().saturating_sub(5) {
+        let window = &mut bytes[start..start + 6];
+        let digits = [0, 2, 3]
+            .iter()
+            .all(|place: &usize| window[*place].is_ascii_digit());
+        if digits && window[1] == b'.' && window[4..] == *b" s" {
+            window.copy_from_slice(b"0.00 s");
+        }
+    }
+    String::from_utf8(bytes).expect("only ASCII was changed")
+}
+
+/// A word with the character that ends it.
+fn word(word: &str) -> String {
+    let bare = word.trim_end_matches([' ', '`', '"', ',', '/', '\n']);
+    let rest = &word[bare.len()..];
+    if bare.ends_with("_grading_report.json") {
+        return format!("[TIME]_grading_report.json{rest}");
+    }
+    if bare.len() >= 12 && bare.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return format!("[DIGEST]{rest}");
+    }
+    word.to_owned()
+}
+
+/// The first lines that differ.
+fn first_difference(recorded: &str, found: &str) -> String {
+    let same = recorded
+        .lines()
+        .zip(found.lines())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let show = |text: &str| {
+        text.lines()
+            .skip(same)
+            .take(5)
+            .collect::<Vec<_>>()
+            .join("\n    ")
+    };
+    format!(
+        "  from line {}, recorded:\n    {}\n  found:\n    {}",
+        same + 1,
+        show(recorded),
+        show(found)
+    )
+}
