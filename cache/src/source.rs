@@ -37,9 +37,11 @@ pub struct SourceRecord {
     pub path: String,
     /// BLAKE3 of its bytes.
     pub digest: Digest,
-    /// MD5 of its bytes, 32 lower-case hexadecimal digits. MD5 is what the
-    /// published checksums are; it protects against accidents only.
-    pub md5: String,
+    /// MD5 of its bytes, 32 lower-case hexadecimal digits, if it was asked
+    /// for. MD5 is what the published checksums are; it protects against
+    /// accidents only, and takes several times as long as BLAKE3.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
     stamp: Stamp,
 }
 
@@ -71,13 +73,19 @@ impl Store {
         }
     }
 
-    /// Reads the file `path` once for both digests and remembers them.
-    /// `progress` is told how many bytes were read since its last call.
+    /// Reads the file `path` once for its BLAKE3, and its MD5 if `with_md5`,
+    /// and remembers them. `progress` is told how many bytes were read since
+    /// its last call.
     ///
     /// # Errors
     /// [`StoreError::Changed`] if the file is modified meanwhile; otherwise
     /// when it cannot be read or the record cannot be written.
-    pub fn ingest(&self, path: &Path, progress: &dyn Fn(u64)) -> Result<SourceRecord, StoreError> {
+    pub fn ingest(
+        &self,
+        path: &Path,
+        with_md5: bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<SourceRecord, StoreError> {
         self.must_be_writable()?;
         let path = canonical(path)?;
         let error = |source| StoreError::io("read", &path, source);
@@ -86,7 +94,12 @@ impl Store {
         let stamp = Stamp::of(&before);
         wait_for_age(&before);
 
-        let (digest, md5, len) = hash_twice(&file, progress).map_err(error)?;
+        let hashed = if with_md5 {
+            hash_twice(&file, progress)
+        } else {
+            hash_once(&file, progress)
+        };
+        let (digest, md5, len) = hashed.map_err(error)?;
         // By name, too: a writer that replaces files leaves ours untouched.
         let open = Stamp::of(&file.metadata().map_err(error)?);
         let named = Stamp::of(&path.metadata().map_err(error)?);
@@ -130,7 +143,7 @@ impl Store {
         let record = SourceRecord {
             path: path.display().to_string(),
             digest,
-            md5: md5.to_owned(),
+            md5: Some(md5.to_owned()),
             stamp,
         };
         self.save(Bucket::Sources, &key_of(&path), &record)?;
@@ -156,12 +169,28 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of(canonical.as_os_str().as_encoded_bytes())
 }
 
+/// Digests and length of what was read.
+type Hashed = (Digest, Option<String>, u64);
+
+/// BLAKE3 and length of what `input` yields.
+fn hash_once(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<Hashed> {
+    let mut blake3 = blake3::Hasher::new();
+    let mut chunk = vec![0; CHUNK];
+    let mut len = 0;
+    loop {
+        let read = fill(&mut input, &mut chunk)?;
+        if read == 0 {
+            return Ok((blake3.finalize().into(), None, len));
+        }
+        blake3.update(chunk.get(..read).unwrap_or_default());
+        len += read as u64;
+        progress(read as u64);
+    }
+}
+
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
 /// thread; spent buffers come back from it.
-fn hash_twice(
-    mut input: impl Read,
-    progress: &dyn Fn(u64),
-) -> std::io::Result<(Digest, String, u64)> {
+fn hash_twice(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<Hashed> {
     thread::scope(|scope| {
         let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
         let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
@@ -171,12 +200,10 @@ fn hash_twice(
         loop {
             let mut chunk = returned.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
             chunk.resize(CHUNK, 0);
-            let read = match input.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
+            let read = fill(&mut input, &mut chunk)?;
+            if read == 0 {
+                break;
+            }
             chunk.truncate(read);
             blake3.update(&chunk);
             len += read as u64;
@@ -189,8 +216,18 @@ fn hash_twice(
         let md5 = md5
             .join()
             .map_err(|_| std::io::Error::other("the MD5 thread died"))?;
-        Ok((blake3.finalize().into(), md5, len))
+        Ok((blake3.finalize().into(), Some(md5), len))
     })
+}
+
+/// The next bytes of `input`; 0 at its end.
+fn fill(input: &mut impl Read, chunk: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match input.read(chunk) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
 }
 
 fn md5_of(incoming: &Receiver<Vec<u8>>, spent: &SyncSender<Vec<u8>>) -> String {

@@ -205,13 +205,13 @@ fn records_of_sources_go_with_their_files() -> Outcome {
     let (kept, gone) = (dir.path().join("kept.zip"), dir.path().join("gone.zip"));
     for path in [&kept, &gone] {
         fs::write(path, "bundle")?;
-        store.ingest(path, &|_| {})?;
+        store.ingest(path, true, &|_| {})?;
     }
     // A whole folder that is missing may be a disk that is not mounted.
     let disk = dir.path().join("disk");
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
-    store.ingest(&disk.join("a.zip"), &|_| {})?;
+    store.ingest(&disk.join("a.zip"), true, &|_| {})?;
     fs::remove_file(&gone)?;
     fs::rename(&disk, dir.path().join("unmounted"))?;
     assert_eq!(collect(&store, GcOptions::default())?.records.len(), 1);

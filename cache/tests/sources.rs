@@ -30,8 +30,8 @@ fn both_digests_in_one_pass() -> Outcome {
     let path = dir.path().join("bundle.zip");
     for (content, md5) in known {
         fs::write(&path, content)?;
-        let record = store.ingest(&path, &|_| {})?;
-        assert_eq!(record.md5, md5);
+        let record = store.ingest(&path, true, &|_| {})?;
+        assert_eq!(record.md5.as_deref(), Some(md5));
         assert_eq!(record.digest, Digest::of(content.as_bytes()));
         assert_eq!(record.len(), content.len() as u64);
     }
@@ -45,11 +45,29 @@ fn a_long_file_is_hashed_in_order() -> Outcome {
     let content = bytes(12_345_678, 8);
     fs::write(&path, &content)?;
     let seen = Cell::new(0);
-    let record = store.ingest(&path, &|bytes| seen.set(seen.get() + bytes))?;
+    let record = store.ingest(&path, true, &|bytes| seen.set(seen.get() + bytes))?;
     assert_eq!(record.digest, Digest::of(&content));
     // What md5sum prints for the same bytes, made by a Python program.
-    assert_eq!(record.md5, "c203f2ed5f6926bc9d33aa1e9f875a5f");
+    assert_eq!(
+        record.md5.as_deref(),
+        Some("c203f2ed5f6926bc9d33aa1e9f875a5f")
+    );
     assert_eq!(seen.get(), 12_345_678);
+    Ok(())
+}
+
+#[test]
+fn md5_is_computed_only_when_asked_for() -> Outcome {
+    let (dir, store) = fresh()?;
+    let path = dir.path().join("bundle.zip");
+    fs::write(&path, "abc")?;
+    let without = store.ingest(&path, false, &|_| {})?;
+    assert_eq!(without.md5, None);
+    assert_eq!(without.digest, Digest::of(b"abc"));
+    assert_eq!(store.source(&path)?, Some(without));
+    let with = store.ingest(&path, true, &|_| {})?;
+    assert!(with.md5.is_some());
+    assert_eq!(store.source(&path)?, Some(with));
     Ok(())
 }
 
@@ -59,7 +77,7 @@ fn a_record_is_remembered_under_the_canonical_path() -> Outcome {
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "content")?;
     assert_eq!(store.source(&path)?, None);
-    let record = store.ingest(&path, &|_| {})?;
+    let record = store.ingest(&path, true, &|_| {})?;
     let link = dir.path().join("link.zip");
     symlink(&path, &link)?;
     for name in [path.clone(), link, dir.path().join("./store/../bundle.zip")] {
@@ -75,7 +93,7 @@ fn a_file_is_read_only_when_its_next_change_will_show() -> Outcome {
     let (dir, store) = fresh()?;
     let path = dir.path().join("bundle.zip");
     fs::write(&path, "just now")?;
-    store.ingest(&path, &|_| {})?;
+    store.ingest(&path, true, &|_| {})?;
     let age = SystemTime::now().duration_since(path.metadata()?.modified()?)?;
     assert!(age >= Duration::from_millis(20), "{age:?}");
     Ok(())
@@ -111,10 +129,10 @@ fn any_change_of_the_file_invalidates_the_record() -> Outcome {
         let (dir, store) = fresh()?;
         let path = dir.path().join("bundle.zip");
         fs::write(&path, "content")?;
-        store.ingest(&path, &|_| {})?;
+        store.ingest(&path, true, &|_| {})?;
         change(&path)?;
         assert_eq!(store.source(&path)?, None, "{name}");
-        let again = store.ingest(&path, &|_| {})?;
+        let again = store.ingest(&path, true, &|_| {})?;
         assert_eq!(again.digest, Digest::of(&fs::read(&path)?), "{name}");
         assert_eq!(store.source(&path)?, Some(again), "{name}");
     }
@@ -141,7 +159,7 @@ fn a_file_that_changes_while_it_is_read_is_refused() -> Outcome {
         let path = dir.path().join("bundle.zip");
         fs::write(&path, bytes(3_000_000, 1))?;
         let changed = Cell::new(false);
-        let result = store.ingest(&path, &|_| {
+        let result = store.ingest(&path, true, &|_| {
             if !changed.replace(true) {
                 assert!(change(&path).is_ok());
             }
@@ -164,7 +182,7 @@ fn digests_computed_while_writing_are_remembered() -> Outcome {
     let md5 = "900150983cd24fb0d6963f7d28e17f72";
     let told = store.remember_source(&path, &file, Digest::of(b"abc"), md5)?;
     assert_eq!(store.source(&path)?.as_ref(), Some(&told));
-    assert_eq!(store.ingest(&path, &|_| {})?, told);
+    assert_eq!(store.ingest(&path, true, &|_| {})?, told);
     file.write_all(b"d")?;
     assert_eq!(store.source(&path)?, None);
     Ok(())

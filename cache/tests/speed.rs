@@ -101,7 +101,7 @@ fn big_objects_go_at_the_speed_of_the_hash() -> Outcome {
         let other = prep_cache::Store::open(store.root())?;
         other.open_object(&digest)
     })?;
-    let ingest = best_of(2, || store.ingest(&path, &|_| {}))?;
+    let ingest = best_of(2, || store.ingest(&path, true, &|_| {}))?;
     println!("256 MiB: put {put:?}, first open {open:?}, BLAKE3 and MD5 of a source {ingest:?}");
     Ok(())
 }

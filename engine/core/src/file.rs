@@ -11,9 +11,6 @@ use crate::{StepError, Value};
 pub struct FileValue {
     pub digest: Digest,
     pub bytes: u64,
-    /// MD5, where it is known: of sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub md5: Option<String>,
     /// Number of rows, of files that are tables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,

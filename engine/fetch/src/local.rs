@@ -61,12 +61,13 @@ impl LocalBundle {
 
     /// Refuses a bundle with another MD5 than the published one.
     fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
+        let found = record.md5.as_deref().unwrap_or_default();
         match &self.md5 {
-            Some(expected) if !expected.eq_ignore_ascii_case(&record.md5) => Err(StepError::new(
+            Some(expected) if !expected.eq_ignore_ascii_case(found) => Err(StepError::new(
                 Failure::Check,
                 BundleError::OtherMd5 {
                     path: path.to_path_buf(),
-                    found: record.md5.clone(),
+                    found: found.to_owned(),
                     expected: expected.clone(),
                 },
             )),
@@ -79,7 +80,6 @@ pub(crate) fn value(record: &SourceRecord) -> Value {
     FileValue {
         digest: record.digest,
         bytes: record.len(),
-        md5: Some(record.md5.clone()),
         rows: None,
         columns: Vec::new(),
         outside: true,
@@ -116,9 +116,8 @@ impl Source for LocalBundle {
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         context.progress.set_total_bytes(bytes);
-        let record = context
-            .store
-            .ingest(path, &|bytes| context.progress.add_bytes(bytes))?;
+        let progress = |bytes| context.progress.add_bytes(bytes);
+        let record = context.store.ingest(path, self.md5.is_some(), &progress)?;
         self.check(path, &record)?;
         context.set_location(record.digest, path.to_path_buf());
         Ok(value(&record))

@@ -59,7 +59,6 @@ impl Step for Description {
         let file = FileValue {
             digest,
             bytes,
-            md5: None,
             rows: None,
             columns: Vec::new(),
             outside: false,

@@ -34,7 +34,6 @@ pub(crate) fn write_csv(
     Ok(FileValue {
         digest: stored.digest,
         bytes: stored.len,
-        md5: None,
         rows: Some(count),
         columns: layout
             .columns

@@ -51,7 +51,6 @@ pub(crate) fn write_json(
     Ok(FileValue {
         digest: stored.digest,
         bytes: stored.len,
-        md5: None,
         rows: Some(count),
         columns,
         outside: false,

@@ -42,7 +42,6 @@ pub(crate) fn write_parquet(
     Ok(FileValue {
         digest: stored.digest,
         bytes: stored.len,
-        md5: None,
         rows: Some(count),
         columns,
         outside: false,

@@ -77,7 +77,6 @@ impl Step for Pack {
         let file = FileValue {
             digest: stored.digest,
             bytes: stored.len,
-            md5: None,
             rows: None,
             columns: Vec::new(),
             outside: false,
