@@ -44,12 +44,14 @@
 //! # What it refuses
 //!
 //! - It does not repair bytes. What is damaged is made again by its step.
-//! - It does not flush or hash in the background. All calls block.
+//! - It does nothing in the background, but for the bytes of a long object
+//!   that is being written: `commit` waits for them.
 //! - It does not choose a folder: callers name it.
 //!
 //! The files are laid out as in `layout.rs`, in folders with a version in
 //! their names. Only Unix-like systems are supported.
 
+mod behind;
 mod digest;
 mod error;
 mod gc;

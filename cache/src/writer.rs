@@ -4,21 +4,23 @@
 //! are written; nothing is hashed by reading it again. The file gets its
 //! final name only when it is complete.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use crate::behind::Behind;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
-/// BLAKE3 is fastest on long inputs.
-const BUFFER: usize = 64 * 1024;
+/// BLAKE3 is fastest on long inputs. An object that has more is written on a
+/// thread of its own.
+const PIECE: usize = 512 * 1024;
 
 /// Objects and the links to them are for everybody to read, nobody to write
 /// (the user's umask may take more away).
@@ -35,16 +37,40 @@ pub struct Stored {
 
 /// An object being written. It enters the store with [`commit`](Self::commit);
 /// dropped before that, it leaves nothing.
+///
+/// From half a megabyte on, bytes are hashed and written on another thread
+/// while the next ones are made. An error may then be told by a later call than
+/// the one whose bytes it met, at the latest by `commit`.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
+    state: State,
+    buffer: Vec<u8>,
+    /// Bytes handed on; those in the buffer come on top.
+    len: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Here(Unfinished),
+    Behind(Behind),
+    /// A write failed, and its caller was told.
+    Failed,
+}
+
+/// The file of an object and the hash of what is in it.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
     temp: NamedTempFile,
     hasher: blake3::Hasher,
-    buffer: Vec<u8>,
-    /// Bytes in the file; those in the buffer come on top.
-    len: u64,
-    /// After a failed write nobody knows what the file holds.
-    failed: bool,
+}
+
+impl Unfinished {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        write_all(self.temp.as_file(), self.temp.path(), bytes)?;
+        self.hasher.update(bytes);
+        Ok(())
+    }
 }
 
 impl Store {
@@ -53,13 +79,15 @@ impl Store {
     /// # Errors
     /// When no file can be made in the store.
     pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
-        Ok(ObjectWriter {
-            store: self.clone(),
+        let unfinished = Unfinished {
             temp: self.temp_file()?,
             hasher: blake3::Hasher::new(),
+        };
+        Ok(ObjectWriter {
+            store: self.clone(),
+            state: State::Here(unfinished),
             buffer: Vec::new(),
             len: 0,
-            failed: false,
         })
     }
 
@@ -144,6 +172,40 @@ impl ObjectWriter {
         self.len() == 0
     }
 
+    /// Writes a whole buffer without copying it, and returns one whose bytes
+    /// are written, if there is one, to be filled anew.
+    ///
+    /// # Errors
+    /// As [`Write::write`].
+    pub fn push(&mut self, piece: Vec<u8>) -> io::Result<Option<Vec<u8>>> {
+        if !self.buffer.is_empty() {
+            let buffer = std::mem::take(&mut self.buffer);
+            self.hand_on(buffer).map_err(StoreError::into_io)?;
+        }
+        self.hand_on(piece).map_err(StoreError::into_io)
+    }
+
+    fn hand_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+        self.len += piece.len() as u64;
+        let mut behind = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Here(unfinished) => Behind::start(unfinished),
+            State::Behind(behind) => behind,
+            State::Failed => return Err(self.failed()),
+        };
+        if !behind.send(piece) {
+            // It takes no more pieces: its error says why.
+            return Err(behind.finish().err().unwrap_or_else(|| self.failed()));
+        }
+        let spent = behind.spent();
+        self.state = State::Behind(behind);
+        Ok(spent)
+    }
+
+    fn failed(&self) -> StoreError {
+        let source = io::Error::other("an earlier write to it failed");
+        StoreError::io("commit", self.store.root(), source)
+    }
+
     /// Puts the object into the store. If the store has it already, that one
     /// is verified and stays; a damaged one is replaced. After this call the
     /// object is in the store and its bytes are right.
@@ -152,57 +214,39 @@ impl ObjectWriter {
     /// When the last bytes cannot be written or the file cannot be renamed,
     /// or when an earlier write failed.
     pub fn commit(mut self) -> Result<Stored, StoreError> {
-        self.flush_buffer()?;
-        let digest = Digest::from(self.hasher.finalize());
-        let stored = Stored {
-            digest,
-            len: self.len,
+        let len = self.len();
+        let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
+            State::Here(unfinished) => unfinished,
+            State::Behind(behind) => behind.finish()?,
+            State::Failed => return Err(self.failed()),
         };
+        unfinished.append(&self.buffer)?;
+        let digest = Digest::from(unfinished.hasher.finalize());
         if !self.store.has_verified(&digest)? {
-            self.store.publish(self.temp, digest)?;
+            self.store.publish(unfinished.temp, digest)?;
         }
-        Ok(stored)
-    }
-
-    fn flush_buffer(&mut self) -> Result<(), StoreError> {
-        let buffer = std::mem::take(&mut self.buffer);
-        let written = self.append(&buffer);
-        self.buffer = buffer;
-        self.buffer.clear();
-        written
-    }
-
-    fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if self.failed {
-            let source = io::Error::other("an earlier write to it failed");
-            return Err(StoreError::io("commit", self.temp.path(), source));
-        }
-        let file: &File = self.temp.as_file();
-        if let Err(error) = write_all(file, self.temp.path(), bytes) {
-            self.failed = true;
-            return Err(error);
-        }
-        self.hasher.update(bytes);
-        self.len += bytes.len() as u64;
-        Ok(())
+        Ok(Stored { digest, len })
     }
 }
 
 /// The I/O errors carry a [`StoreError`] inside.
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.buffer.len() + bytes.len() > BUFFER {
-            self.flush_buffer().map_err(StoreError::into_io)?;
+        let room = PIECE.saturating_sub(self.buffer.len());
+        let count = bytes.len().min(room);
+        self.buffer
+            .extend_from_slice(bytes.get(..count).unwrap_or_default());
+        if self.buffer.len() >= PIECE {
+            let piece = std::mem::take(&mut self.buffer);
+            let spent = self.hand_on(piece).map_err(StoreError::into_io)?;
+            self.buffer = spent.unwrap_or_else(|| Vec::with_capacity(PIECE));
+            self.buffer.clear();
         }
-        if bytes.len() >= BUFFER {
-            self.append(bytes).map_err(StoreError::into_io)?;
-        } else {
-            self.buffer.extend_from_slice(bytes);
-        }
-        Ok(bytes.len())
+        Ok(count)
     }
 
+    /// Does nothing: what was written is sure only after [`commit`](ObjectWriter::commit).
     fn flush(&mut self) -> io::Result<()> {
-        self.flush_buffer().map_err(StoreError::into_io)
+        Ok(())
     }
 }
