@@ -1,10 +1,12 @@
 //! CSV, as pandas reads it.
 //!
-//! One thread inflates and stores the bytes, another scans them; neither waits for the other by more than a few pieces.
+//! The bytes go around between three threads, piece by piece: this one inflates them, the next scans them, the object's own
+//! writes them. None waits for another by more than a few pieces.
 
-use std::io::{ErrorKind, Read as _, Write};
+use std::io::{self, ErrorKind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{FloatParser, ReadOptions, Scan, Scanner, normalise};
 use prep_spec::model::{Floats, Read};
@@ -12,9 +14,9 @@ use prep_spec::model::{Floats, Read};
 use super::{check_columns, failed};
 use crate::value::{Content, Opener, Storage, TableValue};
 
-/// Bytes that go from one thread to the other at a time.
+/// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
-/// Pieces on their way.
+/// Pieces on their way between two threads.
 const PIECES: usize = 8;
 
 pub(super) fn read(
@@ -32,20 +34,20 @@ pub(super) fn read(
         ..ReadOptions::default()
     };
     context.progress.set_total_bytes(content.bytes());
-    let mut raw = context.store.writer()?;
-    let (full, scanned) = sync_channel(PIECES);
-    let (empty, recycled) = sync_channel(PIECES + 1);
-    let (stored, scan) = std::thread::scope(|scope| {
-        let scanner = scope.spawn(|| scan(&options, read, scanned, empty));
-        let stored = store(context, opener, content, read, &mut raw, full, recycled);
-        let scan = scanner
+    let raw = context.store.writer()?;
+    let (full, inflated) = sync_channel(PIECES);
+    let (empty, recycled) = sync_channel(2 * PIECES);
+    let (inflated, scanned) = std::thread::scope(|scope| {
+        let scanner = scope.spawn(|| scan(&options, read, inflated, raw, empty));
+        let inflated = inflate(context, opener, content, read, full, recycled);
+        let scanned = scanner
             .join()
             .unwrap_or_else(|_| Err(StepError::internal("the scanning thread panicked")));
-        (stored, scan)
+        (inflated, scanned)
     });
-    // When the scan fails, storing stops because nobody takes its pieces: the scan's error is the cause.
-    let scan = scan?;
-    stored?;
+    // A content that ends too early is the cause of what the scanner makes of its end.
+    inflated?;
+    let (scan, raw) = scanned?;
     let object = if scan.canonical {
         raw.commit()?.digest
     } else {
@@ -61,13 +63,12 @@ pub(super) fn read(
     Ok(TableValue::new(schema, Storage::Text { object }))
 }
 
-/// Reads the content piece by piece, stores every piece and hands it on.
-fn store(
+/// Reads the content piece by piece and hands it on, until nobody takes it any more.
+fn inflate(
     context: &Context,
     opener: &Opener,
     content: &Content,
     read: &Read,
-    raw: &mut impl Write,
     full: SyncSender<Vec<u8>>,
     recycled: Receiver<Vec<u8>>,
 ) -> Result<(), StepError> {
@@ -75,37 +76,47 @@ fn store(
     let mut reader = opened.reader().map_err(|cause| failed(read, cause))?;
     loop {
         context.check()?;
-        let mut piece = recycled
-            .try_recv()
-            .unwrap_or_else(|_| Vec::with_capacity(PIECE));
+        let mut piece = recycled.try_recv().unwrap_or_default();
         piece.resize(PIECE, 0);
-        let count = match reader.read(&mut piece) {
-            Ok(0) => return Ok(()),
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(failed(read, error)),
-        };
+        let count = fill(&mut reader, &mut piece).map_err(|cause| failed(read, cause))?;
         piece.truncate(count);
-        raw.write_all(&piece).map_err(StepError::machine)?;
         context.progress.add_bytes(count as u64);
-        if full.send(piece).is_err() {
-            return Err(StepError::Cancelled);
+        if count == 0 || full.send(piece).is_err() {
+            return Ok(());
         }
     }
 }
 
-/// Scans the pieces as they come and gives their memory back.
+/// Reads until `piece` is full or the content ends; returns how many bytes it has now.
+fn fill(reader: &mut impl io::Read, piece: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = piece.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Scans the pieces as they come, passes them to `raw`, and gives their memory back.
 fn scan(
     options: &ReadOptions,
     read: &Read,
     pieces: Receiver<Vec<u8>>,
+    mut raw: ObjectWriter,
     empty: SyncSender<Vec<u8>>,
-) -> Result<Scan, StepError> {
+) -> Result<(Scan, ObjectWriter), StepError> {
     let mut scanner = Scanner::new(options);
     for piece in pieces {
         scanner.feed(&piece).map_err(|cause| failed(read, cause))?;
-        // A full channel means there are pieces enough.
-        let _ = empty.try_send(piece);
+        if let Some(spent) = raw.push(piece).map_err(StepError::machine)? {
+            // A full channel means there are pieces enough.
+            let _ = empty.try_send(spent);
+        }
     }
-    scanner.finish().map_err(|cause| failed(read, cause))
+    let scan = scanner.finish().map_err(|cause| failed(read, cause))?;
+    Ok((scan, raw))
 }
