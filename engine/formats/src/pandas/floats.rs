@@ -168,29 +168,3 @@ fn power_of_ten(n: i64) -> f64 {
         None => format!("1e{n}").parse().unwrap_or(f64::INFINITY),
     }
 }
-
-/// Whether a decimal is for certain written as Python prints its double, without looking at the double: at most 15
-/// digits with a point between them, no zeros too many, at least 0.0001. (All decimals of 15 digits survive the way
-/// through a double.) `false` means "unknown".
-pub(crate) fn is_surely_printed(cell: &[u8]) -> bool {
-    let digits = cell.strip_prefix(b"-").unwrap_or(cell);
-    if digits.len() > 16 {
-        return false;
-    }
-    let (whole, rest) = take_digits(digits);
-    let [b'.', fraction @ ..] = rest else {
-        return false;
-    };
-    let whole_ok = match whole {
-        b"0" => fraction == b"0" || fraction.iter().take(4).any(|digit| *digit != b'0'),
-        [b'1'..=b'9', ..] => true,
-        _ => false,
-    };
-    whole_ok
-        && fraction.iter().all(u8::is_ascii_digit)
-        && match fraction {
-            [_] => true,
-            [.., last] => *last != b'0',
-            [] => false,
-        }
-}

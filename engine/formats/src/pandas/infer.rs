@@ -6,9 +6,10 @@
 //! before any cell was no integer at all.
 
 use super::FloatParser;
-use super::floats::{is_surely_printed, parse_f64};
+use super::floats::parse_f64;
 use super::integers::{Integer, is_printed_integer, parse_i64, parse_u64};
 use super::print::is_printed_f64;
+use super::shortest::is_surely_printed;
 use super::words::{is_missing, parse_bool};
 
 /// What pandas makes of a column in one block.
@@ -160,7 +161,7 @@ impl Inference {
     }
 
     fn push_float(&mut self, cell: &[u8]) {
-        if is_surely_printed(cell) {
+        if is_surely_printed(cell, self.parser) {
             self.number = true;
             return;
         }

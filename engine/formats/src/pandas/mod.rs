@@ -31,6 +31,7 @@ mod quote;
 mod rows;
 mod scan;
 mod schema;
+mod shortest;
 mod table;
 mod tokens;
 mod value;

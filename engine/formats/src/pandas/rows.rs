@@ -35,10 +35,20 @@ pub(crate) struct RawRow<'a> {
 
 impl<'a> RawRow<'a> {
     /// The content of field `index`; empty where the row is too short.
+    #[inline]
     pub fn content(&self, index: usize) -> Cow<'a, [u8]> {
-        let Some(field) = self.fields.get(index) else {
-            return Cow::Borrowed(b"");
-        };
+        match self.fields.get(index) {
+            Some(field) if field.form == Form::Plain && !self.nul => {
+                Cow::Borrowed(field.raw(self.text))
+            }
+            Some(field) => self.unusual_content(field),
+            None => Cow::Borrowed(b""),
+        }
+    }
+
+    /// Content with quotes around it or a NUL in it.
+    #[inline(never)]
+    fn unusual_content(&self, field: &Field) -> Cow<'a, [u8]> {
         let content = field.content(self.text);
         if !self.nul {
             return content;
@@ -54,13 +64,15 @@ impl<'a> RawRow<'a> {
     }
 
     /// Whether `to_csv` would put the content of field `index` into these raw bytes: quotes where needed, and only there.
+    #[inline]
     pub fn is_minimal(&self, index: usize) -> bool {
-        let Some(field) = self.fields.get(index) else {
-            return false;
-        };
-        if !self.quotes {
-            return true;
+        match self.fields.get(index) {
+            Some(field) => !self.quotes || self.has_minimal_quotes(field),
+            None => false,
         }
+    }
+
+    fn has_minimal_quotes(&self, field: &Field) -> bool {
         match field.form {
             Form::Plain => memchr(b'"', field.raw(self.text)).is_none(),
             Form::Quoted => {

@@ -30,6 +30,7 @@ pub(crate) struct Field {
 
 impl Field {
     /// The raw bytes, with quotes.
+    #[inline]
     pub fn raw<'a>(&self, row: &'a [u8]) -> &'a [u8] {
         row.get(self.start as usize..self.end as usize)
             .unwrap_or_default()

@@ -1,0 +1,291 @@
+//! Whether a decimal is written as Python prints its double, found without printing it.
+//!
+//! Most of a large table is decimals that pandas (or Python) wrote, so the usual answer is yes. Up to 15 digits survive the
+//! way through a double, whatever they are. With 16 or 17 digits the text `w / 10^k` is the printed one if two things hold
+//! for the nearest double `x = m * 2^e`: no shorter decimal lies in the interval that rounds to `x`, and none of the same
+//! length lies nearer to `x`. Both are decided in whole numbers, by scaling everything with `2^-e * 5^k`: the text becomes
+//! `w << s` with `s = -(e + k)`, the double `m * 5^k`, an ulp `5^k`. The first two have up to 105 bits, but only their
+//! difference is of interest, and that fits into 64.
+
+use super::FloatParser;
+
+/// Digits that always survive.
+const SAFE: u64 = 10u64.pow(15);
+/// No double needs more than 17 digits.
+const LONGEST: u64 = 10u64.pow(17);
+/// The bits of a double that are stored of its mantissa.
+const FRACTION: u64 = (1 << 52) - 1;
+/// This many digits cannot overflow 64 bits.
+const MAX_DIGITS: usize = 19;
+
+const fn powers(base: u64) -> [u64; MAX_DIGITS + 1] {
+    let mut powers = [1; MAX_DIGITS + 1];
+    let mut k = 1;
+    while k <= MAX_DIGITS {
+        powers[k] = powers[k - 1] * base;
+        k += 1;
+    }
+    powers
+}
+
+const POWERS_OF_FIVE: [u64; MAX_DIGITS + 1] = powers(5);
+const POWERS_OF_TEN: [u64; MAX_DIGITS + 1] = powers(10);
+
+/// Whether a cell is for certain printed as it stands, once `parser` has read it. `false` means "unknown".
+pub(crate) fn is_surely_printed(cell: &[u8], parser: FloatParser) -> bool {
+    let Some(decimal) = Plain::parse(cell) else {
+        return false;
+    };
+    match decimal.digits {
+        // One division of exact numbers: both parsers round it correctly.
+        0..SAFE => true,
+        SAFE..LONGEST => parser == FloatParser::RoundTrip && decimal.is_shortest(),
+        _ => false,
+    }
+}
+
+/// A decimal in the layout that Python gives to magnitudes from 0.0001 to below 1e16: digits on both sides of a point,
+/// no zeros too many.
+struct Plain {
+    /// All digits as one number.
+    digits: u64,
+    /// How many of them stand behind the point; at most [`MAX_DIGITS`].
+    decimals: usize,
+}
+
+impl Plain {
+    #[inline]
+    fn parse(cell: &[u8]) -> Option<Plain> {
+        let text = cell.strip_prefix(b"-").unwrap_or(cell);
+        if text.len() > MAX_DIGITS + 1 {
+            return None;
+        }
+        let mut whole = 0u64;
+        let mut point = 0;
+        for byte in text {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            whole = whole * 10 + u64::from(digit);
+            point += 1;
+        }
+        let (before, fraction) = (text.get(..point)?, text.get(point + 1..)?);
+        if text.get(point) != Some(&b'.') || fraction.is_empty() {
+            return None;
+        }
+        let whole_is_plain = match before {
+            [b'0'] => fraction == b"0" || fraction.iter().take(4).any(|digit| *digit != b'0'),
+            [b'1'..=b'9', ..] => point <= 16,
+            _ => false,
+        };
+        let ends_plainly = fraction.len() == 1 || fraction.last() != Some(&b'0');
+        let digits = append_digits(whole, fraction)?;
+        (whole_is_plain && ends_plainly).then_some(Plain {
+            digits,
+            decimals: fraction.len(),
+        })
+    }
+
+    /// For 16 or 17 digits; `false` also where the answer would take more care.
+    #[inline]
+    fn is_shortest(&self) -> bool {
+        let (Some(five), Some(ten)) = (
+            POWERS_OF_FIVE.get(self.decimals),
+            POWERS_OF_TEN.get(self.decimals),
+        ) else {
+            return false;
+        };
+        // The power of ten is exact, so two roundings leave this within one ulp of the text.
+        let near = (self.digits as f64 / *ten as f64).to_bits();
+        let (exponent, mantissa) = ((near >> 52) as i32 - 1075, (near & FRACTION) | (1 << 52));
+        let shift = -(exponent + self.decimals as i32);
+        if !(0..=47).contains(&shift) {
+            return false;
+        }
+        let ulp = *five as i64;
+        // How far the text is from the double, which is less than two ulps: what is lost above 64 bits is the same in both.
+        let beyond = (self.digits << shift).wrapping_sub(mantissa.wrapping_mul(*five)) as i64;
+        // An ulp is odd, so that half of it is never met.
+        let step = i64::from(2 * beyond > ulp) - i64::from(2 * beyond < -ulp);
+        let beyond = beyond - step * ulp;
+        // At a power of two the interval below is half as wide as the one above.
+        if (mantissa as i64 + step) << 12 == 0 {
+            return false;
+        }
+        let lower = beyond - (((self.digits % 10) as i64) << shift);
+        let upper = lower + (10 << shift);
+        2 * beyond.abs() < 1 << shift && 2 * lower < -ulp && 2 * upper > ulp
+    }
+}
+
+/// `value` with more digits behind it; `None` if one is no digit. 19 digits in all fit.
+#[inline]
+fn append_digits(mut value: u64, mut text: &[u8]) -> Option<u64> {
+    if let (9..=16, Some((first, _)), Some((_, last))) = (
+        text.len(),
+        text.split_first_chunk::<8>(),
+        text.split_last_chunk::<8>(),
+    ) {
+        // Two overlapping words without a loop; of the second, the digits that the first has are blanked.
+        let (more, again) = (text.len() - 8, 16 - text.len());
+        let second = eight_digits(*last, u64::MAX << (8 * again))?;
+        let ten = POWERS_OF_TEN.get(more)?;
+        return Some((value * 100_000_000 + eight_digits(*first, u64::MAX)?) * ten + second);
+    }
+    while let Some((eight, rest)) = text.split_first_chunk::<8>() {
+        value = value * 100_000_000 + eight_digits(*eight, u64::MAX)?;
+        text = rest;
+    }
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
+/// The number that eight digits stand for, where those outside `mask` count as zeros: neighbours are joined to pairs, pairs
+/// to fours, fours to eight.
+#[inline]
+fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
+    const ZEROS: u64 = 0x3030_3030_3030_3030;
+    let word = u64::from_le_bytes(text);
+    let digits = word.wrapping_sub(ZEROS);
+    // A byte below `0` borrows, one above `9` carries: either sets a high bit.
+    let outside = (word.wrapping_add(0x4646_4646_4646_4646) | digits) & 0x8080_8080_8080_8080;
+    if outside != 0 {
+        return None;
+    }
+    let digits = digits & mask;
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::floats::parse_f64;
+    use super::super::print::{is_printed_f64, push_f64};
+    use super::*;
+
+    /// What printing would say.
+    fn is_printed(cell: &[u8]) -> bool {
+        parse_f64(cell, FloatParser::RoundTrip).is_some_and(|value| is_printed_f64(cell, value))
+    }
+
+    #[test]
+    fn layouts_that_python_does_not_print() {
+        for cell in [
+            "",
+            "-",
+            ".",
+            "1",
+            "1.",
+            ".5",
+            "01.5",
+            "1.50",
+            "1.00",
+            "00.5",
+            "-.5",
+            "+1.5",
+            "1.5 ",
+            "1e5",
+            "1.5e5",
+            "0.00001",
+            "0.00",
+            "1..5",
+            "1.5.5",
+            "1,5",
+            "1.23456789a",
+            "1.a2345678",
+            "1.:2345678",
+            "1./2345678",
+            "12345678901234567.5",
+            "0.12345678901234567890",
+        ] {
+            assert!(
+                !is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip),
+                "{cell}"
+            );
+        }
+    }
+
+    #[test]
+    fn fifteen_digits_are_printed_as_they_are() {
+        let both = [FloatParser::RoundTrip, FloatParser::Fast];
+        for cell in [
+            "0.0",
+            "-0.0",
+            "1.0",
+            "0.0001",
+            "-73.9876543210123",
+            "999999999999.999",
+            "12345678901234.5",
+        ] {
+            assert!(
+                both.iter()
+                    .all(|parser| is_surely_printed(cell.as_bytes(), *parser)),
+                "{cell}"
+            );
+        }
+        // The fast parser is not exact here.
+        let cell = b"-73.98765432101234";
+        assert_eq!(
+            both.map(|parser| is_surely_printed(cell, parser)),
+            [true, false]
+        );
+    }
+
+    /// A printed double with some of its last digits replaced: mostly decimals that lie near one, but are not printed.
+    fn nearly_printed() -> impl Strategy<Value = String> {
+        let magnitude = prop_oneof![
+            1e-4..1e-2,
+            0.0..1.0,
+            1.0..256.0,
+            1e3..1e9,
+            1e9..1e16,
+            // At and beside powers of two.
+            (-13i32..53, -2i64..3).prop_map(|(power, step)| {
+                f64::from_bits((2f64.powi(power).to_bits() as i64 + step) as u64)
+            }),
+        ];
+        (magnitude, any::<bool>(), "[0-9]{0,3}", 0usize..4).prop_map(
+            |(value, negative, end, cut): (f64, bool, String, usize)| {
+                let mut text = Vec::new();
+                push_f64(&mut text, if negative { -value } else { value });
+                let mut text = String::from_utf8_lossy(&text).into_owned();
+                text.truncate(text.len().saturating_sub(cut));
+                text + &end
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn sure_means_printed(cell in nearly_printed()) {
+            if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
+            }
+        }
+
+        #[test]
+        fn what_is_printed_is_known(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
+            // Powers of two and ties between two decimals are left open. Here one value in 2^28 is such a one.
+            let mut cell = Vec::new();
+            push_f64(&mut cell, value);
+            prop_assert!(is_surely_printed(&cell, FloatParser::RoundTrip), "{}", String::from_utf8_lossy(&cell));
+        }
+
+        #[test]
+        fn any_text_is_taken(cell in "[-0-9.]{0,24}") {
+            if is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip) {
+                prop_assert!(is_printed(cell.as_bytes()), "{}", cell);
+            }
+        }
+    }
+}
