@@ -10,12 +10,15 @@ use crate::writer::Unfinished;
 /// Pieces on their way. More would only hold memory.
 const PIECES: usize = 4;
 
-/// A running thread. It ends when this is finished or dropped, or when a write fails.
+/// A running thread. It ends when this is finished or dropped, or when a write
+/// fails; who drops this waits for it, so that nothing of the object is left.
 #[derive(Debug)]
 pub(crate) struct Behind {
-    full: SyncSender<Vec<u8>>,
+    /// `None`: no more pieces come.
+    full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
-    thread: JoinHandle<Result<Unfinished, StoreError>>,
+    /// `None`: it has ended.
+    thread: Option<JoinHandle<Result<Unfinished, StoreError>>>,
 }
 
 impl Behind {
@@ -31,15 +34,18 @@ impl Behind {
             Ok(unfinished)
         });
         Behind {
-            full,
+            full: Some(full),
             empty,
-            thread,
+            thread: Some(thread),
         }
     }
 
-    /// Hands a piece over; waits while too many are on their way. `false`: an earlier one could not be written.
+    /// Hands a piece over; waits while too many are on their way. `false`: an
+    /// earlier one could not be written.
     pub(crate) fn send(&mut self, piece: Vec<u8>) -> bool {
-        self.full.send(piece).is_ok()
+        self.full
+            .as_ref()
+            .is_some_and(|full| full.send(piece).is_ok())
     }
 
     /// A buffer whose bytes are written; they are still in it.
@@ -48,11 +54,21 @@ impl Behind {
     }
 
     /// Waits until all is written.
-    pub(crate) fn finish(self) -> Result<Unfinished, StoreError> {
-        drop(self.full);
-        self.thread.join().unwrap_or_else(|_| {
+    pub(crate) fn finish(mut self) -> Result<Unfinished, StoreError> {
+        self.join().unwrap_or_else(|| {
             let source = io::Error::other("the writing thread panicked");
             Err(StoreError::io("write", "an object".as_ref(), source))
         })
+    }
+
+    fn join(&mut self) -> Option<Result<Unfinished, StoreError>> {
+        self.full = None;
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        self.join();
     }
 }

@@ -90,14 +90,39 @@ fn objects_are_read_only_and_lie_where_the_layout_says() -> Outcome {
 #[test]
 fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
     let (_dir, store) = fresh()?;
+    for len in [100_000, 5_000_000] {
+        let mut writer = store.writer()?;
+        writer.write_all(&bytes(len, 1))?;
+        writer.flush()?;
+        assert_eq!(store.stat()?.objects.files, 0);
+        assert_eq!(count(&store, "tmp")?, 1);
+        drop(writer);
+        assert_eq!(count(&store, "tmp")?, 0);
+        assert_eq!(store.len_of(&Digest::of(&bytes(len, 1))), None);
+    }
+    Ok(())
+}
+
+#[test]
+fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let content = bytes(3_000_000, 4);
     let mut writer = store.writer()?;
-    writer.write_all(&bytes(100_000, 1))?;
-    writer.flush()?;
-    assert_eq!(store.stat()?.objects.files, 0);
-    assert_eq!(count(&store, "tmp")?, 1);
-    drop(writer);
-    assert_eq!(count(&store, "tmp")?, 0);
-    assert_eq!(store.len_of(&Digest::of(&bytes(100_000, 1))), None);
+    let mut piece = Vec::new();
+    for (number, part) in content.chunks(130_000).enumerate() {
+        if number % 3 == 0 {
+            writer.write_all(part)?;
+        } else {
+            piece.clear();
+            piece.extend_from_slice(part);
+            piece = writer.push(piece)?.unwrap_or_default();
+        }
+    }
+    assert_eq!(writer.len(), content.len() as u64);
+    let stored = writer.commit()?;
+    assert_eq!(stored.digest, Digest::of(&content));
+    assert_eq!(stored.len, content.len() as u64);
+    assert!(store.read(&stored.digest)? == content);
     Ok(())
 }
 
