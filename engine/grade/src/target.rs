@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::frame::ColumnData;
 use crate::integer::python_int;
 use crate::key::{Key, key};
-use crate::numeric::{python_float, python_repr};
+use crate::numeric::python_repr;
 use crate::pair::{Column, Value};
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -200,22 +200,4 @@ pub fn text(value: Value<'_>) -> Cow<'_, str> {
         Value::Float(value) => Cow::Owned(python_repr(value)),
         Value::Text(text) => Cow::Borrowed(text),
     }
-}
-
-/// Refuses labels of which one side is text and the other numbers.
-pub fn mixed(truth: &Column<'_>, prediction: &Column<'_>) -> Refusal {
-    let expected = match truth.data() {
-        ColumnData::Bool(_) => "True or False",
-        ColumnData::Object(_) => "names, as in the answers",
-        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => {
-            "numbers, as in the answers"
-        }
-    };
-    // One such cell makes the whole column text; it tells more than the first one.
-    let odd = |value| {
-        matches!(value, Value::Text(text) if !text.eq_ignore_ascii_case("true")
-        && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
-    };
-    let position = prediction.values().position(odd).unwrap_or_default();
-    prediction.refuse(RefusalKind::Type, position, expected)
 }

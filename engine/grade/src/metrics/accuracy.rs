@@ -2,11 +2,12 @@
 
 use serde::Deserialize;
 
+use super::label_pair::{COLUMN, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::{LABELS_AS, Labels, LabelsAs, TargetKind, mixed};
+use crate::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -18,12 +19,7 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.accuracy_score",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label.",
-            },
+            COLUMN,
             Parameter {
                 name: "labels_as",
                 kind: ParameterKind::Choice(LABELS_AS),
@@ -47,18 +43,15 @@ struct Accuracy {
 
 impl Metric for Accuracy {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let prediction = pair.submission.column(&self.column)?;
-        let answers = pair.answers.column(&self.column)?;
-        let truth = Labels::of(&answers, self.labels_as)?;
-        let labels = Labels::of(&prediction, self.labels_as)?;
-        let right = match (&truth, &labels) {
+        let both = LabelPair::of(pair, &self.column, self.labels_as)?;
+        let (truth, labels) = (&both.truth, &both.labels);
+        let right = match (truth, labels) {
             (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
             (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
             // Texts of a list are an array of text for NumPy, which it can sort together with numbers.
             (Labels::Whole(_), Labels::Text(_)) if self.labels_as == LabelsAs::List => 0,
             _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
-                return Err(mixed(&answers, &prediction));
+                return Err(both.mixed());
             }
             _ => 0,
         };

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
+use super::label_pair::{COLUMN, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::frame::ColumnData;
 use crate::numeric::sum;
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::{Labels, LabelsAs, mixed};
+use crate::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,12 +24,7 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.cohen_kappa_score",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label.",
-            },
+            COLUMN,
             Parameter {
                 name: "weights",
                 kind: ParameterKind::Choice(&["none", "linear", "quadratic"]),
@@ -61,20 +57,17 @@ struct CohenKappa {
 
 impl Metric for CohenKappa {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let prediction = pair.submission.column(&self.column)?;
-        let answers = pair.answers.column(&self.column)?;
-        let truth = Labels::of(&answers, LabelsAs::Column)?;
-        let labels = Labels::of(&prediction, LabelsAs::Column)?;
-        let value = match (&labels, &truth) {
+        let both = LabelPair::of(pair, &self.column, LabelsAs::Column)?;
+        let value = match (&both.labels, &both.truth) {
             (Labels::Whole(a), Labels::Whole(b)) => {
                 // Booleans fit into any integer type.
-                let lossy = !matches!(answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);
+                let lossy =
+                    !matches!(both.answers.data(), ColumnData::Bool(_)) && loses_digits(a, b);
                 let counted = |label: &i128| !lossy || *label as f64 as i128 == *label;
                 cohen_kappa(a, b, self.weights, |a, b| counted(a) && counted(b))
             }
             (Labels::Text(a), Labels::Text(b)) => cohen_kappa(a, b, self.weights, |_, _| true),
-            _ => return Err(mixed(&answers, &prediction)),
+            _ => return Err(both.mixed()),
         };
         value.map(Score::numpy).ok_or_else(|| {
             let message =

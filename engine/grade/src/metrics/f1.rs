@@ -6,12 +6,13 @@ use std::hash::Hash;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
+use super::label_pair::{COLUMN, LABELS, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numeric::mean;
 use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::{LABELS_AS, Labels, LabelsAs, mixed};
+use crate::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,24 +24,14 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.f1_score",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label.",
-            },
+            COLUMN,
             Parameter {
                 name: "average",
                 kind: ParameterKind::Choice(&["micro", "macro"]),
                 required: true,
                 doc: "How the labels' scores become one.",
             },
-            Parameter {
-                name: "labels_as",
-                kind: ParameterKind::Choice(LABELS_AS),
-                required: false,
-                doc: "See `accuracy`.",
-            },
+            LABELS,
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -65,15 +56,11 @@ struct F1 {
 
 impl Metric for F1 {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let prediction = pair.submission.column(&self.column)?;
-        let answers = pair.answers.column(&self.column)?;
-        let truth = Labels::of(&answers, self.labels_as)?;
-        let labels = Labels::of(&prediction, self.labels_as)?;
-        let value = match (&truth, &labels) {
+        let both = LabelPair::of(pair, &self.column, self.labels_as)?;
+        let value = match (&both.truth, &both.labels) {
             (Labels::Whole(a), Labels::Whole(b)) => self.average(a, b),
             (Labels::Text(a), Labels::Text(b)) => self.average(a, b),
-            _ => return Err(mixed(&answers, &prediction)),
+            _ => return Err(both.mixed()),
         };
         Ok(Score::numpy(value))
     }

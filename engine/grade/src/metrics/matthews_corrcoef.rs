@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::accuracy::equal_count;
+use super::label_pair::{COLUMN, LABELS, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::definition::Definition;
 use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::{LABELS_AS, Labels, LabelsAs, mixed};
+use crate::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,20 +20,7 @@ pub(super) static KIND: MetricKind = MetricKind {
                   class is true resp. predicted. 0 if the denominator is 0. Labels as in `f1`.",
         source: "sklearn.metrics.matthews_corrcoef",
         shorthand: Some("column"),
-        parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label.",
-            },
-            Parameter {
-                name: "labels_as",
-                kind: ParameterKind::Choice(LABELS_AS),
-                required: false,
-                doc: "See `accuracy`.",
-            },
-        ],
+        parameters: &[COLUMN, LABELS],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<MatthewsCorrcoef>,
@@ -48,17 +36,11 @@ struct MatthewsCorrcoef {
 
 impl Metric for MatthewsCorrcoef {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let (answers, prediction) = (
-            pair.answers.column(&self.column)?,
-            pair.submission.column(&self.column)?,
-        );
-        let truth = Labels::of(&answers, self.labels_as)?;
-        let labels = Labels::of(&prediction, self.labels_as)?;
-        match (&truth, &labels) {
+        let both = LabelPair::of(pair, &self.column, self.labels_as)?;
+        match (&both.truth, &both.labels) {
             (Labels::Whole(a), Labels::Whole(b)) => Ok(Score::numpy(correlation(a, b))),
             (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),
-            _ => Err(mixed(&answers, &prediction)),
+            _ => Err(both.mixed()),
         }
     }
 

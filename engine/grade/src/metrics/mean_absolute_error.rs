@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
+use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::definition::Definition;
 use crate::numbers::differences;
 use crate::numeric::mean;
 use crate::pair::Pair;
@@ -18,12 +19,7 @@ pub(super) static KIND: MetricKind = MetricKind {
                   score infinite.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns that are compared.",
-        }],
+        parameters: &[COLUMNS],
     },
     direction: Direction::LowerIsBetter,
     parse: parse::<MeanAbsoluteError>,
@@ -37,19 +33,12 @@ struct MeanAbsoluteError {
 
 impl Metric for MeanAbsoluteError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let errors = self
-            .columns
-            .resolve(&pair.answers)
-            .into_iter()
-            .map(|name| {
-                let errors =
-                    differences(&pair.answers.column(name)?, &pair.submission.column(name)?)?;
-                let errors: Vec<f64> = errors.into_iter().map(f64::abs).collect();
-                Ok(mean(&errors))
-            })
-            .collect::<Result<Vec<f64>, Refusal>>()?;
-        Ok(Score::numpy(mean(&errors)))
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let errors = differences(truth, predicted)?;
+            Ok(mean(
+                &errors.into_iter().map(f64::abs).collect::<Vec<f64>>(),
+            ))
+        })
     }
 
     fn columns(&self) -> Vec<&str> {

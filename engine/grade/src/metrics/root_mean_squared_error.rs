@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
+use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::definition::Definition;
 use crate::numbers::differences;
 use crate::numeric::mean;
 use crate::pair::Pair;
@@ -18,12 +19,7 @@ pub(super) static KIND: MetricKind = MetricKind {
                   makes the score infinite.",
         source: "sklearn.metrics.root_mean_squared_error",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns that are compared.",
-        }],
+        parameters: &[COLUMNS],
     },
     direction: Direction::LowerIsBetter,
     parse: parse::<RootMeanSquaredError>,
@@ -37,18 +33,9 @@ struct RootMeanSquaredError {
 
 impl Metric for RootMeanSquaredError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let errors = self
-            .columns
-            .resolve(&pair.answers)
-            .into_iter()
-            .map(|name| {
-                let errors =
-                    differences(&pair.answers.column(name)?, &pair.submission.column(name)?)?;
-                Ok(root_mean_square(&errors))
-            })
-            .collect::<Result<Vec<f64>, Refusal>>()?;
-        Ok(Score::numpy(mean(&errors)))
+        mean_over(&self.columns, pair, |truth, predicted| {
+            Ok(root_mean_square(&differences(truth, predicted)?))
+        })
     }
 
     fn columns(&self) -> Vec<&str> {

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
+use super::per_column::{COLUMNS, mean_over};
 use super::root_mean_squared_error::root_mean_square;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::definition::Definition;
 use crate::frame::ColumnData;
 use crate::numbers::floats;
-use crate::numeric::mean;
 use crate::pair::{Column, Pair};
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -20,12 +20,7 @@ pub(super) static KIND: MetricKind = MetricKind {
                   `-0.0` is not negative. Booleans count as 0 and 1; their logarithm has half precision, as NumPy's.",
         source: "sklearn.metrics.root_mean_squared_log_error",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns that are compared.",
-        }],
+        parameters: &[COLUMNS],
     },
     direction: Direction::LowerIsBetter,
     parse: parse::<RootMeanSquaredLogError>,
@@ -39,19 +34,12 @@ struct RootMeanSquaredLogError {
 
 impl Metric for RootMeanSquaredLogError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        let errors = self
-            .columns
-            .resolve(&pair.answers)
-            .into_iter()
-            .map(|name| {
-                let predicted = logarithms(&pair.submission.column(name)?)?;
-                let truth = logarithms(&pair.answers.column(name)?)?;
-                let errors: Vec<f64> = truth.iter().zip(&predicted).map(|(a, b)| a - b).collect();
-                Ok(root_mean_square(&errors))
-            })
-            .collect::<Result<Vec<f64>, Refusal>>()?;
-        Ok(Score::numpy(mean(&errors)))
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let predicted = logarithms(predicted)?;
+            let truth = logarithms(truth)?;
+            let errors: Vec<f64> = truth.iter().zip(&predicted).map(|(a, b)| a - b).collect();
+            Ok(root_mean_square(&errors))
+        })
     }
 
     fn columns(&self) -> Vec<&str> {

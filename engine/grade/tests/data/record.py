@@ -15,6 +15,24 @@ def read(text):
     return pd.read_csv(io.StringIO(text), float_precision="round_trip")
 
 
+def columns(metric, **options):
+    """The plain mean of a metric over the columns of the answers; by name, or by position."""
+    def score(t, p, **k):
+        names = t.columns if not options.get("position") else p.columns
+        return np.mean([metric(t[a].to_numpy(), p[b].to_numpy()) for a, b in zip(t.columns, names, strict=True)])
+    return score
+
+
+def mean_angular_error(t, p, **k):
+    """The competition's own formula; it is not scikit-learn's."""
+    values = [np.asarray(side[name], dtype=float) for side in (t, p) for name in ("azimuth", "zenith")]
+    if not all(np.isfinite(value).all() for value in values) or not len(t) or len(t) != len(p):
+        raise ValueError
+    a1, z1, a2, z2 = values
+    cosine = np.sin(z1) * np.sin(z2) * (np.cos(a1) * np.cos(a2) + np.sin(a1) * np.sin(a2)) + np.cos(z1) * np.cos(z2)
+    return np.mean(np.abs(np.arccos(np.clip(cosine, -1, 1))))
+
+
 METRICS = {
     "accuracy": lambda t, p, **k: m.accuracy_score(t["y"].to_numpy(), p["y"].to_numpy()),
     "accuracy_list": lambda t, p, **k: m.accuracy_score(t["y"], p["y"].tolist()),
@@ -32,7 +50,13 @@ METRICS = {
     "log_loss_classes": lambda t, p, **k: m.log_loss(t.to_numpy(), p.to_numpy()),
     "rmse": lambda t, p, **k: m.root_mean_squared_error(t["y"], p["y"]),
     "rmsle": lambda t, p, **k: m.root_mean_squared_log_error(t["y"], p["y"]),
+    "roc_auc_columns": columns(m.roc_auc_score),
+    "roc_auc_position": columns(m.roc_auc_score, position=True),
+    "rmse_columns": columns(m.root_mean_squared_error),
+    "rmsle_columns": columns(m.root_mean_squared_log_error),
+    "mean_angular_error": mean_angular_error,
 }
+OF_SEVERAL_COLUMNS = ("log_loss_classes", "roc_auc_columns", "roc_auc_position", "rmse_columns", "rmsle_columns", "mean_angular_error")
 
 
 def record(file, metric, truth, pred):
@@ -76,7 +100,7 @@ with open(f"{out}/metrics.jsonl", "w") as f:
     odd = ["1", "0", "2.0", "1.5", "", "inf", "-inf", "1e400", "x", "True", "False", "99999999999999999999", "1_0", " 1 ",
            "-5e-324", "18446744073709551615", "NA", "0x1", "007", "\u0663_1", "+7", "_1"]
     for metric in METRICS:
-        if metric == "log_loss_classes":
+        if metric in OF_SEVERAL_COLUMNS:
             continue
         truths = [csv(0, 1, 1, 0)]
         if metric not in ("log_loss", "roc_auc", "rmse", "rmsle", "mae"):
@@ -89,6 +113,51 @@ with open(f"{out}/metrics.jsonl", "w") as f:
         record(f, metric, csv(1, 1, 1), csv(1, 0, 1))
         record(f, metric, csv(0, 1), csv(1, 0, 1))
         record(f, metric, csv(0, 1), "y\n")
+
+    # Tables of several columns: random, tied, degenerate and extreme ones; then one odd cell in each column in turn.
+    draw = np.random.default_rng(8)
+    tiny, huge, next_to = 5e-324, 1.7976931348623157e308, np.nextafter(0.3, 1)
+
+    def table(names, rows):
+        return ",".join(names) + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+    for n in (2, 9, 60):
+        labels = draw.integers(0, 2, (n, 3))
+        labels[:2] = [[0, 1, 0], [1, 0, 1]]
+        for p in (draw.random((n, 3)), draw.random((n, 3)).round(1), np.full((n, 3), 0.5), labels, 1 - labels,
+                  draw.choice([0.3, next_to, tiny, -tiny, 0.0, -0.0, huge, -huge], (n, 3)), draw.random((n, 2))):
+            names = "abc"[: p.shape[1]]
+            record(f, "roc_auc_columns", table("abc", labels), table(names, p.tolist()))
+            record(f, "roc_auc_columns", table("abc", labels), table(names[::-1], p.tolist()))
+            record(f, "roc_auc_position", table("abc", labels), table([f"class_{k}" for k in names], p.tolist()))
+        one_sided = labels.copy()
+        one_sided[:, 1] = 1
+        record(f, "roc_auc_columns", table("abc", one_sided), table("abc", draw.random((n, 3)).tolist()))
+        truth = draw.random((n, 2)) * [1, 1000]
+        for p in (truth, truth + draw.random((n, 2)), np.zeros((n, 2)), np.full((n, 2), tiny), np.full((n, 2), 1e160), np.full((n, 2), huge),
+                  draw.integers(0, 9, (n, 2)), truth - 0.5, np.full((n, 2), -0.0), truth[:, ::-1]):
+            for metric in ("rmse_columns", "rmsle_columns"):
+                record(f, metric, table("ab", truth.tolist()), table("ab", p.tolist()))
+        sky = draw.random((n, 2)) * [2 * np.pi, np.pi]
+        opposite = (sky + [np.pi, 0]) * [1, -1] + [0, np.pi]
+        for p in (sky, draw.random((n, 2)) * 6, np.zeros((n, 2)), np.ones((n, 2), int), opposite, sky + 2 * np.pi, -sky, np.full((n, 2), tiny),
+                  draw.choice([1e300, -1e300, huge, 1e22, 1e5], (n, 2)), draw.integers(-(2**62), 2**62, (n, 2))):
+            record(f, "mean_angular_error", table(["azimuth", "zenith"], sky.tolist()), table(["azimuth", "zenith"], p.tolist()))
+        one = np.eye(3, dtype=int)[draw.integers(0, 3, n)]
+        for p in (np.full((n, 3), tiny), np.full((n, 3), 1e-300), np.zeros((n, 3)), np.full((n, 3), huge), draw.choice([0, 1, 1e-17, 1 - 1e-16], (n, 3)),
+                  -draw.random((n, 3)), draw.random((n, 3)) * 2):
+            record(f, "log_loss_classes", table("abc", one), table("abc", p.tolist()))
+    for metric in OF_SEVERAL_COLUMNS:
+        names = ["azimuth", "zenith"] if metric == "mean_angular_error" else ["a", "b"]
+        truth = [[0, 1], [1, 0], [0, 1], [1, 0]]
+        for cell in odd:
+            for column in (0, 1):
+                p = [[0.25, 0.75], [0.5, 0.5], [0.125, 0.875], [1, 0]]
+                p[1][column] = f'"{cell}"'
+                record(f, metric, table(names, truth), table(names, p))
+        record(f, metric, table(names, truth), table(names, truth[1:]))
+        record(f, metric, table(names, truth), table(names, []))
+        record(f, metric, table(names, truth[:1]), table(names, truth[:1]))
 
 with open(f"{out}/sort.jsonl", "w") as f:
     for n in (1, 2, 16, 17, 18, 60, 400, 1500):

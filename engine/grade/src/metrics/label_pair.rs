@@ -1,0 +1,70 @@
+//! The labels of both sides, for metrics that compare a label per row.
+
+use crate::definition::{Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numeric::python_float;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::{LABELS_AS, Labels, LabelsAs};
+
+/// The column with the labels.
+pub(super) const COLUMN: Parameter = Parameter {
+    name: "column",
+    kind: ParameterKind::Column,
+    required: true,
+    doc: "The label.",
+};
+
+/// How cells become labels, where `accuracy` has told it.
+pub(super) const LABELS: Parameter = Parameter {
+    name: "labels_as",
+    kind: ParameterKind::Choice(LABELS_AS),
+    required: false,
+    doc: "See `accuracy`.",
+};
+
+/// True and predicted labels, row by row.
+#[derive(Debug)]
+pub(super) struct LabelPair<'a> {
+    pub answers: Column<'a>,
+    pub prediction: Column<'a>,
+    pub truth: Labels<'a>,
+    pub labels: Labels<'a>,
+}
+
+impl<'a> LabelPair<'a> {
+    /// The labels in `column`.
+    ///
+    /// # Errors
+    /// When a side has no such column, another number of rows, or cells that are no labels.
+    pub fn of(pair: &'a Pair<'a>, column: &'a str, how: LabelsAs) -> Result<Self, Refusal> {
+        pair.check_same_rows()?;
+        let prediction = pair.submission.column(column)?;
+        let answers = pair.answers.column(column)?;
+        Ok(LabelPair {
+            truth: Labels::of(&answers, how)?,
+            labels: Labels::of(&prediction, how)?,
+            answers,
+            prediction,
+        })
+    }
+
+    /// Refuses labels of which one side is text and the other numbers.
+    pub fn mixed(&self) -> Refusal {
+        let expected = match self.answers.data() {
+            ColumnData::Bool(_) => "True or False",
+            ColumnData::Object(_) => "names, as in the answers",
+            ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => {
+                "numbers, as in the answers"
+            }
+        };
+        // One such cell makes the whole column text; it tells more than the first one.
+        let odd = |value| {
+            matches!(value, Value::Text(text) if !text.eq_ignore_ascii_case("true")
+        && !text.eq_ignore_ascii_case("false") && python_float(text).is_none())
+        };
+        let position = self.prediction.values().position(odd).unwrap_or_default();
+        self.prediction
+            .refuse(RefusalKind::Type, position, expected)
+    }
+}
