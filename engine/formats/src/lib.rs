@@ -2,6 +2,7 @@
 //! Python libraries do that published the expected checksums.
 
 pub mod json;
+pub mod lines;
 pub mod npy;
 pub mod pandas;
 pub mod parquet;

@@ -10,7 +10,7 @@
 mod hex;
 
 use hex::unhex;
-use prep_formats::npy::{NpyError, NpyHeader, gather_rows};
+use prep_formats::npy::{Elements, NpyArray, NpyError, NpyHeader};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -20,13 +20,32 @@ fn recorded() -> Value {
 
 fn gather(file: &[u8], positions: &[u64]) -> Result<Vec<u8>, NpyError> {
     let mut out = Vec::new();
-    gather_rows(
-        file,
-        0..file.len() as u64,
-        positions.iter().copied(),
-        &mut out,
-    )?;
+    open(file)?.gather(positions.iter().copied(), &mut out)?;
     Ok(out)
+}
+
+fn open(file: &[u8]) -> Result<NpyArray<&[u8]>, NpyError> {
+    NpyArray::open(file, 0..file.len() as u64)
+}
+
+/// As Python prints them.
+fn printed(elements: Elements) -> Vec<String> {
+    fn all<T>(values: Vec<T>, print: impl Fn(&T) -> String) -> Vec<String> {
+        values.iter().map(print).collect()
+    }
+    fn float(text: String) -> String {
+        text.replace("NaN", "nan")
+    }
+    match elements {
+        Elements::Bools(values) => all(values, |value| {
+            if *value { "True" } else { "False" }.to_owned()
+        }),
+        Elements::Integers(values) => all(values, i64::to_string),
+        Elements::Unsigned(values) => all(values, u64::to_string),
+        Elements::Singles(values) => all(values, |value| float(format!("{value:?}"))),
+        Elements::Doubles(values) => all(values, |value| float(format!("{value:?}"))),
+        Elements::Texts(values) => values,
+    }
 }
 
 #[test]
@@ -48,6 +67,54 @@ fn gathered_as_numpy_saves() {
         let saved = unhex(case["saved"].as_str().unwrap());
         assert!(gather(&raw, &positions).unwrap() == saved, "{name}");
     }
+}
+
+#[test]
+fn elements_as_numpy_has_them() {
+    let cases = recorded();
+    let cases = cases["elements"].as_object().unwrap();
+    assert_eq!(cases.len(), 28);
+    for (name, case) in cases {
+        let raw = unhex(case["raw"].as_str().unwrap());
+        let array = open(&raw).unwrap();
+        let wanted = case["printed"].as_array().unwrap();
+        let wanted: Vec<&str> = wanted.iter().map(|value| value.as_str().unwrap()).collect();
+        let rows: Vec<u64> = (0..wanted.len() as u64).collect();
+        assert_eq!(printed(array.elements(&rows).unwrap()), wanted, "{name}");
+        // Any rows in any order.
+        let found = printed(array.elements(&[1, 0, 0, 1]).unwrap());
+        assert_eq!(found, [1, 0, 0, 1].map(|row: usize| wanted[row]), "{name}");
+    }
+}
+
+#[test]
+fn elements_without_a_plain_value() {
+    let cases = recorded();
+    let cases = cases["no_elements"].as_object().unwrap();
+    assert_eq!(cases.len(), 5);
+    for (name, raw) in cases {
+        let raw = unhex(raw.as_str().unwrap());
+        let found = open(&raw).unwrap().elements(&[0]);
+        // The one called f4 has two dimensions.
+        match name.as_str() {
+            "f4" | "complex" => assert!(matches!(found, Err(NpyError::BadHeader { .. })), "{name}"),
+            _ => assert!(
+                matches!(found, Err(NpyError::UnsupportedType { .. })),
+                "{name}"
+            ),
+        }
+    }
+    let mut raw = unhex(recorded()["elements"]["<U"]["raw"].as_str().unwrap());
+    let last = raw.len() - 9 * 4;
+    raw[last..last + 4].copy_from_slice(&0xd800_u32.to_le_bytes());
+    let found = open(&raw).unwrap().elements(&[0, 5]);
+    assert!(matches!(
+        found,
+        Err(NpyError::NoCharacter {
+            row: 5,
+            code: 0xd800
+        })
+    ));
 }
 
 #[test]
@@ -124,6 +191,20 @@ fn bad_headers() {
 }
 
 proptest! {
+    /// Gathering is indexing, whatever the order and however neighbours come together.
+    #[test]
+    fn rows_are_gathered_by_their_numbers(rows in 1u64..40, width in 0u64..5, wanted in prop::collection::vec(0u64..1000, 0..60)) {
+        let header = NpyHeader { descr: "<u4".to_owned(), fortran_order: false, shape: vec![rows, width], item_size: 4, data_offset: 0 };
+        let mut file = header.to_bytes().unwrap();
+        file.extend((0..rows * width).flat_map(|value| (value as u32).to_le_bytes()));
+        let wanted: Vec<u64> = wanted.into_iter().map(|row| row % rows).collect();
+        let saved = gather(&file, &wanted).unwrap();
+        let cells = wanted.iter().flat_map(|row| row * width..(row + 1) * width);
+        let data: Vec<u8> = cells.flat_map(|value| (value as u32).to_le_bytes()).collect();
+        let start = NpyHeader::read(saved.as_slice()).unwrap().data_offset as usize;
+        prop_assert_eq!(&saved[start..], data.as_slice());
+    }
+
     #[test]
     fn any_header_is_read_or_refused(text in "[{}()\\[\\]',: a-z0-9<>|L]{0,60}") {
         let _ = NpyHeader::read(with_text(&text).as_slice());

@@ -1,11 +1,13 @@
-//! NumPy's array files: header, gathering of rows, and the header that NumPy
-//! 1.26 writes.
+//! NumPy's array files: their header, gathering of rows under the header that
+//! NumPy 1.26 writes, and elements as values.
 
-mod gather;
+mod array;
+mod elements;
 mod header;
 mod literal;
 
-pub use gather::gather_rows;
+pub use array::NpyArray;
+pub use elements::{ElementKind, Elements};
 pub use header::NpyHeader;
 
 use std::io;
@@ -51,6 +53,14 @@ pub enum NpyError {
         row: u64,
         /// Number of rows.
         rows: u64,
+    },
+    /// A text that NumPy itself could not print.
+    #[error("row {row} of the array holds the number {code:#x}, which is no character")]
+    NoCharacter {
+        /// The row, from 0.
+        row: u64,
+        /// What stands in the place of a character.
+        code: u32,
     },
     /// The data is shorter than the header says.
     #[error(

@@ -1,4 +1,4 @@
-"""Records arrays and what numpy saves after gathering rows: arrays.json."""
+"""Records arrays, what numpy saves after gathering rows, and elements as Python prints them: arrays.json."""
 import io, json
 import numpy as np
 
@@ -23,4 +23,17 @@ for name, array in arrays.items():
 def failing(array, **options):
     raw = io.BytesIO(); np.lib.format.write_array(raw, array, **options); return raw.getvalue().hex()
 refused = {"fortran": failing(np.asfortranarray(rng.rand(3, 2))), "object": failing(np.array([None, 1], dtype=object)), "record": failing(np.zeros(2, dtype=[("a", "i4"), ("b", "f8")]))}
-json.dump({"gathered": recorded, "refused": refused}, open("arrays.json", "w"), indent=0)
+numbers = [0, 1, 2, 100, -1, -100]
+elements = {order + kind: np.array(numbers).astype(order + kind) for kind in ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "b1"] for order in "<>"}
+elements["i8 limits"] = np.array([-2**63, 2**63 - 1])
+elements["u8 limits"] = np.array([0, 2**64 - 1], dtype="u8")
+elements["f4 limits"] = np.array([np.nan, np.inf, -0.0, 1e-45, 0.1], dtype="f4")
+elements["f8 limits"] = np.array([np.nan, -np.inf, -0.0, 5e-324, 0.1])
+for order in "<>":
+    elements[order + "U"] = np.array(["07", " 4", "\u00e9\U0001f600", "", "a\0b", "a\0"], dtype=order + "U9")
+def printed(value):
+    return value if isinstance(value, str) else str(value)
+values = {name: {"raw": failing(array), "printed": [printed(value) for value in array]} for name, array in elements.items()}
+no_values = {name: failing(array) for name, array in arrays.items() if name in ("S", "datetime", "f4", "complex")}
+no_values["f2"] = failing(np.zeros(3, "f2"))
+json.dump({"gathered": recorded, "refused": refused, "elements": values, "no_elements": no_values}, open("arrays.json", "w"), indent=0)

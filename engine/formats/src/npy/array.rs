@@ -1,0 +1,113 @@
+//! An array in a file: its rows, gathered and saved again, or as values.
+
+use std::io::Write;
+use std::ops::Range;
+
+use super::{NpyError, NpyHeader};
+use crate::read_at::{ReadAt, Section};
+
+/// Rows are handed to the output in pieces of about this size.
+const PIECE: u64 = 256 * 1024;
+
+/// An array that is read row by row.
+#[derive(Debug, Clone)]
+pub struct NpyArray<R> {
+    section: Section<R>,
+    header: NpyHeader,
+}
+
+impl<R: ReadAt + Clone> NpyArray<R> {
+    /// The array that fills `range` of `base`.
+    ///
+    /// # Errors
+    /// [`NpyError`]: it is no array, or shorter than its header says.
+    pub fn open(base: R, range: Range<u64>) -> Result<Self, NpyError> {
+        let section = Section::new(base, range);
+        let header = NpyHeader::read(section.clone())?;
+        let there = section.len().saturating_sub(header.data_offset);
+        if there < header.data_bytes() {
+            return Err(NpyError::Truncated {
+                there,
+                needed: header.data_bytes(),
+            });
+        }
+        Ok(Self { section, header })
+    }
+
+    /// What the header says.
+    pub fn header(&self) -> &NpyHeader {
+        &self.header
+    }
+
+    /// Writes the rows at `positions`, in that order, as `numpy.save` writes
+    /// `array[positions]`. Bytes of elements are copied.
+    ///
+    /// # Errors
+    /// [`NpyError`]. The output is then incomplete.
+    pub fn gather(
+        &self,
+        mut positions: impl ExactSizeIterator<Item = u64>,
+        out: &mut impl Write,
+    ) -> Result<(), NpyError> {
+        let header = &self.header;
+        // In one dimension, both orders are the same.
+        if header.fortran_order && header.shape.len() > 1 {
+            return Err(NpyError::FortranOrder);
+        }
+        let Some((_, others)) = header.shape.split_first() else {
+            return Err(NpyError::BadHeader {
+                reason: "a single value has no rows".to_owned(),
+            });
+        };
+        let mut shape = vec![positions.len() as u64];
+        shape.extend(others);
+        let gathered = NpyHeader {
+            shape,
+            fortran_order: false,
+            ..header.clone()
+        };
+        let mut bytes = gathered.to_bytes()?;
+        let at_once = usize::try_from(PIECE / header.row_bytes().clamp(1, PIECE)).unwrap_or(1);
+        let mut rows = Vec::with_capacity(at_once);
+        loop {
+            rows.clear();
+            rows.extend(positions.by_ref().take(at_once));
+            self.read_rows(&rows, &mut bytes)?;
+            out.write_all(&bytes)?;
+            bytes.clear();
+            if rows.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Appends the bytes of rows, one row after another. Neighbours are read at once.
+    pub(super) fn read_rows(&self, rows: &[u64], bytes: &mut Vec<u8>) -> Result<(), NpyError> {
+        let (there, row_bytes) = (self.header.rows(), self.header.row_bytes());
+        for run in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {
+            let (Some(first), Some(last)) = (run.first(), run.last()) else {
+                continue;
+            };
+            if *last >= there {
+                return Err(NpyError::NoSuchRow {
+                    row: *last,
+                    rows: there,
+                });
+            }
+            // The header has been checked: all rows together lie in the file.
+            let length = row_bytes * run.len() as u64;
+            let start = bytes.len();
+            let end = usize::try_from(length)
+                .ok()
+                .and_then(|length| start.checked_add(length));
+            let end = end.ok_or_else(|| NpyError::BadHeader {
+                reason: format!("a row of {row_bytes} bytes"),
+            })?;
+            bytes.resize(end, 0);
+            let target = bytes.get_mut(start..).unwrap_or_default();
+            self.section
+                .read_exact_at(target, self.header.data_offset + first * row_bytes)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Text files line by line, compared with Python's text mode (see `tests/data/lines/record.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod hex;
+
+use std::io::BufReader;
+
+use prep_formats::lines::{Lines, LinesError};
+use proptest::prelude::*;
+
+/// Reads with a buffer of `size` bytes, so that ends of lines fall between two of its fillings.
+fn lines(data: &[u8], size: usize) -> Result<Vec<String>, LinesError> {
+    let mut lines = Lines::new(BufReader::with_capacity(size, data));
+    let mut all = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        all.push(line.to_owned());
+    }
+    Ok(all)
+}
+
+#[test]
+fn lines_are_those_of_python() {
+    let cases: Vec<(String, Option<Vec<String>>)> =
+        serde_json::from_str(include_str!("data/lines/lines.json")).unwrap();
+    assert_eq!(cases.len(), 500);
+    for (hex, wanted) in cases {
+        let bytes = hex::unhex(&hex);
+        for size in [1, 2, 3, 4096] {
+            assert_eq!(lines(&bytes, size).ok(), wanted, "{hex}, buffer {size}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_no_text_is_named() {
+    let error = lines(b"a\r\n\r\n\xff\nb", 8).unwrap_err();
+    assert_eq!(error.to_string(), "line 3 is not UTF-8");
+}
+
+proptest! {
+    /// Whatever the buffer, the lines are the same; with their ends they are the text again.
+    #[test]
+    fn lines_make_up_the_text(text in "[a\r\n\u{2028}\u{b}é]{0,40}", size in 1usize..9) {
+        let found = lines(text.as_bytes(), size).unwrap();
+        let plain = text.replace("\r\n", "\n").replace('\r', "\n");
+        let mut joined: String = found.iter().map(|line| format!("{line}\n")).collect();
+        if !plain.ends_with('\n') {
+            joined.pop();
+        }
+        prop_assert_eq!(joined, plain);
+    }
+}
