@@ -12,7 +12,8 @@ mod pandas_support;
 use arrow::array::AsArray;
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use prep_formats::pandas::{
-    CsvError, GatherOptions, ReadOptions, RowSelection, TextTable, cell_content, gather, normalise,
+    Column, ColumnType, CsvError, GatherOptions, ReadOptions, RowSelection, Schema, TextTable,
+    cell_content, gather, normalise,
 };
 use proptest::prelude::*;
 
@@ -25,6 +26,25 @@ fn table(raw: &str) -> Result<TextTable, CsvError> {
     let mut file = tempfile::tempfile()?;
     normalise(raw.as_bytes(), &scan, &options, &mut file)?;
     TextTable::open(&file, scan.schema)
+}
+
+/// A query that computes an empty text knows of no missing cell.
+#[test]
+fn an_empty_text_is_missing_whatever_the_schema_says() {
+    let column = Column {
+        name: "t".to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    };
+    let schema = Schema {
+        columns: vec![column],
+        rows: 2,
+    };
+    let table = TextTable::from_bytes(b"t\n\"\"\na\n".to_vec(), schema).unwrap();
+    let mut batches = table.read_batches(&[0], RowSelection::All, 9).unwrap();
+    let batch = batches.next().unwrap().unwrap();
+    let texts: Vec<_> = batch.column(0).as_string::<i32>().iter().collect();
+    assert_eq!(texts, [None, Some("a")]);
 }
 
 #[test]

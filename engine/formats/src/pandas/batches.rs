@@ -63,11 +63,8 @@ impl TextTable {
                 columns: all.len(),
             };
             let found = all.get(*column).ok_or(no_column)?;
-            fields.push(Field::new(
-                &found.name,
-                arrow_type(found.kind),
-                found.nullable,
-            ));
+            // An empty text is a missing cell, even where whoever wrote the table knew of no missing ones.
+            fields.push(Field::new(&found.name, arrow_type(found.kind), true));
             wanted.push((*column, place));
         }
         // Cells come from left to right.
