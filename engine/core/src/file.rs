@@ -1,6 +1,6 @@
 //! One file: an object of the store, or a file outside it (a bundle).
 
-use prep_cache::Digest;
+use prep_cache::{Digest, Stored};
 use serde::{Deserialize, Serialize};
 
 use crate::{StepError, Value};
@@ -23,6 +23,26 @@ pub struct FileValue {
 }
 
 impl FileValue {
+    /// A file that is an object of the store.
+    pub fn stored(stored: Stored) -> FileValue {
+        FileValue {
+            digest: stored.digest,
+            bytes: stored.len,
+            rows: None,
+            columns: Vec::new(),
+            outside: false,
+        }
+    }
+
+    /// An object of the store that is a table.
+    pub fn table(stored: Stored, rows: u64, columns: Vec<String>) -> FileValue {
+        FileValue {
+            rows: Some(rows),
+            columns,
+            ..FileValue::stored(stored)
+        }
+    }
+
     pub fn of(value: &Value) -> Result<FileValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(

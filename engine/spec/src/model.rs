@@ -71,6 +71,8 @@ pub enum TableKind {
     Read(Read),
     /// `name: { files: train.zip/train/*.jpg }`: a row per file: file, dir, folder, name, stem, ext, size; in code-point order of `file`.
     Files(Spanned<String>),
+    /// `name: { lines: texts }`: a row per line of the text files that the table `texts` names in its column `file`: file, stem, number (from 1), line.
+    Lines(Spanned<String>),
     /// `name: { pixels: pages }`: a row per pixel of the PNG files that the table `pages` names in its column `file`: file, stem, row, col (from 1), grey (0 to 255).
     Pixels(Spanned<String>),
     /// `name: { tfrecords: shards, features: [...] }`: a row per record of the files of table `shards`: file, one column per feature.
@@ -98,6 +100,8 @@ pub enum Format {
     Json,
     JsonLines,
     Parquet,
+    /// A NumPy array: a row per entry of its first axis.
+    Npy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +160,10 @@ pub enum OutputKind {
     Json { query: Query, indent: Option<usize> },
     /// A table as parquet.
     Parquet { query: Query },
+    /// Entries of an array, as `numpy.save` writes them.
+    Npy { query: Query },
+    /// Texts, one per line.
+    Lines { query: Query },
     /// Files: the query has the columns `file` (content) and `path` (where it goes, below the output's path).
     Files { query: Query },
     /// Byte copy of a file of the bundle, or of a folder when the path ends in `/`.

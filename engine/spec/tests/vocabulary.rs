@@ -28,10 +28,14 @@ const PLACES: &[(&str, &str)] = &[
     ),
     (
         "/$defs/table/anyOf/3",
-        "tables:\n  t:\n    pixels: t\n    KEYS",
+        "tables:\n  t:\n    lines: t\n    KEYS",
     ),
     (
         "/$defs/table/anyOf/4",
+        "tables:\n  t:\n    pixels: t\n    KEYS",
+    ),
+    (
+        "/$defs/table/anyOf/5",
         "tables:\n  t:\n    tfrecords: t\n    KEYS",
     ),
     (
@@ -48,26 +52,34 @@ const PLACES: &[(&str, &str)] = &[
     ),
     (
         "/$defs/output/anyOf/4",
-        "public:\n  a:\n    copy: a\n    KEYS",
+        "public:\n  a:\n    npy: SELECT 1\n    KEYS",
     ),
     (
         "/$defs/output/anyOf/5",
-        "public:\n  a/:\n    empty: true\n    KEYS",
+        "public:\n  a:\n    lines: SELECT 1\n    KEYS",
     ),
     (
         "/$defs/output/anyOf/6",
-        "public:\n  a:\n    zip: {}\n    KEYS",
+        "public:\n  a:\n    copy: a\n    KEYS",
     ),
     (
         "/$defs/output/anyOf/7",
-        "public:\n  a:\n    zip_stored: {}\n    KEYS",
+        "public:\n  a/:\n    empty: true\n    KEYS",
     ),
     (
         "/$defs/output/anyOf/8",
-        "public:\n  a:\n    tar: {}\n    KEYS",
+        "public:\n  a:\n    zip: {}\n    KEYS",
     ),
     (
         "/$defs/output/anyOf/9",
+        "public:\n  a:\n    zip_stored: {}\n    KEYS",
+    ),
+    (
+        "/$defs/output/anyOf/10",
+        "public:\n  a:\n    tar: {}\n    KEYS",
+    ),
+    (
+        "/$defs/output/anyOf/11",
         "public:\n  a:\n    7z: {}\n    KEYS",
     ),
 ];

@@ -14,10 +14,20 @@ use crate::relation::{RelationColumn, ScanError, Values};
 use crate::usage::origin;
 use crate::{QueryError, RECORD, Relation, Session};
 
-/// What is known of a table's columns before it exists (no type: only passing on is allowed), and whether the last one is
-/// the hidden `record` of a JSON table.
+/// What is known of a table's columns before it exists, and whether the last one is the hidden `record`.
 #[derive(Debug, Clone)]
-struct Columns(Vec<(String, Option<DataType>)>, bool);
+struct Columns(Vec<(String, Known)>, bool);
+
+/// What is known of a column.
+#[derive(Debug, Clone, PartialEq)]
+enum Known {
+    /// Its values are of this type.
+    Typed(DataType),
+    /// Nothing: it can only be passed on.
+    Untyped,
+    /// It holds entries of an array, which can only be passed on, to an array.
+    Entries,
+}
 
 /// Plans every query of the pipeline against the declared columns and returns what is wrong.
 pub fn check(session: &Session, pipeline: &Pipeline) -> Vec<Diagnostic> {
@@ -92,20 +102,28 @@ impl Checker<'_> {
     }
 
     fn defined(&mut self, table: &Table) -> Option<Columns> {
-        let text = |name: &str| (name.to_owned(), Some(DataType::Utf8));
-        let number = |name: &str| (name.to_owned(), Some(DataType::Int64));
+        let text = |name: &str| (name.to_owned(), Known::Typed(DataType::Utf8));
+        let number = |name: &str| (name.to_owned(), Known::Typed(DataType::Int64));
         match &table.kind {
             TableKind::Query(query) => self.query(query, Rows::Ordered),
             TableKind::Read(read) => {
-                let columns = read
-                    .columns
-                    .iter()
-                    .map(|column| (column.name.value.clone(), column.kind.map(data_type)));
+                let columns = read.columns.iter().map(|column| {
+                    let kind = column.kind.map(data_type);
+                    (
+                        column.name.value.clone(),
+                        kind.map_or(Known::Untyped, Known::Typed),
+                    )
+                });
                 let mut columns: Vec<_> = columns.collect();
-                let has_record = matches!(read.format, Format::Json | Format::JsonLines)
-                    && !columns.iter().any(|(name, _)| name == RECORD);
-                if has_record {
-                    columns.push(text(RECORD));
+                let implied = match read.format {
+                    Format::Json | Format::JsonLines => text(RECORD),
+                    Format::Npy => (RECORD.to_owned(), Known::Entries),
+                    Format::Csv | Format::Parquet => return Some(Columns(columns, false)),
+                };
+                let is_implied = !columns.iter().any(|(name, _)| *name == implied.0);
+                let has_record = is_implied && implied.0 == RECORD;
+                if is_implied {
+                    columns.push(implied);
                 }
                 Some(Columns(columns, has_record))
             }
@@ -121,6 +139,13 @@ impl Checker<'_> {
                 ],
                 false,
             )),
+            TableKind::Lines(files) => {
+                self.has_file(files)?;
+                Some(Columns(
+                    vec![text("file"), text("stem"), number("number"), text("line")],
+                    false,
+                ))
+            }
             TableKind::Pixels(files) => {
                 self.has_file(files)?;
                 Some(Columns(
@@ -138,10 +163,8 @@ impl Checker<'_> {
                 self.has_file(files)?;
                 let mut columns = vec![text("file")];
                 columns.extend(features.iter().map(|feature| {
-                    (
-                        feature.name.value.clone(),
-                        Some(feature.kind.map_or(DataType::Utf8, data_type)),
-                    )
+                    let kind = feature.kind.map_or(DataType::Utf8, data_type);
+                    (feature.name.value.clone(), Known::Typed(kind))
                 }));
                 Some(Columns(columns, false))
             }
@@ -169,6 +192,31 @@ impl Checker<'_> {
             | OutputKind::Parquet { query } => {
                 self.query(query, Rows::Ordered);
             }
+            OutputKind::Lines { query } => {
+                let is_text = |columns: &Columns| match &*columns.0 {
+                    [(_, Known::Typed(data_type))] => data_type.is_string(),
+                    columns => columns.len() == 1,
+                };
+                if self
+                    .query(query, Rows::Ordered)
+                    .is_some_and(|columns| !is_text(&columns))
+                {
+                    let message = "lines are made of one column of texts";
+                    let help = "join the columns to one text: SELECT a || ',' || b AS line";
+                    self.diagnostics
+                        .push(Diagnostic::error("wrong-columns", query.span, message).help(help));
+                }
+            }
+            OutputKind::Npy { query } => {
+                let columns = self.planned(query, Rows::Ordered);
+                if columns.is_some_and(|columns| !matches!(&*columns.0, [(_, Known::Entries)])) {
+                    let message = "an array is made of the one column `record` of a table that was read from an array";
+                    self.diagnostics.push(
+                        Diagnostic::error("wrong-columns", query.span, message)
+                            .help("SELECT record FROM frames, with `frames: { read: frames.npy }`"),
+                    );
+                }
+            }
             // A tree has no order.
             OutputKind::Files { query } => {
                 let Some(columns) = self.query(query, Rows::AnyOrder) else {
@@ -193,8 +241,24 @@ impl Checker<'_> {
         }
     }
 
-    /// Plans a query; its result's columns, if nothing is wrong.
+    /// Plans a query whose rows are values; its result's columns, if nothing is wrong.
     fn query(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
+        let columns = self.planned(query, rows)?;
+        let entries = columns.0.iter().find(|(_, known)| *known == Known::Entries);
+        let Some((name, _)) = entries else {
+            return Some(columns);
+        };
+        let message = format!("`{name}` holds entries of an array, which only an array can hold");
+        self.diagnostics.push(
+            Diagnostic::error("wrong-columns", query.span, message).help(
+                "keep `_row` instead, and join with the array's table where the output is written",
+            ),
+        );
+        None
+    }
+
+    /// Plans a query; its result's columns, if nothing is wrong.
+    fn planned(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
         let mut tables: BTreeMap<String, Arc<dyn Relation>> = BTreeMap::new();
         let mut declared = BTreeMap::new();
         for name in &query.tables {
@@ -214,18 +278,23 @@ impl Checker<'_> {
             let Some(columns) = declared.get(table) else {
                 continue;
             };
-            for (name, kind) in used.iter().filter_map(|index| columns.0.get(*index)) {
-                if kind.is_none() {
-                    sound = false;
-                    let message = format!(
-                        "column `{name}` of table `{table}` is computed with, but has no type"
-                    );
-                    let help = format!(
-                        "declare it where `{table}` is read: `columns: {{ {name}: text }}` (or integer, number, boolean, json)"
-                    );
-                    self.diagnostics
-                        .push(Diagnostic::error("untyped-column", query.span, message).help(help));
-                }
+            for (name, known) in used.iter().filter_map(|index| columns.0.get(*index)) {
+                let (message, help) = match known {
+                    Known::Typed(_) => continue,
+                    Known::Untyped => (
+                        format!("column `{name}` of table `{table}` is computed with, but has no type"),
+                        format!(
+                            "declare it where `{table}` is read: `columns: {{ {name}: text }}` (or integer, number, boolean, json)"
+                        ),
+                    ),
+                    Known::Entries => (
+                        format!("column `{name}` of table `{table}` is computed with, but holds entries of an array"),
+                        "an array of one axis has its values in `value`: `columns: { value: text }`".to_owned(),
+                    ),
+                };
+                sound = false;
+                self.diagnostics
+                    .push(Diagnostic::error("untyped-column", query.span, message).help(help));
             }
         }
         let schema = planned.plan.schema();
@@ -235,7 +304,10 @@ impl Checker<'_> {
                 from.and_then(|(table, column)| declared.get(&table)?.0.get(column).cloned());
             (
                 field.name().clone(),
-                declared.map_or_else(|| Some(field.data_type().clone()), |(_, kind)| kind),
+                declared.map_or_else(
+                    || Known::Typed(field.data_type().clone()),
+                    |(_, known)| known,
+                ),
             )
         });
         let columns = Columns(columns.collect(), false);
@@ -301,9 +373,12 @@ struct Declared(Vec<RelationColumn>);
 
 impl Declared {
     fn new(columns: &Columns) -> Declared {
-        let columns = columns.0.iter().map(|(name, kind)| RelationColumn {
+        let columns = columns.0.iter().map(|(name, known)| RelationColumn {
             name: name.clone(),
-            data_type: kind.clone().unwrap_or(DataType::Utf8),
+            data_type: match known {
+                Known::Typed(data_type) => data_type.clone(),
+                Known::Untyped | Known::Entries => DataType::Utf8,
+            },
             hidden: name == RECORD && columns.1,
         });
         Declared(columns.collect())
@@ -319,7 +394,7 @@ impl Relation for Declared {
         0
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_cells(&self, _column: usize) -> bool {
         true
     }
 

@@ -35,5 +35,7 @@ pub use relation::{Relation, RelationColumn, ScanError, Values};
 pub use run::{ColumnSource, ResultColumn, Rows};
 pub use session::Session;
 
-/// Name of the hidden column of a JSON table that holds the whole record.
+/// Name of the hidden column that holds a row as a whole: the record of a JSON table, the entry of an array.
 pub const RECORD: &str = "record";
+/// Name of the column with the values of an array of one axis.
+pub const VALUE: &str = "value";

@@ -54,9 +54,10 @@ pub(crate) fn plan_opaque(
 ) -> Result<Planned, QueryError> {
     let typed = plan_typed(session, query, tables, rows)?;
     let mut opaque = BTreeMap::new();
-    for (name, relation) in tables.iter().filter(|(_, relation)| relation.has_cells()) {
+    for (name, relation) in tables {
         let used = typed.used.get(name);
         let columns: BTreeSet<usize> = (0..relation.columns().len())
+            .filter(|index| relation.has_cells(*index))
             .filter(|index| used.is_none_or(|used| !used.contains(index)))
             .collect();
         opaque.insert(name.clone(), columns);

@@ -33,8 +33,8 @@ pub trait Relation: Debug + Send + Sync {
 
     fn rows(&self) -> u64;
 
-    /// Can a writer copy this table's cells by origin? If not, all columns are read as values.
-    fn has_cells(&self) -> bool;
+    /// Can a writer copy the cells of this column by origin? If not, it is read as values.
+    fn has_cells(&self, column: usize) -> bool;
 
     /// The values of `columns` (positions in [`Relation::columns`]) for all rows, in order, in batches of about
     /// `batch` rows, typed as declared. Missing values are null.

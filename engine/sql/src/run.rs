@@ -86,7 +86,7 @@ impl Session {
                 .filter(|(table, column)| {
                     let is_used = used.get(table).is_some_and(|used| used.contains(column));
                     let is_column = tables.get(table).is_some_and(|relation| {
-                        relation.has_cells() && *column < relation.columns().len()
+                        *column < relation.columns().len() && relation.has_cells(*column)
                     });
                     is_column && !is_used
                 });

@@ -62,7 +62,7 @@ impl Relation for Memory {
         self.rows as u64
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_cells(&self, _column: usize) -> bool {
         true
     }
 

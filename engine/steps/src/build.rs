@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    Check, Checksum, Copy, Empty, Export, Files, Form, List, Pack, Pixels, Publish, QueryTable,
-    ReadTable, SplitRows, TREE, TfRecordTable, Unpack, VALUE, is_archive,
+    Check, Checksum, Copy, Empty, Export, Files, Form, LineTable, List, Pack, Pixels, Publish,
+    QueryTable, ReadTable, SplitRows, TREE, TfRecordTable, Unpack, VALUE, is_archive,
 };
 
 /// What a pipeline does not say itself.
@@ -258,6 +258,11 @@ impl Builder<'_> {
                     vec![("tree".to_owned(), tree)],
                 )?
             }
+            TableKind::Lines(files) => {
+                let inputs = self.file_inputs(&files.value)?;
+                trees = self.trees_behind([&files.value]);
+                self.step(&name, LineTable, inputs)?
+            }
             TableKind::Pixels(files) => {
                 let inputs = self.file_inputs(&files.value)?;
                 trees = self.trees_behind([&files.value]);
@@ -378,6 +383,8 @@ impl Builder<'_> {
                 export(self, query, Form::Json { indent: *indent })
             }
             OutputKind::Parquet { query } => export(self, query, Form::Parquet),
+            OutputKind::Npy { query } => export(self, query, Form::Npy),
+            OutputKind::Lines { query } => export(self, query, Form::Lines),
             OutputKind::Files { query } => {
                 let mut inputs = self.query_inputs(query)?;
                 self.tree_inputs(&self.trees_behind(&query.tables), &mut inputs)?;

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 
 use crate::kinds::VALUE;
@@ -54,15 +55,11 @@ impl Step for Description {
             text.push_str(metric.trim());
             text.push('\n');
         }
-        let bytes = text.len() as u64;
-        let digest = context.store.put(text.as_bytes())?;
-        let file = FileValue {
-            digest,
-            bytes,
-            rows: None,
-            columns: Vec::new(),
-            outside: false,
+        let stored = Stored {
+            digest: context.store.put(text.as_bytes())?,
+            len: text.len() as u64,
         };
+        let file = FileValue::stored(stored);
         Ok(Outputs::from([(VALUE.to_owned(), file.into_value())]))
     }
 }

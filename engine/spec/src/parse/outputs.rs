@@ -10,8 +10,7 @@ use crate::words::{self, Section};
 use crate::yaml::{Kind, Node};
 
 /// The formats that an output's name can ask for.
-const KNOWN: &str =
-    "names that tell it end in .csv, .tsv, .txt, .json, .parquet, or in `/` for a folder of files";
+const KNOWN: &str = "names that tell it end in .csv, .tsv, .txt, .json, .parquet, .npy, or in `/` for a folder of files";
 
 impl Context {
     /// Outputs below one folder. `wanted` says in a message what they are.
@@ -56,6 +55,7 @@ impl Context {
                 indent: None,
             }),
             "parquet" => Some(OutputKind::Parquet { query: query? }),
+            "npy" => Some(OutputKind::Npy { query: query? }),
             _ => {
                 let message = format!("the name `{}` does not tell a format", path.value);
                 let help = format!("{KNOWN}; or write `{{ csv: SELECT ... }}`");
@@ -76,6 +76,12 @@ impl Context {
                 Some(OutputKind::Json { query, indent })
             }
             "parquet" => Some(OutputKind::Parquet {
+                query: self.query(head?)?,
+            }),
+            "npy" => Some(OutputKind::Npy {
+                query: self.query(head?)?,
+            }),
+            "lines" => Some(OutputKind::Lines {
                 query: self.query(head?)?,
             }),
             "copy" => Some(OutputKind::Copy(self.path(head?)?)),

@@ -31,6 +31,7 @@ impl Context {
         match section.head() {
             "read" => self.file(&fields).map(TableKind::Read),
             "files" => Some(TableKind::Files(self.glob(fields.get("files")?)?)),
+            "lines" => Some(TableKind::Lines(self.table_name(fields.get("lines")?)?)),
             "pixels" => Some(TableKind::Pixels(self.table_name(fields.get("pixels")?)?)),
             _ => {
                 let features = fields.get("features").map(|node| self.columns(node));
@@ -145,6 +146,7 @@ impl Context {
             "json" => Format::Json,
             "jsonl" | "ndjson" => Format::JsonLines,
             "parquet" => Format::Parquet,
+            "npy" => Format::Npy,
             _ => {
                 let message = format!("the name of `{}` does not tell its format", path.value);
                 let names = quoted(words::FORMATS.iter().map(|word| word.name));
@@ -229,6 +231,7 @@ fn format(word: &str) -> Format {
         "json" => Format::Json,
         "json_lines" => Format::JsonLines,
         "parquet" => Format::Parquet,
+        "npy" => Format::Npy,
         _ => Format::Csv,
     }
 }

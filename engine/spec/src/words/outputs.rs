@@ -10,6 +10,8 @@ pub static OUTPUTS: &[&Section] = &[
     &CSV,
     &JSON,
     &PARQUET,
+    &NPY,
+    &LINES,
     &COPY,
     &EMPTY,
     &ZIP,
@@ -65,6 +67,28 @@ pub static PARQUET: Section = Section {
         Value::Query,
         "The rows.",
         "SELECT * FROM train",
+    )],
+};
+
+pub static NPY: Section = Section {
+    name: "a NumPy array",
+    doc: "Entries of an array, as `numpy.save` writes them: the query has the one column `record` of a table that was read from an array. Their type and shape stay.",
+    keys: &[Key::required(
+        "npy",
+        Value::Query,
+        "The rows.",
+        "SELECT record FROM frames",
+    )],
+};
+
+pub static LINES: Section = Section {
+    name: "a text file",
+    doc: "Text line by line: the query has one column of texts, and there is no header. Every line ends with LF; a missing text is an empty line.",
+    keys: &[Key::required(
+        "lines",
+        Value::Query,
+        "The lines.",
+        "SELECT line FROM train",
     )],
 };
 

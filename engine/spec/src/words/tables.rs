@@ -5,7 +5,7 @@ use super::{Key, Section, Value, Word};
 /// A table: a query, or one of [`TABLES`].
 pub static TABLE: Value = Value::QueryOr(TABLES);
 
-pub static TABLES: &[&Section] = &[&READ, &FILES, &PIXELS, &TFRECORDS];
+pub static TABLES: &[&Section] = &[&READ, &FILES, &LINES, &PIXELS, &TFRECORDS];
 
 pub static READ: Section = Section {
     name: "a table that is read",
@@ -55,6 +55,17 @@ pub static FILES: Section = Section {
     )],
 };
 
+pub static LINES: Section = Section {
+    name: "a table of lines",
+    doc: "A row per line of text files in UTF-8; LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing where it is empty).",
+    keys: &[Key::required(
+        "lines",
+        Value::Table,
+        "Table whose column `file` names the text files.",
+        "texts",
+    )],
+};
+
 pub static PIXELS: Section = Section {
     name: "a table of pixels",
     doc: "A row per pixel of PNG files. Columns: `file`, `stem`, `row` and `col` (from 1), `grey` (0 to 255).",
@@ -101,6 +112,10 @@ pub static FORMATS: &[Word] = &[
     Word {
         name: "parquet",
         doc: "Apache Parquet, `.parquet`",
+    },
+    Word {
+        name: "npy",
+        doc: "a NumPy array, `.npy`: a row per entry of the first axis, in the hidden column `record`; if there is no other axis, its value is the column `value`",
     },
 ];
 

@@ -1,5 +1,6 @@
 //! Cells of a result row, whether copied or computed.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use arrow::datatypes::{
     UInt16Type, UInt32Type, UInt64Type,
 };
 use prep_core::StepError;
-use prep_formats::pandas::{Cells, Column, ColumnType, TextTable};
+use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
-use crate::relation::OpenTable;
+use crate::relation::{CopiedCells, OpenTable};
 
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +27,17 @@ pub(crate) enum Cell<'a> {
     Text(&'a str),
     /// Copied, with its quotes.
     Slice(&'a [u8], ColumnType),
+}
+
+impl<'a> Cell<'a> {
+    /// The text of the cell, without quotes; none if it is missing or a computed number.
+    pub fn text(&self) -> Option<Cow<'a, [u8]>> {
+        match self {
+            Cell::Text(text) => Some(text.as_bytes().into()),
+            Cell::Slice(cell, _) => cell_content(cell),
+            _ => None,
+        }
+    }
 }
 
 /// Where the columns of a result come from.
@@ -55,9 +67,13 @@ impl Layout {
         for result in columns {
             let (source, column) = match &result.source {
                 ColumnSource::Cells { table, column } => {
-                    let table = tables.get(table).and_then(|table| table.text.clone());
-                    let table = table
-                        .ok_or_else(|| StepError::internal("cells of a table that has none"))?;
+                    let Some(CopiedCells::Text(table)) =
+                        tables.get(table).map(|table| &table.cells)
+                    else {
+                        // The check of queries lets no entries of an array pass to another output than an array.
+                        return Err(StepError::internal("cells of a table that has none"));
+                    };
+                    let table = table.clone();
                     let stored = table.schema().columns[*column].clone();
                     let source = Source::Slice {
                         table,
@@ -135,7 +151,7 @@ impl Layout {
                         Some(origin) => Cell::Slice(slices.cell(table, origin, *column)?, *kind),
                     },
                 };
-                self.columns[position].nullable |= cell == Cell::Missing;
+                self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells.push(cell);
             }
             row(&cells)?;

@@ -30,18 +30,8 @@ pub(crate) fn write_csv(
     };
     let mut out = context.store.writer()?;
     let count = write_rows(context, rows, &mut layout, delimiter, quoting, &mut out)?;
-    let stored = out.commit()?;
-    Ok(FileValue {
-        digest: stored.digest,
-        bytes: stored.len,
-        rows: Some(count),
-        columns: layout
-            .columns
-            .into_iter()
-            .map(|column| column.name)
-            .collect(),
-        outside: false,
-    })
+    let columns = layout.columns.into_iter().map(|column| column.name);
+    Ok(FileValue::table(out.commit()?, count, columns.collect()))
 }
 
 /// Writes header and rows; returns the number of rows.

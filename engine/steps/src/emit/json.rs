@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::json::{Object, Value, WriteOptions, parse};
-use prep_formats::pandas::{ColumnType, cell_content};
+use prep_formats::pandas::ColumnType;
 use prep_spec::model::Query;
 use prep_sql::{RECORD, Session};
 
@@ -46,29 +46,13 @@ pub(crate) fn write_json(
         })?;
     }
     let (out, count) = list.finish()?;
-    let stored = out.commit()?;
     let columns = if is_record { Vec::new() } else { names };
-    Ok(FileValue {
-        digest: stored.digest,
-        bytes: stored.len,
-        rows: Some(count),
-        columns,
-        outside: false,
-    })
-}
-
-/// The text of a cell without its quotes.
-fn content<'a>(cell: &Cell<'a>) -> Option<std::borrow::Cow<'a, [u8]>> {
-    match cell {
-        Cell::Text(text) => Some(text.as_bytes().into()),
-        Cell::Slice(cell, _) => cell_content(cell),
-        _ => None,
-    }
+    Ok(FileValue::table(out.commit()?, count, columns))
 }
 
 /// A cell that holds JSON.
 fn json_text(cell: &Cell<'_>) -> Result<Value, StepError> {
-    let text = content(cell).ok_or_else(|| {
+    let text = cell.text().ok_or_else(|| {
         StepError::pipeline(format!("the column `{RECORD}` must hold JSON texts"))
     })?;
     parse(&text).map_err(StepError::input)
@@ -87,13 +71,13 @@ fn member(cell: &Cell<'_>) -> Result<Value, StepError> {
         Cell::Single(value) => Value::Float(value.into()),
         Cell::Bool(value) => Value::Bool(value),
         Cell::Text(text) => text.into(),
-        Cell::Slice(_, ColumnType::Text) => match content(cell) {
+        Cell::Slice(_, ColumnType::Text) => match cell.text() {
             Some(text) => std::str::from_utf8(&text)
                 .map_err(StepError::internal)?
                 .into(),
             None => Value::Null,
         },
-        Cell::Slice(_, kind) => match content(cell) {
+        Cell::Slice(_, kind) => match cell.text() {
             None => Value::Null,
             Some(text) if kind == ColumnType::Bool => Value::Bool(text.first() == Some(&b'T')),
             // Numbers print alike in both forms.

@@ -6,10 +6,14 @@
 mod cells;
 mod csv;
 mod json;
+mod lines;
+mod npy;
 mod parquet;
 mod table;
 
 pub(crate) use csv::write_csv;
 pub(crate) use json::write_json;
+pub(crate) use lines::write_lines;
+pub(crate) use npy::write_npy;
 pub(crate) use parquet::write_parquet;
 pub(crate) use table::store_table;

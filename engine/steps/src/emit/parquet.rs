@@ -39,11 +39,5 @@ pub(crate) fn write_parquet(
         writer.write(&batch).map_err(StepError::machine)?;
     }
     let stored = writer.finish().map_err(StepError::machine)?.commit()?;
-    Ok(FileValue {
-        digest: stored.digest,
-        bytes: stored.len,
-        rows: Some(count),
-        columns,
-        outside: false,
-    })
+    Ok(FileValue::table(stored, count, columns))
 }

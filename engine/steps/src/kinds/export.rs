@@ -1,11 +1,11 @@
-//! `csv`, `json`, `parquet`: the rows of a query as a file.
+//! `csv`, `json`, `parquet`, `npy`, `lines`: the rows of a query as a file.
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_spec::model::{Query, Quoting};
 use prep_sql::Session;
 
 use super::one;
-use crate::emit::{write_csv, write_json, write_parquet};
+use crate::emit::{write_csv, write_json, write_lines, write_npy, write_parquet};
 
 /// The form of the file.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub(crate) enum Form {
     Csv { delimiter: u8, quoting: Quoting },
     Json { indent: Option<usize> },
     Parquet,
+    Npy,
+    Lines,
 }
 
 pub(crate) struct Export {
@@ -27,6 +29,8 @@ impl Step for Export {
             Form::Csv { .. } => "csv",
             Form::Json { .. } => "json",
             Form::Parquet => "parquet",
+            Form::Npy => "npy",
+            Form::Lines => "lines",
         }
     }
 
@@ -45,7 +49,7 @@ impl Step for Export {
                 serde_json::json!({ "sql": sql, "delimiter": char::from(delimiter), "quoting": quoting })
             }
             Form::Json { indent } => serde_json::json!({ "sql": sql, "indent": indent }),
-            Form::Parquet => serde_json::json!({ "sql": sql }),
+            Form::Parquet | Form::Npy | Form::Lines => serde_json::json!({ "sql": sql }),
         }
     }
 
@@ -67,6 +71,8 @@ impl Step for Export {
                 write_json(&self.session, &self.query, context, inputs, indent)?
             }
             Form::Parquet => write_parquet(&self.session, &self.query, context, inputs)?,
+            Form::Npy => write_npy(&self.session, &self.query, context, inputs)?,
+            Form::Lines => write_lines(&self.session, &self.query, context, inputs)?,
         };
         Ok(one(file.into_value()))
     }

@@ -73,15 +73,7 @@ impl Step for Pack {
                 out
             }
         };
-        let stored = out.commit()?;
-        let file = FileValue {
-            digest: stored.digest,
-            bytes: stored.len,
-            rows: None,
-            columns: Vec::new(),
-            outside: false,
-        };
-        Ok(one(file.into_value()))
+        Ok(one(FileValue::stored(out.commit()?).into_value()))
     }
 }
 

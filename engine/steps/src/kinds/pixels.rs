@@ -1,16 +1,14 @@
 //! `pixels`: the grey values of PNG files, a row per pixel.
 
-use std::io::Write;
-
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column, ColumnType, CsvWriter, Schema};
+use prep_formats::pandas::{Column, ColumnType};
 use prep_formats::png::{PngError, decode_grey};
 use prep_formats::zip::MemberInflater;
 use thiserror::Error;
 
 use super::one;
-use crate::relation::for_each_file;
-use crate::value::{Storage, TableValue};
+use crate::relation::{for_each_file, part};
+use crate::value::TableWriter;
 
 /// Pixels that one image may have; a limit against images made to fill memory.
 const MAX_PIXELS: u64 = 1 << 28;
@@ -50,11 +48,7 @@ impl Step for Pixels {
             column("col", ColumnType::Int64),
             column("grey", ColumnType::Int64),
         ];
-        let mut writer = CsvWriter::new(context.store.writer()?);
-        writer
-            .header(columns.iter().map(|column| column.name.as_str()))
-            .map_err(StepError::machine)?;
-        let mut rows = 0;
+        let mut table = TableWriter::new(context, columns)?;
         let mut inflater = MemberInflater::default();
         let mut bytes = Vec::new();
         for_each_file(context, inputs, &mut |file, opened| {
@@ -67,43 +61,30 @@ impl Step for Pixels {
                     cause,
                 })
             })?;
-            rows += image.pixels.len() as u64;
-            write_pixels(&mut writer, file, image.width, &image.pixels)?;
+            write_pixels(&mut table, file, image.width, &image.pixels)?;
             context.progress.add_file();
             Ok(())
         })?;
-        let object = writer
-            .finish()
-            .map_err(StepError::machine)?
-            .commit()?
-            .digest;
-        Ok(one(TableValue::new(
-            Schema { columns, rows },
-            Storage::Text { object },
-        )
-        .into_value()))
+        Ok(one(table.finish()?.into_value()))
     }
 }
 
 fn write_pixels(
-    writer: &mut CsvWriter<impl Write>,
+    table: &mut TableWriter<'_>,
     file: &str,
     width: u32,
     pixels: &[u8],
 ) -> Result<(), StepError> {
-    let name = file.rsplit('/').next().unwrap_or(file);
-    let stem = name
-        .rfind('.')
-        .filter(|dot| *dot > 0)
-        .map_or(name, |dot| &name[..dot]);
+    let stem = part(file, "stem");
     for (row, line) in pixels.chunks(width.max(1) as usize).enumerate() {
         for (col, grey) in line.iter().enumerate() {
-            writer.text(file);
-            writer.text(stem);
-            writer.integer(row + 1);
-            writer.integer(col + 1);
-            writer.integer(*grey);
-            writer.end_row().map_err(StepError::machine)?;
+            let cells = table.cells();
+            cells.text(file);
+            cells.text(stem);
+            cells.integer(row + 1);
+            cells.integer(col + 1);
+            cells.integer(*grey);
+            table.end_row()?;
         }
     }
     Ok(())

@@ -2,11 +2,16 @@
 //!
 //! CSV is read as pandas reads it. The file is extracted into the store while it is scanned; if its bytes are what pandas
 //! would print, they are the stored table and nothing is written again, otherwise a second pass prints them. A JSON list
-//! becomes a table of its declared columns and the hidden column `record`.
+//! becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays stay as they
+//! are.
 
 mod csv;
 mod json;
+mod npy;
 mod parquet;
+
+use std::fs::File;
+use std::sync::Arc;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, Schema};
@@ -15,8 +20,8 @@ use thiserror::Error;
 
 use super::copy::Absent;
 use super::one;
-use super::unpack::similar;
-use crate::value::{Opener, Tree, input};
+use super::unpack::{extract, similar};
+use crate::value::{Content, Opener, Tree, input};
 
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
@@ -75,6 +80,7 @@ impl Step for ReadTable {
             Format::Json => "json",
             Format::JsonLines => "json_lines",
             Format::Parquet => "parquet",
+            Format::Npy => "npy",
         };
         let floats = match self.read.floats {
             Floats::RoundTrip => "round_trip",
@@ -109,6 +115,7 @@ impl Step for ReadTable {
             Format::Csv => csv::read(context, &opener, &content, &self.read)?,
             Format::Json | Format::JsonLines => json::read(context, &opener, &content, &self.read)?,
             Format::Parquet => parquet::read(context, &opener, &content, &self.read)?,
+            Format::Npy => npy::read(context, &opener, &content, &self.read)?,
         };
         Ok(one(table.into_value()))
     }
@@ -122,6 +129,20 @@ fn kind_name(kind: ColumnKind) -> &'static str {
         ColumnKind::Boolean => "boolean",
         ColumnKind::Json => "json",
     }
+}
+
+/// The file, extracted into the store, for formats that are read in place.
+fn extracted(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<(Content, Arc<File>), StepError> {
+    let content = extract(context, opener, content).map_err(|cause| failed(read, cause))?;
+    let file = opener
+        .base(content.base())
+        .map_err(|cause| failed(read, cause))?;
+    Ok((content, file))
 }
 
 fn failed(read: &Read, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StepError {

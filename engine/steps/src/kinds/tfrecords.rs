@@ -3,14 +3,14 @@
 use std::io::BufReader;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter, Schema};
+use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
 use prep_spec::model::{Column, ColumnKind};
 use thiserror::Error;
 
 use super::one;
 use crate::relation::for_each_file;
-use crate::value::{Storage, TableValue};
+use crate::value::TableWriter;
 
 #[derive(Debug, Error)]
 enum RecordError {
@@ -76,11 +76,7 @@ impl Step for TfRecordTable {
             kind: TfRecordTable::kind(feature),
             nullable: false,
         }));
-        let mut writer = CsvWriter::new(context.store.writer()?);
-        writer
-            .header(columns.iter().map(|column| column.name.as_str()))
-            .map_err(StepError::machine)?;
-        let mut rows = 0;
+        let mut table = TableWriter::new(context, columns)?;
         for_each_file(context, inputs, &mut |file, opened| {
             let format = |cause| {
                 StepError::input(RecordError::Format {
@@ -91,11 +87,10 @@ impl Step for TfRecordTable {
             let reader =
                 BufReader::with_capacity(1 << 18, opened.reader().map_err(StepError::input)?);
             for record in TfRecords::new(reader) {
-                context.check()?;
                 let record = record.map_err(format)?;
                 let example = Example::new(&record.payload);
-                writer.text(file);
-                for (column, stored) in self.features.iter().zip(&columns[1..]) {
+                table.cells().text(file);
+                for column in &self.features {
                     let feature = column.name.value.clone();
                     let found = example.feature(&feature).map_err(format)?;
                     let place = (file.to_owned(), record.offset);
@@ -106,7 +101,7 @@ impl Step for TfRecordTable {
                             feature: feature.clone(),
                         })
                     })?;
-                    if write_first(&mut writer, &found, stored.kind).is_none() {
+                    if write_first(table.cells(), &found, TfRecordTable::kind(column)).is_none() {
                         let error = RecordError::OtherType {
                             file: place.0,
                             offset: place.1,
@@ -116,22 +111,12 @@ impl Step for TfRecordTable {
                         return Err(StepError::input(error));
                     }
                 }
-                writer.end_row().map_err(StepError::machine)?;
-                rows += 1;
+                table.end_row()?;
                 context.progress.add_bytes(record.payload.len() as u64);
             }
             Ok(())
         })?;
-        let object = writer
-            .finish()
-            .map_err(StepError::machine)?
-            .commit()?
-            .digest;
-        Ok(one(TableValue::new(
-            Schema { columns, rows },
-            Storage::Text { object },
-        )
-        .into_value()))
+        Ok(one(table.finish()?.into_value()))
     }
 }
 

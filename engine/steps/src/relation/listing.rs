@@ -9,6 +9,7 @@ use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
+use super::chosen::Chosen;
 use crate::value::{Positions, Tree, TreeEntry};
 
 /// Columns of a table of files. `dir` is the path without the name, `folder` its last part, `stem` the name without the
@@ -35,7 +36,7 @@ pub(crate) fn listing_schema(rows: u64) -> Schema {
 #[derive(Debug)]
 pub(crate) struct ListingRelation {
     tree: Arc<Tree>,
-    positions: Option<Arc<Positions>>,
+    chosen: Chosen,
     columns: Vec<RelationColumn>,
 }
 
@@ -55,9 +56,10 @@ impl ListingRelation {
             hidden: false,
         });
         let columns = columns.collect();
+        let tree = Tree::load_listing(context, listing)?;
         Ok(ListingRelation {
-            tree: Tree::load_listing(context, listing)?,
-            positions,
+            chosen: Chosen::new(tree.entries().len() as u64, positions),
+            tree,
             columns,
         })
     }
@@ -76,14 +78,10 @@ impl Relation for ListingRelation {
     }
 
     fn rows(&self) -> u64 {
-        self.positions
-            .as_ref()
-            .map_or(self.tree.entries().len() as u64, |positions| {
-                positions.len()
-            })
+        self.chosen.len()
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_cells(&self, _column: usize) -> bool {
         false
     }
 
@@ -92,29 +90,22 @@ impl Relation for ListingRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
-        let mut first = 0;
-        Box::new(std::iter::from_fn(move || {
-            let len = usize::try_from((self.rows() - first).min(batch as u64))
-                .ok()
-                .filter(|len| *len > 0)?;
+        let stretches = self.chosen.stretches(batch);
+        Box::new(stretches.map(move |(first, len)| {
             let entries = self.entries(first, len);
-            first += len as u64;
             let columns = columns
                 .iter()
                 .map(|column| cells(&entries, COLUMNS[*column]))
                 .collect();
-            Some(Ok(Values {
+            Ok(Values {
                 rows: entries.len(),
                 columns,
-            }))
+            })
         }))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        match &self.positions {
-            None => (first..first + len as u64).collect(),
-            Some(positions) => positions.range(first, len),
-        }
+        self.chosen.origins(first, len)
     }
 }
 
@@ -132,7 +123,7 @@ fn cells(entries: &[&TreeEntry], column: &str) -> ArrayRef {
 }
 
 /// A part of a path, named as the column is.
-fn part<'a>(path: &'a str, column: &str) -> &'a str {
+pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
     // As in Python's pathlib: a leading dot begins no extension, nor does a trailing one.
     let (stem, ext) = match name.rfind('.') {

@@ -1,5 +1,7 @@
 //! Tables as queries read them, and queries run to their end.
 
+mod array;
+mod chosen;
 mod files;
 mod listing;
 mod parquet;
@@ -7,18 +9,21 @@ mod query;
 mod text;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::sync::Arc;
 
 use prep_core::{Context, Failure, Inputs, StepError, Value};
+use prep_formats::npy::NpyArray;
 use prep_formats::pandas::TextTable;
 use prep_sql::{QueryError, Relation};
 
 pub(crate) use files::for_each_file;
-pub(crate) use listing::listing_schema;
+pub(crate) use listing::{listing_schema, part};
 pub(crate) use query::{query_rows_as_text, query_values, scalar};
 
 use crate::kinds::TREE;
 use crate::value::{Storage, TableValue};
+use array::ArrayRelation;
 use listing::ListingRelation;
 use parquet::ParquetRelation;
 use text::TextRelation;
@@ -27,8 +32,17 @@ use text::TextRelation;
 #[derive(Clone)]
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
-    /// None: the table has no cells to copy.
-    pub text: Option<Arc<TextTable>>,
+    pub cells: CopiedCells,
+}
+
+/// Where the cells are that writers copy.
+#[derive(Clone)]
+pub(crate) enum CopiedCells {
+    /// Nowhere: columns are read as values.
+    None,
+    Text(Arc<TextTable>),
+    /// The column `record` is copied from array to array.
+    Array(Arc<NpyArray<Arc<File>>>),
 }
 
 /// Opens a table value.
@@ -44,7 +58,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             let relation = Arc::new(TextRelation::new(text.clone(), positions, table.has_record));
             Ok(OpenTable {
                 relation,
-                text: Some(text),
+                cells: CopiedCells::Text(text),
             })
         }
         Storage::Parquet { object } => {
@@ -54,14 +68,25 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 ParquetRelation::open(file, object.len(), positions).map_err(StepError::input)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),
-                text: None,
+                cells: CopiedCells::None,
+            })
+        }
+        Storage::Npy { object } => {
+            let object = context.store.open_object(object)?;
+            let file = object.file().try_clone().map_err(StepError::machine)?;
+            let array = NpyArray::open(Arc::new(file), 0..object.len());
+            let array = Arc::new(array.map_err(StepError::internal)?);
+            let relation = ArrayRelation::new(array.clone(), &table.schema, positions);
+            Ok(OpenTable {
+                relation: Arc::new(relation),
+                cells: CopiedCells::Array(array),
             })
         }
         Storage::Listing { object } => {
             let relation = ListingRelation::open(context, object, positions)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),
-                text: None,
+                cells: CopiedCells::None,
             })
         }
     }

@@ -10,11 +10,12 @@ use arrow::datatypes::DataType;
 use prep_formats::parquet::{ParquetError, ParquetTable};
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
+use super::chosen::Chosen;
 use crate::value::Positions;
 
 pub(crate) struct ParquetRelation {
     table: ParquetTable<Arc<File>>,
-    positions: Option<Arc<Positions>>,
+    chosen: Chosen,
     columns: Vec<RelationColumn>,
 }
 
@@ -32,8 +33,8 @@ impl ParquetRelation {
         });
         let columns = columns.collect();
         Ok(ParquetRelation {
+            chosen: Chosen::new(table.rows(), positions),
             table,
-            positions,
             columns,
         })
     }
@@ -93,12 +94,10 @@ impl Relation for ParquetRelation {
     }
 
     fn rows(&self) -> u64 {
-        self.positions
-            .as_ref()
-            .map_or_else(|| self.table.rows(), |positions| positions.len())
+        self.chosen.len()
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_cells(&self, _column: usize) -> bool {
         false
     }
 
@@ -111,7 +110,7 @@ impl Relation for ParquetRelation {
             Ok(batches) => batches,
             Err(error) => return Box::new(std::iter::once(Err(error))),
         };
-        match self.positions.clone() {
+        match self.chosen.positions().cloned() {
             None => Box::new(batches.map(move |batch| self.values(&columns, &batch?))),
             Some(positions) if positions.is_ascending() => {
                 // Rows in file order: one pass, keeping what is chosen.
@@ -157,10 +156,7 @@ impl Relation for ParquetRelation {
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        match &self.positions {
-            None => (first..first + len as u64).collect(),
-            Some(positions) => positions.range(first, len),
-        }
+        self.chosen.origins(first, len)
     }
 }
 

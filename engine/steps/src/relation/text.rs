@@ -6,11 +6,12 @@ use std::sync::Arc;
 use prep_formats::pandas::{ColumnType, RowSelection, TextTable, arrow_type};
 use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
 
+use super::chosen::Chosen;
 use crate::value::Positions;
 
 pub(crate) struct TextRelation {
     table: Arc<TextTable>,
-    positions: Option<Arc<Positions>>,
+    chosen: Chosen,
     columns: Vec<RelationColumn>,
 }
 
@@ -28,8 +29,8 @@ impl TextRelation {
         });
         let columns = columns.collect();
         TextRelation {
+            chosen: Chosen::new(table.schema().rows, positions),
             table,
-            positions,
             columns,
         }
     }
@@ -49,12 +50,10 @@ impl Relation for TextRelation {
     }
 
     fn rows(&self) -> u64 {
-        self.positions
-            .as_ref()
-            .map_or(self.table.schema().rows, |positions| positions.len())
+        self.chosen.len()
     }
 
-    fn has_cells(&self) -> bool {
+    fn has_cells(&self, _column: usize) -> bool {
         true
     }
 
@@ -68,7 +67,7 @@ impl Relation for TextRelation {
             let len = usize::try_from((self.rows() - first).min(batch as u64))
                 .ok()
                 .filter(|len| *len > 0)?;
-            let rows = match &self.positions {
+            let rows = match self.chosen.positions() {
                 None => RowSelection::Range(first..first + len as u64),
                 Some(positions) => RowSelection::Rows(positions.range(first, len).into()),
             };
@@ -83,15 +82,13 @@ impl Relation for TextRelation {
                         columns: batch.columns().to_vec(),
                     })
                 });
+            // Rows of long texts come in shorter batches.
             first += values.as_ref().map_or(len, |values| values.rows) as u64;
             Some(values)
         }))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        match &self.positions {
-            None => (first..first + len as u64).collect(),
-            Some(positions) => positions.range(first, len),
-        }
+        self.chosen.origins(first, len)
     }
 }

@@ -3,11 +3,13 @@
 mod content;
 mod positions;
 mod table;
+mod table_writer;
 mod tree;
 
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub use positions::Positions;
 pub use table::{Storage, TableValue};
+pub(crate) use table_writer::TableWriter;
 pub use tree::{Tree, TreeEntry, TreeError};
 
 use prep_core::{Inputs, StepError, Value};

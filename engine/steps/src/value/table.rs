@@ -18,6 +18,10 @@ pub enum Storage {
     Parquet {
         object: Digest,
     },
+    /// A NumPy array.
+    Npy {
+        object: Digest,
+    },
     /// The files of a tree listing, as rows.
     Listing {
         object: Digest,
@@ -32,7 +36,7 @@ pub struct TableValue {
     pub storage: Storage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<Stored>,
-    /// The last column is the hidden `record` of a JSON table.
+    /// The last column is the hidden `record`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_record: bool,
     /// Further objects that the storage needs (those that a listing refers to).
@@ -107,8 +111,10 @@ impl TableValue {
     }
 
     pub fn into_value(self) -> Value {
-        let (Storage::Text { object } | Storage::Parquet { object } | Storage::Listing { object }) =
-            &self.storage;
+        let (Storage::Text { object }
+        | Storage::Parquet { object }
+        | Storage::Npy { object }
+        | Storage::Listing { object }) = &self.storage;
         let mut objects = vec![*object];
         objects.extend(self.rows.as_ref().map(|rows| rows.object));
         objects.extend(&self.needs);

@@ -4,12 +4,12 @@ use std::io::BufReader;
 
 use prep_core::{Context, StepError};
 use prep_formats::json::{JsonLines, JsonRecords, Value, WriteOptions};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter, Schema};
+use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind, Format, Read};
 use prep_sql::RECORD;
 
 use super::{ReadError, failed, kind_name};
-use crate::value::{Content, Opener, Storage, TableValue};
+use crate::value::{Content, Opener, TableValue, TableWriter};
 
 pub(super) fn read(
     context: &Context,
@@ -38,45 +38,37 @@ pub(super) fn read(
         kind: ColumnType::Json,
         nullable: false,
     });
-    let mut writer = CsvWriter::new(context.store.writer()?);
-    writer
-        .header(columns.iter().map(|column| column.name.as_str()))
-        .map_err(StepError::machine)?;
-    let mut rows = 0;
+    let mut table = TableWriter::new(context, columns)?;
     for record in records {
-        context.check()?;
         let record = record.map_err(|cause| failed(read, cause))?;
-        rows += 1;
-        for (column, stored) in declared.iter().zip(&mut columns) {
+        let number = table.schema.rows + 1;
+        for (index, column) in declared.iter().enumerate() {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
                 let error = ReadError::NoMember {
                     path: read.path.value.clone(),
-                    record: rows,
+                    record: number,
                     column: name.clone(),
                 };
                 return Err(StepError::input(error));
             };
-            stored.nullable |= *member == Value::Null;
-            write_member(&mut writer, column, member).ok_or_else(|| {
+            let is_missing =
+                matches!(member, Value::Null) || member.as_str().is_some_and(str::is_empty);
+            table.schema.columns[index].nullable |= is_missing;
+            write_member(table.cells(), column, member).ok_or_else(|| {
                 StepError::input(ReadError::OtherMember {
                     path: read.path.value.clone(),
-                    record: rows,
+                    record: number,
                     column: name.clone(),
                     declared: column.kind.map_or("text", kind_name),
                     found: shown(member),
                 })
             })?;
         }
-        writer.text(&compact(&record)?);
-        writer.end_row().map_err(StepError::machine)?;
+        table.cells().text(&compact(&record)?);
+        table.end_row()?;
     }
-    let object = writer
-        .finish()
-        .map_err(StepError::machine)?
-        .commit()?
-        .digest;
-    let mut table = TableValue::new(Schema { columns, rows }, Storage::Text { object });
+    let mut table = table.finish()?;
     table.has_record = true;
     Ok(table)
 }

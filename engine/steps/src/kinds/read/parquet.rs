@@ -1,15 +1,12 @@
 //! A parquet file: extracted into the store, read in place from there.
 
-use std::sync::Arc;
-
 use arrow::datatypes::DataType;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_formats::parquet::ParquetTable;
 use prep_spec::model::Read;
 
-use super::{check_columns, failed};
-use crate::kinds::unpack::extract;
+use super::{check_columns, extracted, failed};
 use crate::value::{Content, Opener, Storage, TableValue};
 
 pub(super) fn read(
@@ -18,12 +15,9 @@ pub(super) fn read(
     content: &Content,
     read: &Read,
 ) -> Result<TableValue, StepError> {
-    let extracted = extract(context, opener, content).map_err(|cause| failed(read, cause))?;
-    let file = opener
-        .base(extracted.base())
-        .map_err(|cause| failed(read, cause))?;
-    let table = ParquetTable::open(Arc::clone(&file), 0..extracted.bytes())
-        .map_err(|cause| failed(read, cause))?;
+    let (content, file) = extracted(context, opener, content, read)?;
+    let table =
+        ParquetTable::open(file, 0..content.bytes()).map_err(|cause| failed(read, cause))?;
     let columns = table.schema().fields().iter().map(|field| Column {
         name: field.name().clone(),
         kind: kind(field.data_type()),
@@ -37,7 +31,7 @@ pub(super) fn read(
     Ok(TableValue::new(
         schema,
         Storage::Parquet {
-            object: *extracted.base(),
+            object: *content.base(),
         },
     ))
 }

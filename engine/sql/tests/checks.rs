@@ -1,0 +1,139 @@
+//! What is found in a pipeline's queries when it is loaded, before any file is there.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_sql::Session;
+
+const TABLES: &str = "\
+name: X
+category: C
+bundle: { kaggle: x }
+tables:
+  frames: { read: frames.npy }
+  labels: { read: labels.npy, columns: { value: text } }
+  numbered: SELECT _row AS frame, value FROM labels
+  texts: { files: '*.txt' }
+  lines: { lines: texts }
+";
+
+/// `code: message` of what is wrong with an output.
+fn found(output: &str) -> Vec<String> {
+    let text = format!(
+        "{TABLES}public:\n  {output}\n  all.csv: SELECT n.frame FROM numbered n, lines, frames\n"
+    );
+    faults(&text)
+}
+
+fn faults(text: &str) -> Vec<String> {
+    let pipeline = match prep_spec::load("x", "x.yaml", text, "v1") {
+        Ok(pipeline) => pipeline,
+        Err(error) => panic!("{text}\n{error}"),
+    };
+    let diagnostics = prep_sql::check(&Session::planner(), &pipeline);
+    let line = |one: &prep_spec::Diagnostic| format!("{}: {}", one.code, one.message);
+    diagnostics.iter().map(line).collect()
+}
+
+fn is_found(output: &str, wanted: &str) {
+    let found = found(output);
+    assert!(
+        found.iter().any(|one| one.contains(wanted)),
+        "{output}: {found:?}"
+    );
+}
+
+#[test]
+fn entries_of_an_array_go_into_an_array() {
+    for output in [
+        "a.npy: SELECT record FROM frames",
+        "a.npy: SELECT f.record FROM numbered n JOIN frames f ON f._row = n.frame WHERE n.value <> 'x'",
+        "a.npy: SELECT record AS entry FROM labels ORDER BY value",
+        "a.csv: SELECT * FROM frames f JOIN numbered n ON n.frame = f._row",
+        "a.csv: SELECT * FROM labels",
+    ] {
+        assert_eq!(found(output), Vec::<String>::new(), "{output}");
+    }
+}
+
+#[test]
+fn entries_of_an_array_go_nowhere_else() {
+    for output in [
+        "a.csv: SELECT record FROM frames",
+        "a.json: SELECT record FROM frames",
+        "a.parquet: SELECT _row AS n, record FROM frames",
+        "a.txt: { lines: SELECT record FROM frames }",
+    ] {
+        is_found(
+            output,
+            "wrong-columns: `record` holds entries of an array, which only an array can hold",
+        );
+    }
+    for output in [
+        "a.csv: SELECT count(*) AS n FROM frames WHERE record = 'a'",
+        "a.csv: SELECT length(record) AS n FROM frames",
+        "a.npy: SELECT record FROM frames ORDER BY record",
+    ] {
+        is_found(
+            output,
+            "untyped-column: column `record` of table `frames` is computed with, but holds entries of an array",
+        );
+    }
+}
+
+#[test]
+fn an_array_is_made_of_entries() {
+    for output in [
+        "a.npy: SELECT value FROM labels",
+        "a.npy: SELECT record, record AS again FROM labels",
+        "a.npy: SELECT line FROM lines",
+    ] {
+        is_found(output, "wrong-columns: an array is made of the one column");
+    }
+}
+
+#[test]
+fn lines_are_one_column_of_texts() {
+    for output in [
+        "a.txt: { lines: SELECT line FROM lines }",
+        "a.txt: { lines: 'SELECT number || stem FROM lines WHERE number > 1' }",
+        "a.txt: { lines: SELECT 'x,[y]' AS line UNION ALL SELECT line FROM lines }",
+    ] {
+        assert_eq!(found(output), Vec::<String>::new(), "{output}");
+    }
+    for output in [
+        "a.txt: { lines: SELECT number FROM lines }",
+        "a.txt: { lines: SELECT * FROM lines }",
+    ] {
+        is_found(
+            output,
+            "wrong-columns: lines are made of one column of texts",
+        );
+    }
+    is_found(
+        "a.csv: SELECT text FROM lines",
+        "query: No field named text",
+    );
+}
+
+#[test]
+fn a_table_of_lines_needs_files() {
+    let text = "\
+name: X
+category: C
+bundle: { kaggle: x }
+tables:
+  words: { read: words.csv, columns: { word: text } }
+  lines: { lines: words }
+public:
+  a.csv: SELECT line FROM lines
+";
+    assert_eq!(
+        faults(text),
+        ["missing-column: table `words` has no column `file`"]
+    );
+}

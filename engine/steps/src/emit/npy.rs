@@ -1,0 +1,56 @@
+//! Entries of an array, gathered as `numpy.save` writes them.
+
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::UInt64Type;
+use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_formats::npy::NpyError;
+use prep_spec::model::Query;
+use prep_sql::{ColumnSource, Session};
+
+use crate::relation::{CopiedCells, open_tables, query_error, relations, wait};
+
+/// Writes the entries that a query passes on, in its order.
+pub(crate) fn write_npy(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+) -> Result<FileValue, StepError> {
+    let tables = open_tables(context, inputs)?;
+    let mut rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let array = match rows.columns() {
+        [column] => match &column.source {
+            ColumnSource::Cells { table, .. } => tables.get(table).map(|table| &table.cells),
+            ColumnSource::Values(_) => None,
+        },
+        _ => None,
+    };
+    let Some(CopiedCells::Array(array)) = array else {
+        // The check of queries says it with the place.
+        return Err(StepError::internal(
+            "an array of something else than entries",
+        ));
+    };
+    let array = array.clone();
+    let mut entries: Vec<u64> = Vec::new();
+    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
+        context.check()?;
+        let origins = batch.column(0).as_primitive::<UInt64Type>();
+        if origins.null_count() > 0 {
+            return Err(StepError::input(
+                "a row has no entry of the array: a LEFT JOIN found no partner",
+            ));
+        }
+        entries.extend(origins.values());
+    }
+    let count = entries.len() as u64;
+    let mut out = context.store.writer()?;
+    array
+        .gather(entries.into_iter(), &mut out)
+        .map_err(|error| match error {
+            NpyError::Io(error) => StepError::machine(error),
+            error => StepError::input(error),
+        })?;
+    let stored = out.commit()?;
+    Ok(FileValue::table(stored, count, Vec::new()))
+}

@@ -1,0 +1,74 @@
+//! `lines`: text files, a row per line.
+
+use std::io::BufReader;
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_formats::lines::{Lines, LinesError};
+use prep_formats::pandas::{Column, ColumnType};
+use thiserror::Error;
+
+use super::one;
+use crate::relation::{for_each_file, part};
+use crate::value::TableWriter;
+
+#[derive(Debug, Error)]
+#[error("`{file}`: {cause}")]
+struct TextError {
+    file: String,
+    cause: LinesError,
+}
+
+pub(crate) struct LineTable;
+
+impl Step for LineTable {
+    fn kind(&self) -> &'static str {
+        "lines"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let column = |name: &str, kind, nullable| Column {
+            name: name.to_owned(),
+            kind,
+            nullable,
+        };
+        let columns = vec![
+            column("file", ColumnType::Text, false),
+            column("stem", ColumnType::Text, false),
+            column("number", ColumnType::Int64, false),
+            // An empty line is a missing cell.
+            column("line", ColumnType::Text, true),
+        ];
+        let mut table = TableWriter::new(context, columns)?;
+        for_each_file(context, inputs, &mut |file, opened| {
+            let reader = opened.reader().map_err(StepError::input)?;
+            let mut lines = Lines::new(BufReader::with_capacity(1 << 18, reader));
+            let mut number = 0_u64;
+            let failed = |cause| {
+                StepError::input(TextError {
+                    file: file.to_owned(),
+                    cause,
+                })
+            };
+            while let Some(line) = lines.next_line().map_err(failed)? {
+                number += 1;
+                let cells = table.cells();
+                cells.text(file);
+                cells.text(part(file, "stem"));
+                cells.integer(number);
+                cells.text(line);
+                table.end_row()?;
+                context.progress.add_bytes(line.len() as u64 + 1);
+            }
+            Ok(())
+        })?;
+        Ok(one(table.finish()?.into_value()))
+    }
+}

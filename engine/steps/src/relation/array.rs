@@ -1,0 +1,112 @@
+//! A NumPy array as a relation: entries that are copied, and values if it has one axis.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
+};
+use arrow::datatypes::DataType;
+use prep_formats::npy::{Elements, NpyArray};
+use prep_formats::pandas::{ColumnType, Schema, arrow_type};
+use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
+
+use super::chosen::Chosen;
+use crate::value::Positions;
+
+#[derive(Debug)]
+pub(crate) struct ArrayRelation {
+    array: Arc<NpyArray<Arc<File>>>,
+    chosen: Chosen,
+    columns: Vec<RelationColumn>,
+}
+
+impl ArrayRelation {
+    pub(crate) fn new(
+        array: Arc<NpyArray<Arc<File>>>,
+        schema: &Schema,
+        positions: Option<Arc<Positions>>,
+    ) -> ArrayRelation {
+        let columns = schema.columns.iter().map(|column| RelationColumn {
+            name: column.name.clone(),
+            data_type: match column.kind {
+                // Printed with fewer digits than a double.
+                ColumnType::Float32 => DataType::Float32,
+                kind => arrow_type(kind),
+            },
+            hidden: column.name == RECORD,
+        });
+        ArrayRelation {
+            chosen: Chosen::new(schema.rows, positions),
+            columns: columns.collect(),
+            array,
+        }
+    }
+}
+
+impl Relation for ArrayRelation {
+    fn columns(&self) -> &[RelationColumn] {
+        &self.columns
+    }
+
+    fn rows(&self) -> u64 {
+        self.chosen.len()
+    }
+
+    /// Entries are copied, values are read.
+    fn has_cells(&self, column: usize) -> bool {
+        self.columns
+            .get(column)
+            .is_some_and(|column| column.name == RECORD)
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        let stretches = self.chosen.stretches(batch);
+        Box::new(stretches.map(move |(first, len)| {
+            let mut arrays = Vec::with_capacity(columns.len());
+            for column in &columns {
+                if self.has_cells(*column) {
+                    return Err("entries of an array cannot be computed with".into());
+                }
+                let rows = self.chosen.origins(first, len);
+                arrays.push(values(self.array.elements(&rows)?));
+            }
+            Ok(Values {
+                rows: len,
+                columns: arrays,
+            })
+        }))
+    }
+
+    fn origins(&self, first: u64, len: usize) -> Vec<u64> {
+        self.chosen.origins(first, len)
+    }
+}
+
+/// As a table's columns: NaN and the empty text are missing.
+fn values(elements: Elements) -> ArrayRef {
+    match elements {
+        Elements::Bools(values) => Arc::new(BooleanArray::from(values)),
+        Elements::Integers(values) => Arc::new(Int64Array::from(values)),
+        Elements::Unsigned(values) => Arc::new(UInt64Array::from(values)),
+        Elements::Singles(values) => Arc::new(Float32Array::from_iter(
+            values
+                .into_iter()
+                .map(|value| (!value.is_nan()).then_some(value)),
+        )),
+        Elements::Doubles(values) => Arc::new(Float64Array::from_iter(
+            values
+                .into_iter()
+                .map(|value| (!value.is_nan()).then_some(value)),
+        )),
+        Elements::Texts(values) => Arc::new(StringArray::from_iter(
+            values
+                .into_iter()
+                .map(|value| (!value.is_empty()).then_some(value)),
+        )),
+    }
+}

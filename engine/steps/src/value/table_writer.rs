@@ -1,0 +1,52 @@
+//! Storing a table row by row.
+
+use prep_cache::ObjectWriter;
+use prep_core::{Context, StepError};
+use prep_formats::pandas::{Column, CsvWriter, Schema};
+
+use super::{Storage, TableValue};
+
+/// Rows between two looks at whether the run was cancelled.
+const BETWEEN_CHECKS: u64 = 4096;
+
+/// Writes a table as canonical text into the store.
+pub(crate) struct TableWriter<'a> {
+    context: &'a Context,
+    cells: CsvWriter<ObjectWriter>,
+    /// Columns, and the rows written so far.
+    pub schema: Schema,
+}
+
+impl<'a> TableWriter<'a> {
+    pub fn new(context: &'a Context, columns: Vec<Column>) -> Result<TableWriter<'a>, StepError> {
+        let mut cells = CsvWriter::new(context.store.writer()?);
+        cells
+            .header(columns.iter().map(|column| column.name.as_str()))
+            .map_err(StepError::machine)?;
+        Ok(TableWriter {
+            context,
+            cells,
+            schema: Schema { columns, rows: 0 },
+        })
+    }
+
+    /// Takes the cells of a row, from left to right.
+    pub fn cells(&mut self) -> &mut CsvWriter<ObjectWriter> {
+        &mut self.cells
+    }
+
+    pub fn end_row(&mut self) -> Result<(), StepError> {
+        if self.schema.rows.is_multiple_of(BETWEEN_CHECKS) {
+            self.context.check()?;
+        }
+        self.schema.rows += 1;
+        self.cells.end_row().map_err(StepError::machine)
+    }
+
+    /// The stored table.
+    pub fn finish(self) -> Result<TableValue, StepError> {
+        let out = self.cells.finish().map_err(StepError::machine)?;
+        let object = out.commit()?.digest;
+        Ok(TableValue::new(self.schema, Storage::Text { object }))
+    }
+}
