@@ -2,8 +2,8 @@
 //!
 //! Each plan node is rewritten to carry the columns that determine the order of its rows, and the order is tracked as one
 //! of a few shapes. What keeps it: projection, filter, window, semi and anti joins, inner and left joins (left rows first,
-//! then right rows), UNION ALL (branch by branch), and ORDER BY, whose ties keep the order below. What loses it: GROUP BY
-//! and DISTINCT, until an ORDER BY names all their keys. Anything else is refused.
+//! then right rows), UNION ALL (branch by branch), `unnest` (a row's elements in the order of their list), and ORDER BY,
+//! whose ties keep the order below. What loses it: GROUP BY and DISTINCT, until an ORDER BY names all their keys. Anything else is refused.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use datafusion::logical_expr::expr::{
     AggregateFunction, Sort as SortExpr, WindowFunctionDefinition,
 };
 use datafusion::logical_expr::logical_plan::{
-    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Window,
+    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Unnest, Window,
 };
 use datafusion::logical_expr::{
     Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Volatility, lit,
@@ -66,6 +66,12 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
                 QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
             }));
         }
+        if let LogicalPlan::Projection(projection) = node
+            && projection.expr.iter().any(is_membership)
+        {
+            let message = "IN (SELECT ...) and EXISTS are conditions of WHERE; join with the table to select them";
+            found.get_or_insert(QueryError::Unsupported(message.to_owned()));
+        }
         node.apply_expressions(|expr| {
             expr.apply(|inner| {
                 if let Expr::ScalarFunction(function) = inner
@@ -81,6 +87,13 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     });
     walk.map_err(|error| QueryError::plan(&error))?;
     found.map_or(Ok(()), Err)
+}
+
+/// Does the expression look a value up in another query? The engine can do so only in a filter.
+fn is_membership(expr: &Expr) -> bool {
+    let is_lookup = |inner: &Expr| Ok(matches!(inner, Expr::InSubquery(_) | Expr::Exists(_)));
+    // The closure does not fail.
+    expr.exists(is_lookup).unwrap_or_default()
 }
 
 fn sensitive_aggregate(aggregate: &Aggregate) -> Option<String> {
@@ -209,6 +222,7 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
                 .collect();
             Ok((plan.clone(), Order::Keys(keys)))
         }
+        LogicalPlan::Unnest(unnest) => unnested(unnest, names),
         LogicalPlan::Distinct(Distinct::All(_)) => {
             Ok((plan.clone(), Order::Keys(plan.schema().columns())))
         }
@@ -439,6 +453,22 @@ fn windowed(window: &Window, names: &mut Names) -> Result<(LogicalPlan, Order), 
     let plan = build(LogicalPlanBuilder::from(input).window(exprs))?;
     // The engine sorts by the window's ORDER BY, so the rows do not come in their own order any more.
     Ok((plan, order.shuffled()))
+}
+
+/// `unnest`: a row's elements follow each other in its place, and no column tells their order. The engine keeps the order
+/// of the rows that it gets; it does not sort them before, since nothing above asks for it.
+fn unnested(unnest: &Unnest, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
+    let (input, order) = carry(&unnest.input, names)?;
+    let order = match order {
+        Order::Columns { natural: true, .. } => Order::Stream,
+        Order::Columns { .. } | Order::Stream => {
+            Order::Lost("unnest of rows that are joined or sorted; make a table of them first")
+        }
+        lost => lost,
+    };
+    let (columns, options) = (unnest.exec_columns.clone(), unnest.options.clone());
+    let plan = LogicalPlanBuilder::from(input).unnest_columns_with_options(columns, options);
+    Ok((build(plan)?, order))
 }
 
 /// UNION ALL: branch by branch. Every branch gets its number and the carried columns, padded to the longest.
