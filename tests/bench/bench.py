@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Benchmarks of `prep` beside an alternative, in one run on one machine.
 
-  bench.py --prep target/release/prep [table] [images] [memory] [--rows N] [--images N] [--work DIR]
+  bench.py --prep target/release/prep [table] [images] [memory] [grading] [--rows N] [--images N] [--cases DIR] [--work DIR]
 
 table    N rows like the taxi competition's (7 columns, about 110 bytes each): read, shuffle-split, write train, test and
          answers; pandas does the same in a process of its own (needs pandas 2.2 and scikit-learn)
 images   N images of 12 KB in one zip, prepared into train and test folders; Info-ZIP's unzip into one folder
 memory   the table with N and with 10 N rows: peak memory of both, and bytes per further row
+grading  all recorded submissions (tests/cases, or another folder of cases) by `prep grade`, one call for all cases of a name;
+         scikit-learn computes the same metrics in a process of its own (needs pandas, scikit-learn and PyYAML)
 
 Each line: what, wall seconds, CPU seconds, peak resident memory. Files are read from the page cache on both sides.
 """
-import argparse, os, random, shutil, subprocess, sys, tempfile, time, zipfile
+import argparse, json, os, random, shutil, subprocess, sys, tempfile, time, zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -115,18 +117,58 @@ def memory(args, work):
     print(f"10 times the rows take {peaks[1] / peaks[0]:.2f} times the memory: {per_row:.1f} bytes for a further row")
 
 
+def grading(args, work):
+    cases = sorted(path.parent for path in args.cases.glob("*/*/expected.json"))
+    pipelines = HERE.parents[1] / "pipelines"
+    cases = [case for case in cases if (pipelines / case.parent.name / "pipeline.yaml").exists()]
+    ours, theirs, graded, agreeing = 0.0, 0.0, 0, 0
+    for name in sorted({case.name for case in cases}):
+        here, source, data = work / name, work / name / "source", work / name / "data"
+        source.mkdir(parents=True, exist_ok=True)
+        entries = []
+        for case in (case for case in cases if case.name == name):
+            (source / f"{case.parent.name}.zip").symlink_to(case / "raw.zip")
+            paths = sorted((case / "submissions").iterdir())
+            entries += [{"competition_id": case.parent.name, "submission_path": str(path)} for path in paths]
+        listed = here / "list.jsonl"
+        listed.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+        environment = dict(os.environ, PREP_CACHE_DIR=str(work / "cache"))
+        ids = sorted({entry["competition_id"] for entry in entries})
+        options = ["--source", source, "--data-dir", data, "--skip-verification"]
+        run(f"prepare {len(ids)} competitions", [args.prep, "run", *(word for id in ids for word in ("-c", id)), *options], env=environment)
+        command = [args.prep, "grade", "--submission", listed, "--output-dir", here / "reports", "--data-dir", data]
+        ours += run(f"prep grade, {len(entries)} of {name}", command, env=environment)[1]
+        with open(listed) as lines:
+            found = subprocess.run([sys.executable, HERE / "scikit_grade.py", pipelines, data], stdin=lines, stdout=subprocess.PIPE, check=True)
+        found = json.loads(found.stdout)
+        theirs += found["cpu"]
+        print(f"{'scikit-learn, without its imports':34} {'':10} {found['cpu']:8.2f} CPU s", flush=True)
+        report, = (here / "reports").iterdir()
+        rows = {row["submission_path"]: row["score"] for row in json.loads(report.read_text())["competition_reports"]}
+        for entry, score in zip(entries, found["scores"], strict=True):
+            mine = rows[entry["submission_path"]]
+            if mine is None or score is None:
+                agreeing += mine is None and score is None
+            else:
+                agreeing += mine == score or abs(mine - score) <= 1e-5 * max(1.0, abs(score))
+        graded += len(entries)
+    print(f"{graded} submissions: prep {1e3 * ours / graded:.1f} ms of CPU each, scikit-learn {1e3 * theirs / graded:.1f} ms; "
+          f"the same score for {agreeing}; the others are told apart by rules that scikit-learn does not have")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("which", nargs="*", help="table, images, memory (default: table and images)")
+    parser.add_argument("which", nargs="*", help="table, images, memory, grading (default: table and images)")
     parser.add_argument("--prep", required=True, type=Path)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--images", type=int, default=20_000)
+    parser.add_argument("--cases", type=Path, default=HERE.parent / "cases", help="folder of cases for grading")
     parser.add_argument("--work", type=Path)
     args = parser.parse_args()
-    args.prep = args.prep.resolve()
+    args.prep, args.cases = args.prep.resolve(), args.cases.resolve()
     work = args.work or Path(tempfile.mkdtemp(prefix="prep-bench-"))
     for name in args.which or ["table", "images"]:
-        {"table": table, "images": images, "memory": memory}[name](args, work / name)
+        {"table": table, "images": images, "memory": memory, "grading": grading}[name](args, work / name)
     if not args.work:
         shutil.rmtree(work)
 
