@@ -395,7 +395,7 @@ fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), Query
         }
         Order::Stream => {
             return Err(QueryError::Order(
-                "two ORDER BY follow each other; keep the outer one".to_owned(),
+                "ORDER BY follows another one, or unnest; keep one of them, or make a table of the inner query".to_owned(),
             ));
         }
         Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),

@@ -101,7 +101,7 @@ fn lines_are_one_column_of_texts() {
     for output in [
         "a.txt: { lines: SELECT line FROM lines }",
         "a.txt: { lines: 'SELECT number || stem FROM lines WHERE number > 1' }",
-        "a.txt: { lines: SELECT 'x,[y]' AS line UNION ALL SELECT line FROM lines }",
+        "a.txt: { lines: \"SELECT 'x,[y]' AS line UNION ALL SELECT line FROM lines\" }",
     ] {
         assert_eq!(found(output), Vec::<String>::new(), "{output}");
     }
