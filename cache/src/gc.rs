@@ -196,7 +196,9 @@ impl Store {
     fn survey_sources(&self, report: &mut GcReport) -> Result<(), StoreError> {
         for key in walk::list(self.root(), Bucket::Sources)?.digests {
             let is_garbage = match self.load::<SourceRecord>(Bucket::Sources, &key) {
-                Ok(Loaded::Found(source, _)) => is_gone(Path::new(&source.path)),
+                Ok(Loaded::Found(source, _)) => {
+                    !source.is_named() && is_gone(Path::new(&source.path))
+                }
                 Ok(Loaded::Garbled) => true,
                 Ok(Loaded::Absent) => false,
                 Err(error) => {

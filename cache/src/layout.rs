@@ -43,7 +43,7 @@ pub(crate) enum Bucket {
     /// ```text
     /// sources-v1/
     ///   ab/
-    ///     cdef01...         digest of the file's canonical path
+    ///     cdef01...         digest of the file's canonical path, or of a name
     /// ```
     Sources,
 

@@ -4,6 +4,9 @@
 //! what they were. File systems stamp with the kernel's clock tick, so a file
 //! that is written twice within a tick keeps its stamp: a file that was
 //! modified just now is given a moment to age before it is read.
+//!
+//! A record can be kept under a name, too (`a competition's bundle`). That one outlives its file: it tells what the file
+//! held, so that results made of it stay valid when the file is thrown away.
 
 use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
@@ -43,6 +46,9 @@ pub struct SourceRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
     stamp: Stamp,
+    /// The record stands under this name, not under its path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
 }
 
 impl SourceRecord {
@@ -54,6 +60,11 @@ impl SourceRecord {
     /// Whether the file has no bytes.
     pub fn is_empty(&self) -> bool {
         self.stamp.len == 0
+    }
+
+    /// Whether it stands under a name, so that it stays when its file goes.
+    pub(crate) fn is_named(&self) -> bool {
+        self.name.is_some()
     }
 }
 
@@ -111,6 +122,7 @@ impl Store {
             digest,
             md5,
             stamp,
+            name: None,
         };
         self.save(Bucket::Sources, &key_of(&path), &record)?;
         Ok(record)
@@ -145,9 +157,34 @@ impl Store {
             digest,
             md5: Some(md5.to_owned()),
             stamp,
+            name: None,
         };
         self.save(Bucket::Sources, &key_of(&path), &record)?;
         Ok(record)
+    }
+
+    /// Keeps `record` as what `name` stands for.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn name_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
+        self.must_be_writable()?;
+        let named = SourceRecord {
+            name: Some(name.to_owned()),
+            ..record.clone()
+        };
+        self.save(Bucket::Sources, &key_of_name(name), &named)
+    }
+
+    /// What `name` stood for last, whether or not the file is still there.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn named_source(&self, name: &str) -> Result<Option<SourceRecord>, StoreError> {
+        match self.load::<SourceRecord>(Bucket::Sources, &key_of_name(name))? {
+            Loaded::Found(record, _) if record.name.as_deref() == Some(name) => Ok(Some(record)),
+            _ => Ok(None),
+        }
     }
 }
 
@@ -167,6 +204,11 @@ fn canonical(path: &Path) -> Result<PathBuf, StoreError> {
 
 fn key_of(canonical: &Path) -> Digest {
     Digest::of(canonical.as_os_str().as_encoded_bytes())
+}
+
+/// No path has a NUL character, so no name is taken for one.
+fn key_of_name(name: &str) -> Digest {
+    Digest::of(format!("name\0{name}").as_bytes())
 }
 
 /// Digests and length of what was read.

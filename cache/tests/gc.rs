@@ -212,11 +212,17 @@ fn records_of_sources_go_with_their_files() -> Outcome {
     fs::create_dir(&disk)?;
     fs::write(disk.join("a.zip"), "bundle")?;
     store.ingest(&disk.join("a.zip"), true, &|_| {})?;
+    // What a name stands for is known without the file.
+    let named = store.ingest(&gone, true, &|_| {})?;
+    store.name_source("a competition", &named)?;
     fs::remove_file(&gone)?;
     fs::rename(&disk, dir.path().join("unmounted"))?;
     assert_eq!(collect(&store, GcOptions::default())?.records.len(), 1);
-    assert_eq!(store.stat()?.sources.files, 2);
+    assert_eq!(store.stat()?.sources.files, 3);
     assert!(store.source(&kept)?.is_some());
+    let found = store.named_source("a competition")?.ok_or("no record")?;
+    assert_eq!((found.digest, found.md5), (named.digest, named.md5));
+    assert_eq!(store.named_source("another")?, None);
     Ok(())
 }
 
