@@ -32,7 +32,7 @@ pub trait Step: Send + Sync {
 /// What is known of a source without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// Its content is known from an earlier run.
+    /// Its content is known from an earlier run, which does not say that it is still there.
     Known { value: Digest },
     /// It is there, but was never read (or changed since).
     Unread { bytes: u64 },

@@ -1,7 +1,7 @@
 //! What a running step may use.
 
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -52,6 +52,7 @@ pub struct Context {
     pub limits: Limits,
     pub progress: Arc<Progress>,
     locations: Arc<RwLock<HashMap<Digest, PathBuf>>>,
+    lost: Arc<RwLock<HashSet<Digest>>>,
     shared: Arc<Mutex<HashMap<Digest, Weak<dyn Any + Send + Sync>>>>,
 }
 
@@ -63,6 +64,7 @@ impl Context {
             limits,
             progress: Arc::default(),
             locations: Arc::default(),
+            lost: Arc::default(),
             shared: Arc::default(),
         }
     }
@@ -85,6 +87,19 @@ impl Context {
     /// Where content lies that is not in the store.
     pub fn location(&self, content: &Digest) -> Option<PathBuf> {
         self.locations.read().ok()?.get(content).cloned()
+    }
+
+    /// Notes that this content was needed and is not there.
+    pub(crate) fn set_lost(&self, content: Digest) {
+        if let Ok(mut lost) = self.lost.write() {
+            lost.insert(content);
+        }
+    }
+
+    /// Whether a step needed this content and did not find it. A source that knew its content without having it has to
+    /// bring it then.
+    pub fn is_lost(&self, content: &Digest) -> bool {
+        self.lost.read().is_ok_and(|lost| lost.contains(content))
     }
 
     /// What `open` makes of a stored object, shared by the steps that use it at the same time: opening a large table means

@@ -6,7 +6,8 @@
 //! the same work twice, and runs on a blocking thread.
 //!
 //! A stored object that turns out to be damaged or gone is no failure: the graph is resolved again, which finds the step
-//! that makes it, and the run goes on from there. Only an object that is lost a second time is one.
+//! that makes it, and the run goes on from there. Only an object that is lost a second time is one. It is the same with
+//! a source whose content is known but not there any more: it runs when a step wants the bytes.
 //!
 //! A failure skips what depends on the failed node. Without `keep_going` nothing new starts after it. Cancelling lets
 //! running steps stop at their next check; nothing of theirs becomes visible.
@@ -78,8 +79,10 @@ struct Scheduler {
     /// Why the nodes that started did.
     reasons: HashMap<NodeId, Reason>,
     stop: bool,
-    /// Objects that were needed and found damaged or gone.
-    lost: HashSet<Digest>,
+    /// Objects that were needed and found damaged or gone, and in which look at the graph.
+    lost: HashMap<Digest, usize>,
+    /// How often the graph was looked at again.
+    looks: usize,
     /// The last of them is to be made again.
     again: bool,
 }
@@ -194,7 +197,8 @@ impl Scheduler {
             ready,
             reasons: HashMap::new(),
             stop: false,
-            lost: HashSet::new(),
+            lost: HashMap::new(),
+            looks: 0,
             again: false,
         }
     }
@@ -203,6 +207,7 @@ impl Scheduler {
     fn resume(self, resolution: Resolution) -> Scheduler {
         let mut next = Scheduler::new(self.shared, resolution);
         next.lost = self.lost;
+        next.looks = self.looks + 1;
         next.reasons = self.reasons;
         for (id, outcome) in self.report.outcomes {
             let ended = match outcome {
@@ -221,11 +226,15 @@ impl Scheduler {
         next
     }
 
-    /// Notes an object that a step could not do without. False when it was lost before: making it again does not help.
+    /// Notes an object that a step could not do without. False when it was lost before the last look at the graph:
+    /// making it again does not help.
     fn note_lost(&mut self, error: &StepError) -> bool {
-        let first = error
-            .lost_object()
-            .is_some_and(|object| self.lost.insert(object));
+        let Some(object) = error.lost_object() else {
+            return false;
+        };
+        self.shared.context.set_lost(object);
+        // Steps that run side by side may lose the same one.
+        let first = *self.lost.entry(object).or_insert(self.looks) == self.looks;
         self.again |= first;
         first
     }

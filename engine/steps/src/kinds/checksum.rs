@@ -73,8 +73,8 @@ impl Step for Checksum {
 }
 
 fn md5_of(context: &Context, opener: &Opener, content: &Content) -> Result<String, StepError> {
-    let opened = opener.open(content).map_err(StepError::input)?;
-    let mut reader = opened.reader().map_err(StepError::input)?;
+    let opened = opener.open(content)?;
+    let mut reader = opened.reader()?;
     let mut hasher = Md5::new();
     let mut buffer = vec![0; 1 << 18];
     loop {

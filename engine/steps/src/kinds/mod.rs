@@ -33,7 +33,7 @@ pub(crate) use query::QueryTable;
 pub(crate) use read::ReadTable;
 pub(crate) use split::SplitRows;
 pub(crate) use tfrecords::TfRecordTable;
-pub(crate) use unpack::{Unpack, is_archive};
+pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
 
 use prep_core::{Outputs, Value};
 

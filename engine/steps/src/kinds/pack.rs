@@ -129,18 +129,16 @@ fn zip<W: Write>(
                 .map_err(StepError::machine)?;
             continue;
         };
-        let opened = opener.open(content).map_err(StepError::input)?;
+        let opened = opener.open(content)?;
         match opened.member() {
             Some((file, member)) if method == Method::Deflate => {
-                opened
-                    .read_into(&mut inflater, &mut buffer)
-                    .map_err(StepError::input)?;
+                opened.read_into(&mut inflater, &mut buffer)?;
                 writer
                     .copy_member(&entry.path, file, member)
                     .map_err(StepError::machine)?;
             }
             _ => {
-                let reader = opened.reader().map_err(StepError::input)?;
+                let reader = opened.reader()?;
                 writer
                     .add_file(&entry.path, method, reader)
                     .map_err(StepError::input)?;
@@ -162,8 +160,8 @@ fn tar<W: Write>(context: &Context, opener: &Opener, tree: &Tree, out: W) -> Res
                 .map_err(StepError::machine)?;
             continue;
         };
-        let opened = opener.open(content).map_err(StepError::input)?;
-        let reader = opened.reader().map_err(StepError::input)?;
+        let opened = opener.open(content)?;
+        let reader = opened.reader()?;
         writer
             .add_file(&entry.path, content.bytes(), reader)
             .map_err(StepError::input)?;
@@ -187,9 +185,9 @@ fn sevenz<W: Write + Seek>(
                 .map_err(StepError::machine)?;
             continue;
         };
-        let opened = opener.open(content).map_err(StepError::input)?;
+        let opened = opener.open(content)?;
         writer
-            .add_file(&entry.path, opened.reader().map_err(StepError::input)?)
+            .add_file(&entry.path, opened.reader()?)
             .map_err(StepError::input)?;
         context.progress.add_bytes(content.bytes());
     }

@@ -52,9 +52,7 @@ impl Step for Pixels {
         let mut inflater = MemberInflater::default();
         let mut bytes = Vec::new();
         for_each_file(context, inputs, &mut |file, opened| {
-            opened
-                .read_into(&mut inflater, &mut bytes)
-                .map_err(StepError::input)?;
+            opened.read_into(&mut inflater, &mut bytes)?;
             let image = decode_grey(&bytes, MAX_PIXELS).map_err(|cause| {
                 StepError::input(ImageError {
                     file: file.to_owned(),

@@ -13,7 +13,7 @@ mod parquet;
 use std::fs::File;
 use std::sync::Arc;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, Schema};
 use prep_spec::model::{Column, ColumnKind, Floats, Format, Read};
 use thiserror::Error;
@@ -21,15 +21,12 @@ use thiserror::Error;
 use super::copy::Absent;
 use super::one;
 use super::unpack::{extract, similar};
-use crate::value::{Content, Opener, Tree, input};
+use crate::value::{Content, Opener, Tree, input, own_meaning};
 
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
     #[error("`{path}`: {cause}")]
-    Format {
-        path: String,
-        cause: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Format { path: String, cause: BoxError },
     #[error("`{path}` has no column `{column}`; it has {}", .found.join(", "))]
     NoColumn {
         path: String,
@@ -145,10 +142,12 @@ fn extracted(
     Ok((content, file))
 }
 
-fn failed(read: &Read, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StepError {
-    StepError::input(ReadError::Format {
-        path: read.path.value.clone(),
-        cause: cause.into(),
+fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
+    own_meaning(cause.into()).unwrap_or_else(|cause| {
+        StepError::input(ReadError::Format {
+            path: read.path.value.clone(),
+            cause,
+        })
     })
 }
 

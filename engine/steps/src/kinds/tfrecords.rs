@@ -84,8 +84,7 @@ impl Step for TfRecordTable {
                     cause,
                 })
             };
-            let reader =
-                BufReader::with_capacity(1 << 18, opened.reader().map_err(StepError::input)?);
+            let reader = BufReader::with_capacity(1 << 18, opened.reader()?);
             for record in TfRecords::new(reader) {
                 let record = record.map_err(format)?;
                 let example = Example::new(&record.payload);

@@ -8,13 +8,13 @@
 
 use std::io::{self, Write};
 
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::zip::{EntryKind, Method, ZipLimits, ZipListing};
 use prep_formats::{sevenz, tar};
 use thiserror::Error;
 
 use super::one;
-use crate::value::{Content, Opener, Tree, TreeEntry, input};
+use crate::value::{Content, Opener, Tree, TreeEntry, input, own_meaning};
 
 /// An archive may unpack to this much, whatever its size ...
 const ALWAYS_UNPACKED: u64 = 16 << 30;
@@ -45,10 +45,7 @@ enum UnpackError {
         similar: Option<String>,
     },
     #[error("`{path}`: {cause}")]
-    Archive {
-        path: String,
-        cause: Box<dyn std::error::Error + Send + Sync>,
-    },
+    Archive { path: String, cause: BoxError },
 }
 
 pub(crate) struct Unpack {
@@ -59,6 +56,11 @@ pub(crate) struct Unpack {
 /// Is this path segment entered as an archive?
 pub(crate) fn is_archive(segment: &str) -> bool {
     kind(segment).is_some()
+}
+
+/// The suffix by which a path is known as an archive's.
+pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
+    kind(path).map(|(suffix, _)| suffix)
 }
 
 fn kind(path: &str) -> Option<(&'static str, Kind)> {
@@ -110,12 +112,14 @@ impl Step for Unpack {
     }
 }
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+type Cause = BoxError;
 
 impl Unpack {
     fn failed(&self, cause: Cause) -> StepError {
-        let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
-        StepError::input(UnpackError::Archive { path, cause })
+        own_meaning(cause).unwrap_or_else(|cause| {
+            let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
+            StepError::input(UnpackError::Archive { path, cause })
+        })
     }
 
     fn unpack(
@@ -132,7 +136,7 @@ impl Unpack {
         match (kind, content) {
             (Kind::Zip, Content::Member { entry, .. }) if entry.method == Method::Deflate => {
                 let extracted =
-                    extract(context, opener, content).map_err(|cause| self.store_or(cause))?;
+                    extract(context, opener, content).map_err(|cause| self.failed(cause))?;
                 list_zip(opener, &extracted, &prefix).map_err(|cause| self.failed(cause))
             }
             (Kind::Zip, content) => {
@@ -140,20 +144,12 @@ impl Unpack {
             }
             (Kind::Tar, content) => {
                 let joined = join_tar(context, opener, content, &prefix);
-                joined.map_err(|cause| self.store_or(cause))
+                joined.map_err(|cause| self.failed(cause))
             }
             (Kind::SevenZip, content) => {
                 let joined = join_sevenz(context, opener, content, &prefix);
-                joined.map_err(|cause| self.store_or(cause))
+                joined.map_err(|cause| self.failed(cause))
             }
-        }
-    }
-
-    /// An error of the store keeps its meaning; any other is the archive's.
-    fn store_or(&self, cause: Cause) -> StepError {
-        match cause.downcast::<StepError>() {
-            Ok(error) => *error,
-            Err(cause) => self.failed(cause),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
 use prep_cache::{Digest, Store, StoreError};
-use prep_core::Context;
+use prep_core::{BoxError, Context, StepError};
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
@@ -34,8 +34,28 @@ pub enum ContentError {
     Zip(#[from] ZipError),
     #[error("cannot read {what}: {cause}")]
     Io { what: String, cause: io::Error },
-    #[error("the archive {} was there when the run began and is gone", .0.short())]
-    Gone(Digest),
+}
+
+impl From<ContentError> for StepError {
+    fn from(error: ContentError) -> StepError {
+        match error {
+            ContentError::Store(error) => error.into(),
+            error => StepError::input(error),
+        }
+    }
+}
+
+/// An error of the engine or the store behind a cause, with its own meaning; any other cause comes back.
+pub(crate) fn own_meaning(cause: BoxError) -> Result<StepError, BoxError> {
+    let cause = match cause.downcast::<StepError>() {
+        Ok(error) => return Ok(*error),
+        Err(cause) => cause,
+    };
+    match cause.downcast::<ContentError>() {
+        Ok(error) if matches!(*error, ContentError::Store(_)) => Ok((*error).into()),
+        Ok(error) => Err(error),
+        Err(cause) => Err(cause),
+    }
 }
 
 impl Content {
@@ -96,19 +116,16 @@ impl Opener {
             return Ok(file.clone());
         }
         let file = match self.context.location(base) {
-            Some(path) => File::open(&path).map_err(|cause| ContentError::Io {
-                what: path.display().to_string(),
-                cause,
+            Some(path) => File::open(&path).map_err(|cause| match cause.kind() {
+                // Known, but not there any more: its source brings it again.
+                io::ErrorKind::NotFound => StoreError::Missing { digest: *base }.into(),
+                _ => ContentError::Io {
+                    what: path.display().to_string(),
+                    cause,
+                },
             })?,
             None => {
-                let object = self
-                    .context
-                    .store
-                    .open_object(base)
-                    .map_err(|error| match error {
-                        StoreError::Missing { .. } => ContentError::Gone(*base),
-                        other => ContentError::Store(other),
-                    })?;
+                let object = self.context.store.open_object(base)?;
                 object
                     .file()
                     .try_clone()
