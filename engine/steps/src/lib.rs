@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! build      a pipeline -> steps and the edges between them
+//! members    which members of its bundle a pipeline reads
 //! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
@@ -16,8 +17,10 @@ mod build;
 mod description;
 mod emit;
 mod kinds;
+mod members;
 mod relation;
 pub mod value;
 
 pub use build::{BuildError, Checksums, Surroundings, build};
 pub use kinds::{Manifest, ManifestError, PublishedOutput};
+pub use members::members;

@@ -1,0 +1,107 @@
+//! Which members of its bundle a pipeline reads, for fetching those alone.
+
+use std::collections::BTreeSet;
+
+use prep_spec::Pipeline;
+use prep_spec::model::{Output, OutputKind, TableKind};
+
+use crate::kinds::{archive_suffix, is_archive};
+
+/// Glob patterns of the members that the pipeline reads, sorted, each once. `*` stays within a path segment, `**` does
+/// not. An archive inside the bundle is one member; it may also lie there unpacked, as a folder of its name.
+pub fn members(pipeline: &Pipeline) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for table in &pipeline.tables {
+        match &table.kind {
+            TableKind::Read(read) => found.insert(member(&read.path.value, globset::escape)),
+            TableKind::Files(pattern) => found.insert(member(&pattern.value, str::to_owned)),
+            // These read what other tables name.
+            TableKind::Query(_) | TableKind::Pixels(_) | TableKind::TfRecords { .. } => false,
+        };
+    }
+    for output in pipeline.public.iter().chain(&pipeline.private) {
+        copied(output, &mut found);
+    }
+    found.into_iter().collect()
+}
+
+fn copied(output: &Output, found: &mut BTreeSet<String>) {
+    match &output.kind {
+        OutputKind::Copy(from) => {
+            found.insert(member(&from.value, globset::escape));
+        }
+        OutputKind::Archive { members, .. } => {
+            for member in members {
+                copied(member, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The pattern of the member in which a path lies. `plain` makes a pattern of a path that enters no archive.
+fn member(path: &str, plain: fn(&str) -> String) -> String {
+    let mut end = 0;
+    for segment in path.split('/') {
+        end += segment.len();
+        if is_archive(segment) && end < path.len() {
+            let archive = &path[..end];
+            let folder = archive_suffix(archive).map_or(archive, |suffix| {
+                archive.strip_suffix(suffix).unwrap_or(archive)
+            });
+            // A comma would divide the alternatives.
+            let escape = |path: &str| globset::escape(path).replace(',', "[,]");
+            return format!("{{{},{}/**}}", escape(archive), escape(folder));
+        }
+        end += 1;
+    }
+    match path.strip_suffix('/') {
+        Some(folder) => format!("{}/**", globset::escape(folder)),
+        None => plain(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_leads_to_the_outermost_archive() {
+        for (path, expected) in [
+            ("train.csv", "train.csv"),
+            ("a [1]/train.csv", "a [[]1[]]/train.csv"),
+            ("train.zip", "train.zip"),
+            ("train.zip/train.csv", "{train.zip,train/**}"),
+            ("a/b.tar.gz/c.zip/d.csv", "{a/b.tar.gz,a/b/**}"),
+            ("images/", "images/**"),
+        ] {
+            assert_eq!(member(path, globset::escape), expected);
+        }
+        assert_eq!(member("train/*.jpg", str::to_owned), "train/*.jpg");
+        let inside = member("x.7z/*.jpg", str::to_owned);
+        assert_eq!(inside, "{x.7z,x/**}");
+    }
+
+    #[test]
+    fn a_pipeline_reads_tables_lists_and_copies() {
+        let text = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+tables:
+  all: { read: all.csv.zip/all.csv, columns: { id: integer } }
+  photos: { files: photos/*.jpg }
+public:
+  train.csv: SELECT id FROM all
+  notes/: { copy: notes/ }
+  photos/: SELECT file, name AS path FROM photos
+private:
+  test.csv: SELECT id FROM all
+";
+        let pipeline = prep_spec::load("a", "a.yaml", text, "v1").unwrap();
+        assert_eq!(
+            members(&pipeline),
+            ["notes/**", "photos/*.jpg", "{all.csv.zip,all.csv/**}"]
+        );
+    }
+}
