@@ -50,7 +50,7 @@ fn child(endpoint: &str) -> Outcome {
         memory: 1 << 30,
     };
     let context = Context::new(Store::open(Path::new("store"))?, limits, Cancel::default());
-    KaggleBundle::new(ID, Path::new("data"), &[], None, network).run(&context)?;
+    KaggleBundle::new(ID, ID, Path::new("data"), &[], None, network).run(&context)?;
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     println!("    peak memory {}", peak.unwrap_or("unknown").trim());

@@ -8,6 +8,7 @@ use prep_core::{Failure, StepError};
 use prep_formats::zip::ZipError;
 use thiserror::Error;
 
+use crate::credentials::CredentialsError;
 use crate::space;
 use crate::trouble::Trouble;
 use crate::units;
@@ -75,7 +76,7 @@ pub enum FetchError {
     NoLength { host: String },
     #[error(
         "Kaggle's bundle has MD5 {found} now, published is {expected}: Kaggle changed it\n\
-         Nothing was downloaded; --skip-verification fetches it all the same"
+         Nothing was downloaded; --skip-bundle-verification fetches it all the same, and still checks what is made of it"
     )]
     OtherMd5 { found: String, expected: String },
     #[error(
@@ -133,8 +134,14 @@ pub enum FetchError {
         member: String,
         cause: String,
     },
+    #[error("`{pattern}` does not name members of a bundle: {cause}")]
+    Pattern { pattern: String, cause: String },
+    #[error("--no-download is given")]
+    NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     #[error(transparent)]
     Store(#[from] prep_cache::StoreError),
     #[error("stopped")]

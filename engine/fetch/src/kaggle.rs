@@ -10,8 +10,8 @@ use prep_core::{Cancel, Context, Source, SourceState, StepError, Value};
 use crate::download::{Order, download};
 use crate::error::FetchError;
 use crate::hashing::Digests;
-use crate::local::{LocalBundle, value};
-use crate::network::Network;
+use crate::local::{BundleError, LocalBundle};
+use crate::network::{LazyNetwork, Network};
 use crate::partial::{Locked, Partial};
 
 /// How often the stop flag, and another process's lock, is looked at.
@@ -20,49 +20,71 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// The bundle of one competition.
 #[derive(Debug, Clone)]
 pub struct KaggleBundle {
-    id: String,
+    /// Kaggle's name of the competition.
+    kaggle: String,
     local: LocalBundle,
     target: PathBuf,
     md5: Option<String>,
-    network: Network,
+    network: LazyNetwork,
 }
 
 impl KaggleBundle {
-    /// Looks for `ID.zip` and `ID/ID.zip` in these folders, the data folder among them, and fetches it to `DATA/ID/ID.zip`
-    /// if it is in none. With `md5`, another content is refused.
+    /// Looks for `ID.zip` and `ID/ID.zip` in these folders, then in the data folder, and fetches the bundle of `kaggle` to
+    /// `DATA/ID/ID.zip` if it is in none. With `md5`, another content is refused.
     pub fn new(
         id: &str,
+        kaggle: &str,
         data: &Path,
         folders: &[&Path],
         md5: Option<&str>,
-        network: Network,
+        network: impl Into<LazyNetwork>,
     ) -> KaggleBundle {
         let mut all = folders.to_vec();
         all.push(data);
         KaggleBundle {
-            id: id.to_owned(),
+            kaggle: kaggle.to_owned(),
             local: LocalBundle::new(id, &all, md5),
             target: data.join(id).join(format!("{id}.zip")),
             md5: md5.map(str::to_owned),
-            network,
+            network: network.into(),
         }
+    }
+
+    /// Kaggle's name of the competition.
+    pub(crate) fn kaggle(&self) -> &str {
+        &self.kaggle
+    }
+
+    /// Where it is fetched to.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// The network; without it, the error tells where else the bundle was looked for.
+    pub(crate) fn network(&self) -> Result<Network, StepError> {
+        self.network.get().map_err(|cause| {
+            let failure = cause.failure();
+            let looked = self.local.candidates().to_vec();
+            let cause = Box::new(cause);
+            StepError::new(failure, BundleError::NotFetched { looked, cause })
+        })
     }
 
     /// Fetches the bundle; `None` when another process has just done so.
     fn fetch(&self, context: &Context) -> Result<Option<Value>, StepError> {
+        let network = self.network()?;
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(None);
         };
         let md5 = self.md5.clone();
-        let digests = fill(&self.network, &self.id, md5, &partial, None, context)?;
+        let digests = fill(&network, &self.kaggle, md5, &partial, None, context)?;
         let Some(digests) = digests else {
             return Ok(None);
         };
         let file = partial.finish()?;
         let store = &context.store;
         let record = store.remember_source(&self.target, &file, digests.digest, &digests.md5)?;
-        context.set_location(record.digest, self.target.clone());
-        Ok(Some(value(&record)))
+        Ok(Some(self.local.remember(context, &self.target, &record)?))
     }
 }
 

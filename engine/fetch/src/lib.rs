@@ -1,13 +1,15 @@
 //! Where bundles come from. Each source names what it brings by content and checks it against the published MD5.
 //!
 //! ```text
-//! local        a bundle that is already there
+//! local        a bundle that is already there, or was
 //! kaggle       the same, fetched from Kaggle when it is not
-//! part         some members of a bundle, as an archive of its own         remote    a bundle's listing by ranges
+//! part         some members of a bundle, as an archive of its own         members   which ones
+//! remote       a bundle's listing by ranges
 //! credentials  who asks          network   what all downloads of a process share
 //! api          signed addresses  answer    what the store's answers mean; nothing is written before they passed
 //! download     sessions until one is complete, then the verdict on its digests
 //! session      one object: its pieces, its connections, its failures      pace      how many connections
+//! connection   one range, asked for and written
 //! receive      from an answer into the partial file, piece by piece       hashing   digests behind the write front
 //! map          which pieces are there, beside the partial file            partial   its lock and its final name
 //! ```
@@ -26,6 +28,7 @@
 mod answer;
 mod api;
 mod backoff;
+mod connection;
 mod credentials;
 mod digester;
 mod download;
@@ -37,6 +40,7 @@ mod kaggle;
 mod local;
 mod location;
 mod map;
+mod members;
 mod message;
 mod network;
 mod options;
@@ -58,9 +62,11 @@ pub use credentials::{Credentials, CredentialsError, Found, Origin, find};
 pub use error::FetchError;
 pub use kaggle::KaggleBundle;
 pub use local::{BundleError, LocalBundle};
-pub use network::Network;
+pub use members::Members;
+pub use network::{LazyNetwork, Network};
 pub use options::{ENDPOINT, Options};
-pub use part::{PartOfBundle, part_bytes};
+pub use part::PartOfBundle;
 pub use remote::RemoteZip;
 pub use secret::Secret;
+pub use space::free as free_space;
 pub use trouble::Trouble;

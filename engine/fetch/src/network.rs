@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
@@ -118,6 +118,53 @@ impl Drop for Shared {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// A network that is set up when it is first needed. Clones share it.
+#[derive(Clone)]
+pub struct LazyNetwork {
+    make: Arc<Make>,
+    made: Arc<Mutex<Option<Network>>>,
+}
+
+type Make = dyn Fn() -> Result<Network, FetchError> + Send + Sync;
+
+impl LazyNetwork {
+    /// `make` is called until it succeeds once.
+    pub fn new(
+        make: impl Fn() -> Result<Network, FetchError> + Send + Sync + 'static,
+    ) -> LazyNetwork {
+        LazyNetwork {
+            make: Arc::new(make),
+            made: Arc::default(),
+        }
+    }
+
+    /// The network.
+    ///
+    /// # Errors
+    /// Those of `make`: no credentials, no certificates.
+    pub fn get(&self) -> Result<Network, FetchError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some(network) => Ok(network.clone()),
+            None => Ok(made.insert((self.make)()?).clone()),
+        }
+    }
+}
+
+impl From<Network> for LazyNetwork {
+    fn from(network: Network) -> LazyNetwork {
+        LazyNetwork::new(move || Ok(network.clone()))
+    }
+}
+
+impl fmt::Debug for LazyNetwork {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LazyNetwork")
+            .finish_non_exhaustive()
     }
 }
 

@@ -13,86 +13,64 @@ use std::path::{Path, PathBuf};
 
 use prep_cache::Digest;
 use prep_core::{Context, Source, SourceState, StepError, Value};
-use prep_formats::zip::{EntryKind, ZipEntry, ZipWriteError, ZipWriter};
+use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
 
 use crate::error::FetchError;
-use crate::kaggle::{fill, lock};
+use crate::kaggle::{KaggleBundle, fill, lock};
 use crate::local::LocalBundle;
-use crate::network::Network;
+use crate::members::Members;
 use crate::partial::Partial;
 
-/// Some members of one competition's bundle.
+/// Some members of one competition's bundle, unless all of it is there.
 #[derive(Debug, Clone)]
 pub struct PartOfBundle {
-    id: String,
-    /// Paths of members; with `/` at the end, everything below.
-    members: Vec<String>,
+    whole: KaggleBundle,
+    members: Members,
     target: PathBuf,
     local: LocalBundle,
-    network: Network,
 }
 
 impl PartOfBundle {
-    /// The members `members` of the bundle of `id`, kept beside where the bundle itself would be. A path that ends with
-    /// `/` stands for everything below it.
-    pub fn new(id: &str, data: &Path, members: &[&str], network: Network) -> PartOfBundle {
-        let mut members: Vec<String> = members.iter().map(|&member| member.to_owned()).collect();
-        members.sort();
-        members.dedup();
-        let key = Digest::of(members.join("\n").as_bytes()).to_string();
-        let name = format!("{id}.part-{}", key.get(..12).unwrap_or(&key));
-        let folder = data.join(id);
+    /// The `members` of the bundle `whole`, kept beside where that would be.
+    pub fn new(whole: KaggleBundle, members: Members) -> PartOfBundle {
+        let key = Digest::of(members.patterns().join("\n").as_bytes()).to_string();
+        let key = key.get(..12).unwrap_or(&key);
+        let stem = whole.target().file_stem().unwrap_or_default();
+        let name = format!("{}.part-{key}", stem.to_string_lossy());
+        let folder = whole.target().parent().unwrap_or(Path::new(""));
         PartOfBundle {
-            id: id.to_owned(),
             members,
             target: folder.join(format!("{name}.zip")),
-            local: LocalBundle::new(&name, &[&folder], None),
-            network,
+            local: LocalBundle::new(&name, &[folder], None),
+            whole,
         }
     }
 
-    fn wants(&self, entry: &ZipEntry) -> bool {
-        let stands = |member: &String| stands_for(member, &entry.path);
-        entry.kind == EntryKind::File && self.members.iter().any(stands)
+    /// Whether it is only a part that is there.
+    pub fn is_part(&self) -> bool {
+        self.whole.location().is_none() && self.local.path().is_some()
     }
 
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
+        let network = self.whole.network()?;
         let Some(partial) = lock(&self.target, context)? else {
             return Ok(());
         };
-        let mut entries = self.network.list(&self.id, &context.cancel)?.entries;
-        entries.retain(|entry| self.wants(entry));
-        self.require_all(&entries)?;
+        let id = self.whole.kaggle();
+        let mut entries = network.list(id, &context.cancel)?.entries;
+        if let Some(member) = self.members.missing(&entries) {
+            let (id, member) = (id.to_owned(), member.to_owned());
+            return Err(FetchError::NoMember { id, member }.into());
+        }
+        entries.retain(|entry| self.members.wants(entry));
         entries.sort_by_key(|entry| entry.header_offset);
         let wanted: Vec<Range<u64>> = entries
             .iter()
             .map(|entry| entry.header_offset..entry.limit)
             .collect();
-        fill(
-            &self.network,
-            &self.id,
-            None,
-            &partial,
-            Some(wanted),
-            context,
-        )?;
+        fill(&network, id, None, &partial, Some(wanted), context)?;
         self.write(&partial, &entries, context)?;
         Ok(())
-    }
-
-    /// A member that is named and not there is a mistake, not an empty wish.
-    fn require_all(&self, entries: &[ZipEntry]) -> Result<(), FetchError> {
-        let missing = self.members.iter().find(|member| {
-            let stands = |entry: &ZipEntry| stands_for(member, &entry.path);
-            !entries.iter().any(stands)
-        });
-        match missing {
-            None => Ok(()),
-            Some(member) => Err(FetchError::NoMember {
-                id: self.id.clone(),
-                member: member.clone(),
-            }),
-        }
     }
 
     /// Checks the members and copies them into the archive under its final name.
@@ -136,22 +114,12 @@ impl PartOfBundle {
                 // Which piece is wrong cannot be told: all of them are fetched again.
                 partial.clear()?;
                 Err(FetchError::DamagedMember {
-                    id: self.id.clone(),
+                    id: self.whole.kaggle().to_owned(),
                     member: entry.path.clone(),
                     cause: cause.to_string(),
                 })
             }
         }
-    }
-}
-
-/// Whether a member's path is this one, or below this folder.
-fn stands_for(member: &str, path: &str) -> bool {
-    match member.strip_suffix('/') {
-        Some(folder) => path
-            .strip_prefix(folder)
-            .is_some_and(|rest| rest.starts_with('/')),
-        None => path == member,
     }
 }
 
@@ -165,10 +133,16 @@ impl Source for PartOfBundle {
     }
 
     fn state(&self, context: &Context) -> Result<SourceState, StepError> {
-        self.local.state(context)
+        match self.whole.state(context)? {
+            SourceState::Missing => self.local.state(context),
+            known => Ok(known),
+        }
     }
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
+        if self.whole.location().is_some() {
+            return self.whole.run(context);
+        }
         if self.local.path().is_none() {
             self.fetch(context)?;
         }
@@ -176,14 +150,7 @@ impl Source for PartOfBundle {
     }
 
     fn location(&self) -> Option<PathBuf> {
-        self.local.path().map(Path::to_path_buf)
+        let part = || self.local.path().map(Path::to_path_buf);
+        self.whole.location().or_else(part)
     }
-}
-
-/// Bytes that fetching these members would move, as [`PartOfBundle`] does it; without the listing itself.
-pub fn part_bytes(entries: &[ZipEntry], wants: impl Fn(&ZipEntry) -> bool) -> u64 {
-    let wanted = entries.iter().filter(|entry| wants(entry));
-    wanted
-        .map(|entry| entry.limit.saturating_sub(entry.header_offset))
-        .sum()
 }

@@ -15,20 +15,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::answer::{Answer, NoAnswer, ask};
+use crate::answer::Answer;
+use crate::connection::{Failed, connection};
 use crate::digester::{Digester, News};
 use crate::download::Order;
 use crate::error::FetchError;
-use crate::first::{ADDRESSES, End, IGNORED, Step, Stop, first_answer, permit, wait};
+use crate::first::{ADDRESSES, End, IGNORED, Step, Stop, first_answer, wait};
 use crate::identity::Identity;
 use crate::location::Location;
 use crate::map::Map;
-use crate::network::Shared;
 use crate::pace::Pace;
 use crate::pieces::Pieces;
-use crate::receive::{Broken, Sink, WrittenPiece, receive};
+use crate::receive::{Sink, WrittenPiece};
+use crate::space::{needed, require_space};
 use crate::trouble::Trouble;
-use crate::{api, resume, space, units};
+use crate::{api, resume, units};
 
 /// How often the number of connections is reconsidered.
 const TICK: Duration = Duration::from_millis(500);
@@ -42,12 +43,6 @@ struct Ended {
     round: u64,
     address: u64,
     result: Result<(), Failed>,
-}
-
-enum Failed {
-    Trouble(Trouble),
-    Changed,
-    Fatal(FetchError),
 }
 
 /// Counters that a completed piece sets back.
@@ -387,42 +382,6 @@ async fn news(digester: &mut Option<Digester>) -> News {
     }
 }
 
-/// One connection's work.
-async fn connection(
-    shared: &Shared,
-    sink: &Sink,
-    object: &Identity,
-    location: Option<Location>,
-    range: &Range<u64>,
-    ready: Option<(Answer, OwnedSemaphorePermit)>,
-) -> Result<(), Failed> {
-    let (answer, _permit) = match (ready, location) {
-        (Some(ready), _) => ready,
-        (None, Some(location)) => {
-            let permit = permit(shared).await.map_err(Failed::Fatal)?;
-            match ask(shared, &location, range.clone(), Some(object)).await {
-                Ok(answer) => (answer, permit),
-                Err(NoAnswer::Changed) => return Err(Failed::Changed),
-                Err(NoAnswer::Refused(error)) => return Err(Failed::Fatal(error)),
-                Err(NoAnswer::Trouble(trouble)) => return Err(Failed::Trouble(trouble)),
-            }
-        }
-        // Nobody begins a connection to nowhere.
-        (None, None) => return Ok(()),
-    };
-    let (host, end) = (answer.host.clone(), answer.range.end);
-    match receive(shared, sink, answer).await {
-        Ok(()) if end < range.end => Err(Failed::Trouble(Trouble::Short {
-            host,
-            offset: end,
-            missing: range.end - end,
-        })),
-        Ok(()) => Ok(()),
-        Err(Broken::Trouble(trouble)) => Err(Failed::Trouble(trouble)),
-        Err(Broken::Fatal(error)) => Err(Failed::Fatal(error)),
-    }
-}
-
 /// The server tells its MD5 before the first byte: another one need not be fetched to be refused.
 fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     match (&order.md5, &object.md5) {
@@ -432,28 +391,6 @@ fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
                 expected: expected.clone(),
             })
         }
-        _ => Ok(()),
-    }
-}
-
-/// Bytes of disk that a new download takes: members of a part are copied once more at its end.
-fn needed(order: &Order, object: &Identity) -> u64 {
-    match &order.wanted {
-        None => object.total,
-        Some(wanted) => wanted
-            .iter()
-            .map(|range| 2 * (range.end - range.start))
-            .sum(),
-    }
-}
-
-fn require_space(order: &Order, needed: u64) -> Result<(), FetchError> {
-    match space::free(&order.partial.path) {
-        Some(free) if free < needed => Err(FetchError::NoSpace {
-            path: order.partial.path.clone(),
-            needed,
-            free,
-        }),
         _ => Ok(()),
     }
 }

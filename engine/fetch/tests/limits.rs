@@ -56,7 +56,7 @@ fn several_bundles_share_the_connections() -> Outcome {
             let (data, network) = (world.data(), world.network.clone());
             let context = &world.context;
             scope.spawn(move || {
-                let source = KaggleBundle::new(id, &data, &[], None, network);
+                let source = KaggleBundle::new(id, id, &data, &[], None, network);
                 source.run(context).unwrap();
             });
         }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{ID, Outcome, World, content};
 use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
-use prep_fetch::{FetchError, PartOfBundle, part_bytes};
+use prep_fetch::{FetchError, Members, PartOfBundle};
 use prep_formats::zip::{Method, ZipLimits, ZipListing, ZipWriter};
 
 /// Ten members of a million bytes: `a/0.bin` to `a/4.bin`, `b/5.bin` to `b/9.bin`.
@@ -36,8 +36,12 @@ fn make() -> Vec<u8> {
     zip.finish().unwrap()
 }
 
+fn named(patterns: &[&str]) -> Members {
+    Members::new(patterns.iter().map(|&pattern| pattern.to_owned())).unwrap()
+}
+
 fn part(world: &World, members: &[&str]) -> PartOfBundle {
-    PartOfBundle::new(ID, &world.data(), members, world.network.clone())
+    PartOfBundle::new(world.source(None), named(members))
 }
 
 /// Path and content of the members of an archive.
@@ -76,7 +80,7 @@ fn a_tenth_costs_a_tenth() -> Outcome {
     let table: [(&[&str], &[usize]); 4] = [
         (&["a/3.bin"], &[3]),
         (&["b/9.bin", "b/8.bin"], &[8, 9]),
-        (&["b/"], &[5, 6, 7, 8, 9]),
+        (&["b/**"], &[5, 6, 7, 8, 9]),
         (&["a/0.bin", "b/5.bin"], &[0, 5]),
     ];
     for (members, expected) in table {
@@ -110,8 +114,8 @@ fn a_tenth_costs_a_tenth() -> Outcome {
 fn bytes_of_a_part_are_told_beforehand() -> Outcome {
     let world = World::new(Bundle::new(ID, archive()), Vec::new());
     let remote = world.list(ID)?;
-    let all = part_bytes(&remote.entries, |_| true);
-    let one = part_bytes(&remote.entries, |entry| entry.path == "a/0.bin");
+    let all = named(&["**"]).bytes(&remote.entries);
+    let one = named(&["a/0.bin"]).bytes(&remote.entries);
     assert!(all < remote.bytes && all > remote.bytes - 2000, "{all}");
     assert!((1_000_000..1_000_200).contains(&one), "{one}");
     Ok(())
@@ -135,7 +139,7 @@ fn what_is_wrong_with_a_part_is_said() {
     let replace = Kind::Replace(content(500_000, 3).into());
     let table: Vec<(&[&str], Vec<Fault>, &str)> = vec![
         (&["a/7.bin"], vec![], "has no member a/7.bin"),
-        (&["a/0.bin", "c/"], vec![], "has no member c/"),
+        (&["a/0.bin", "c/**"], vec![], "has no member c/**"),
         (
             &["a/3.bin"],
             vec![Fault::at_byte(3_500_000, Kind::Corrupt)],

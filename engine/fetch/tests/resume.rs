@@ -194,7 +194,7 @@ fn child() -> Outcome {
     options.range = KILLED_RANGE;
     options.attempts = 20;
     let network = Network::new(options, key())?;
-    let source = KaggleBundle::new(ID, &folder.join("data"), &[], None, network);
+    let source = KaggleBundle::new(ID, ID, &folder.join("data"), &[], None, network);
     let store = tempfile::tempdir()?;
     source.run(&context(&store))?;
     Ok(())

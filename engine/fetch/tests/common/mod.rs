@@ -88,7 +88,7 @@ impl World {
     }
 
     pub fn source(&self, md5: Option<&str>) -> KaggleBundle {
-        KaggleBundle::new(ID, &self.data(), &[], md5, self.network.clone())
+        KaggleBundle::new(ID, ID, &self.data(), &[], md5, self.network.clone())
     }
 
     pub fn run(&self, md5: Option<&str>) -> Result<Value, StepError> {
