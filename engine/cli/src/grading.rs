@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use jiff::Zoned;
+use md5::{Digest as _, Md5};
 use prep_formats::pandas::{Frame, ReadOptions, read_frame};
 use prep_grade::medals::Leaderboard;
 use prep_grade::report::CompetitionReport;
 use prep_grade::{Grader, Outcome, submission};
+use prep_spec::BASE_VARIANT;
+use prep_steps::Checksums;
 
 use crate::catalog::{Catalog, Entry};
 use crate::error::CliError;
@@ -27,21 +30,27 @@ impl Grading {
     /// Reads what is prepared of a competition.
     ///
     /// # Errors
-    /// When it is not prepared, not completely so, or changed since; when it has no grading or no leaderboard.
+    /// When it is not prepared, not completely so, or changed since; when it was prepared by something else and its answers
+    /// are not the published ones; when it has no grading or no leaderboard.
     pub fn open(catalog: &Catalog, data_dir: &Path, id: &str) -> Result<Grading, CliError> {
         let entry = catalog.get(id)?;
         let text = entry.pipeline()?;
         let folder = data_dir.join(id).join("prepared");
-        let manifest =
-            prepared::manifest(data_dir, id)?.ok_or_else(|| prepared::not_prepared(id))?;
-        if !manifest.is_intact(&folder) {
+        let manifest = prepared::manifest(data_dir, id)?;
+        if manifest
+            .as_ref()
+            .is_some_and(|manifest| !manifest.is_intact(&folder))
+        {
             let message =
                 format!("the prepared data of `{id}` is not complete, or was changed since");
             return Err(
                 CliError::new(Exit::Input, message).help(format!("`prep run -c {id}` mends it"))
             );
         }
-        let pipeline = prep_spec::load(id, &entry.file_name, text, &manifest.variant)?;
+        let variant = manifest
+            .as_ref()
+            .map_or(BASE_VARIANT, |one| one.variant.as_str());
+        let pipeline = prep_spec::load(id, &entry.file_name, text, variant)?;
         let no_grading = || {
             CliError::new(
                 Exit::Pipeline,
@@ -57,8 +66,14 @@ impl Grading {
             let message = format!("`{id}` cannot be graded: its answers are no CSV file");
             return Err(CliError::new(Exit::Pipeline, message));
         }
+        if manifest.is_none() && !path.exists() {
+            return Err(prepared::not_prepared(id));
+        }
         let bytes = std::fs::read(&path)
             .map_err(|error| CliError::file("read the answers", &path, &error))?;
+        if manifest.is_none() && !are_published(&bytes, entry, &grade.value.answers.value) {
+            return Err(prepared::not_ours(id, &folder));
+        }
         let answers = read_frame(&bytes, &ReadOptions::default()).map_err(|error| {
             CliError::new(
                 Exit::Input,
@@ -69,7 +84,7 @@ impl Grading {
         Ok(Grading {
             id: id.to_owned(),
             leaderboard,
-            variant: manifest.variant,
+            variant: variant.to_owned(),
             grader,
             answers,
         })
@@ -97,6 +112,21 @@ impl Grading {
             now,
         )
     }
+}
+
+/// Whether answers that somebody else prepared (the benchmark's own scripts, say) are the published ones.
+fn are_published(answers: &[u8], entry: &Entry, path: &str) -> bool {
+    let sums = entry.checksums.as_deref();
+    let sums = sums.and_then(|text| serde_json::from_str::<Checksums>(text).ok());
+    let expected = sums.and_then(|sums| {
+        let name = path.strip_prefix("private/")?;
+        sums.private.get(name).cloned()
+    });
+    let found: String = Md5::digest(answers)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    expected.is_some_and(|expected| expected.eq_ignore_ascii_case(&found))
 }
 
 fn leaderboard(entry: &Entry) -> Result<Leaderboard, CliError> {

@@ -21,3 +21,13 @@ pub fn not_prepared(id: &str) -> CliError {
     CliError::new(Exit::Input, format!("competition `{id}` is not prepared"))
         .help(format!("`prep run -c {id}` prepares it"))
 }
+
+/// Prepared by something else, and not with the published result.
+pub fn not_ours(id: &str, folder: &Path) -> CliError {
+    let message = format!(
+        "{} was not made by prep, and its answers do not have the published checksum",
+        folder.display()
+    );
+    CliError::new(Exit::Input, message)
+        .help(format!("`prep run -c {id}` prepares it anew, in place"))
+}

@@ -1,0 +1,40 @@
+//! A `prepared` folder that something else made, the benchmark's own scripts, say.
+
+use std::fs;
+
+use crate::support::{Harbour, Sandbox, hex_md5};
+
+/// Harbour prepared, but nothing says by whom; `md5` is published for its answers.
+fn world(md5: impl FnOnce(&[u8]) -> String) -> Sandbox {
+    let sandbox = Harbour::prepared();
+    let home = sandbox.data().join(Harbour::ID);
+    for name in ["prepared.json", "prepared.files"] {
+        fs::remove_file(home.join(name)).expect("removed");
+    }
+    let answers = fs::read(home.join("prepared/private/test.csv")).expect("answers");
+    let sums = format!("{{\"private\":{{\"test.csv\":\"{}\"}}}}", md5(&answers));
+    sandbox.write("pipelines/harbour/checksums.json", sums);
+    sandbox
+}
+
+const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
+
+#[test]
+fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
+    let sandbox = world(hex_md5);
+    let grade = ["grade-sample", SAMPLE, Harbour::ID];
+    let report = sandbox.prep(&grade).code(0).json();
+    assert!(report["score"].is_number(), "{report}");
+    assert_eq!(report["variant"], "v1");
+    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
+}
+
+#[test]
+fn other_answers_are_not() {
+    let sandbox = world(|_| "00000000000000000000000000000000".to_owned());
+    let ended = sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
+    ended.says(&["was not made by prep", "`prep run -c harbour`"]);
+    // Nothing is published for it: nothing speaks for it.
+    fs::remove_file(sandbox.path("pipelines/harbour/checksums.json")).expect("removed");
+    sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).code(4);
+}
