@@ -27,7 +27,9 @@ const EXAMPLES: &str = concat!(
     "  prep demo                               see it work, with data that the program carries\n",
     "  prep list --set lite                    what there is, and what of it is prepared\n",
     "  prep plan --lite                        what a run would do\n",
-    "  prep run --lite --source ~/bundles      prepare the low-complexity set from local bundles\n",
+    "  prep rules --lite                       which rules are still to be accepted on Kaggle\n",
+    "  prep run --lite                         prepare the low-complexity set, downloading what is not there\n",
+    "  prep run --lite --source ~/bundles      the same, from bundles that are there already\n",
     "  prep grade-sample submission.csv ID     grade one submission\n\n",
     crate::exit_codes!()
 );
@@ -89,6 +91,8 @@ pub enum Verb {
     Plan(verbs::plan::Plan),
     Why(verbs::why::Why),
     List(verbs::list::List),
+    Rules(verbs::rules::Rules),
+    Ls(verbs::ls::Ls),
     Graph(verbs::graph::GraphArgs),
     Grade(verbs::grade::GradeArgs),
     GradeSample(verbs::grade_sample::GradeSample),
@@ -98,7 +102,7 @@ pub enum Verb {
     Completions(verbs::completions::Completions),
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
+pub fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err("expected a whole number of at least 1".to_owned()),
         Ok(number) => Ok(number),

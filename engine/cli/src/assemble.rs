@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_core::Graph;
-use prep_fetch::LocalBundle;
+use prep_core::{Graph, Source};
+use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::{BASE_VARIANT, Pipeline};
@@ -23,10 +23,21 @@ pub struct How {
     /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
     #[arg(long, value_name = "NAME", default_value = BASE_VARIANT)]
     pub variant: String,
-    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
+    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next, then
+    /// the bundle is downloaded from Kaggle
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Do not compare bundles and outputs with the published checksums
+    /// Download nothing: a bundle that is not there is an error
+    #[arg(long)]
+    pub no_download: bool,
+    /// Download only the members of a bundle that the pipeline reads; its MD5 cannot be checked then
+    #[arg(long)]
+    pub partial: bool,
+    /// Accept a bundle with another MD5 than the published one (one that was zipped anew, say); what is made of it must
+    /// still have the published checksums
+    #[arg(long)]
+    pub skip_bundle_verification: bool,
+    /// Compare neither bundles nor outputs with the published checksums
     #[arg(long)]
     pub skip_verification: bool,
 }
@@ -45,9 +56,19 @@ pub enum Verification {
 /// A competition in the graph.
 pub struct Member {
     pub id: String,
+    /// Kaggle's name of it.
+    pub kaggle: String,
     pub verification: Verification,
     /// The bundle, if it is there.
     pub bundle: Option<PathBuf>,
+    /// Length of the bundle in bytes, where it is published.
+    pub published_bytes: Option<u64>,
+    /// What the pipeline reads of the bundle.
+    pub members: Members,
+    /// The part of the bundle that stands for it, if only that is wanted.
+    pub part: Option<PartOfBundle>,
+    /// Outputs for which no checksum is published.
+    pub without_checksum: Vec<String>,
 }
 
 /// All selected competitions.
@@ -80,6 +101,14 @@ struct Part {
     verification: Verification,
 }
 
+/// What building a graph needs besides the competitions.
+pub struct Around<'a> {
+    pub settings: &'a Settings,
+    pub loader: &'a Loader<'a>,
+    pub engine: &'a prep_sql::Session,
+    pub network: &'a LazyNetwork,
+}
+
 /// Builds the graph of all competitions `ids`. Reads pipelines, looks for bundles, writes nothing.
 ///
 /// # Errors
@@ -87,16 +116,14 @@ struct Part {
 pub fn assemble(
     ids: &[String],
     how: &How,
-    settings: &Settings,
+    around: &Around<'_>,
     catalog: &Catalog,
-    loader: &Loader,
-    engine: &prep_sql::Session,
 ) -> Result<Assembly, CliError> {
     let mut parts = Vec::new();
     let mut refused = Vec::new();
     for id in ids {
         let entry = catalog.get(id)?;
-        match part(entry, how, loader) {
+        match part(entry, how, around.loader) {
             Ok(part) => parts.push(part),
             Err(error) => refused.push((id.clone(), error)),
         }
@@ -106,7 +133,7 @@ pub fn assemble(
         let mut members = Vec::new();
         let mut wrong = None;
         for (position, part) in parts.iter().enumerate() {
-            match add(&mut graph, part, how, settings, engine) {
+            match add(&mut graph, part, how, around) {
                 Ok(member) => members.push(member),
                 Err(error) => {
                     wrong = Some((position, error));
@@ -173,37 +200,59 @@ fn metric(pipeline: &Pipeline) -> Option<String> {
     ))
 }
 
-fn add(
-    graph: &mut Graph,
-    part: &Part,
-    how: &How,
-    settings: &Settings,
-    engine: &prep_sql::Session,
-) -> Result<Member, CliError> {
+fn add(graph: &mut Graph, part: &Part, how: &How, around: &Around<'_>) -> Result<Member, CliError> {
     let id = &part.entry.id;
-    let mut folders: Vec<&Path> = how.source.iter().map(PathBuf::as_path).collect();
-    folders.push(&settings.data_dir);
-    let md5 = part
-        .pipeline
-        .bundle
-        .md5
-        .as_deref()
-        .filter(|_| !how.skip_verification);
-    let bundle = LocalBundle::new(id, &folders, md5);
-    let path = bundle.path().map(Path::to_path_buf);
-    let around = Surroundings {
-        data_dir: &settings.data_dir,
-        session: engine,
+    let data_dir = &around.settings.data_dir;
+    let folders: Vec<&Path> = how.source.iter().map(PathBuf::as_path).collect();
+    let bundle = &part.pipeline.bundle;
+    let checked = !how.skip_verification && !how.skip_bundle_verification;
+    let md5 = bundle.md5.as_deref().filter(|_| checked);
+    let network = around.network.clone();
+    let whole = KaggleBundle::new(id, &bundle.kaggle, data_dir, &folders, md5, network);
+    let members = Members::new(prep_steps::members(&part.pipeline))?;
+    let wanted = how
+        .partial
+        .then(|| PartOfBundle::new(whole.clone(), members.clone()));
+    let source: Box<dyn Source> = match wanted.clone() {
+        Some(part) => Box::new(part),
+        None => Box::new(whole),
+    };
+    let path = source.location();
+    let surroundings = Surroundings {
+        data_dir,
+        session: around.engine,
         checksums: part.checksums.as_ref(),
         description: part.entry.description.as_deref().unwrap_or(""),
         metric: part.metric.clone(),
         variant: &how.variant,
     };
-    prep_steps::build(graph, &part.pipeline, Box::new(bundle), &around)
+    prep_steps::build(graph, &part.pipeline, source, &surroundings)
         .map_err(|error| CliError::new(Exit::Pipeline, format!("{id}: {error}")))?;
     Ok(Member {
         id: id.clone(),
+        kaggle: bundle.kaggle.clone(),
         verification: part.verification,
         bundle: path,
+        published_bytes: part.entry.size(),
+        members,
+        part: wanted,
+        without_checksum: without_checksum(part),
     })
+}
+
+fn without_checksum(part: &Part) -> Vec<String> {
+    let none = Checksums::default();
+    let sums = part.checksums.as_ref().unwrap_or(&none);
+    let pipeline = &part.pipeline;
+    let sections = [
+        ("public", &pipeline.public, &sums.public),
+        ("private", &pipeline.private, &sums.private),
+    ];
+    let outputs = sections.iter().flat_map(|(section, outputs, sums)| {
+        let paths = outputs.iter().map(|output| output.path.value.as_str());
+        paths
+            .filter(|path| !sums.contains_key(*path))
+            .map(move |path| format!("{section}/{path}"))
+    });
+    outputs.collect()
 }

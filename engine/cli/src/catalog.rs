@@ -110,6 +110,11 @@ impl Catalog {
         self.entries.values()
     }
 
+    /// A competition, if it is one of them.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
     /// A competition.
     ///
     /// # Errors
@@ -139,6 +144,14 @@ impl Entry {
             )
             .help("`prep list` shows which ones do; --pipelines DIR adds DIR/ID/pipeline.yaml")
         })
+    }
+
+    /// Kaggle's name of the competition: what the pipeline says, else the id.
+    pub fn kaggle(&self) -> String {
+        let pipeline = self.pipeline.as_deref().and_then(|text| {
+            prep_spec::load(&self.id, &self.file_name, text, prep_spec::BASE_VARIANT).ok()
+        });
+        pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
     }
 
     /// The bundle's size in bytes, where it is published.

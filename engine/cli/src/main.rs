@@ -5,6 +5,7 @@
 //! settings  folders, limits            catalog   which competitions there are    select    which ones are meant
 //! samples   small bundles for a first look
 //! loading   text -> checked pipeline   assemble  pipelines -> one graph of steps
+//! downloads whose credentials, how much   forecast, disk   what they move and take   discard   bundles afterwards
 //! printer, progress, table, units, reasons, diff, diagnostics, dot, svg: what the user sees
 //! ```
 //!
@@ -16,8 +17,12 @@ mod assemble;
 mod catalog;
 mod diagnostics;
 mod diff;
+mod discard;
+mod disk;
+mod downloads;
 mod error;
 mod exit;
+mod forecast;
 mod grading;
 mod interrupt;
 mod layers;

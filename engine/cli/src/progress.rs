@@ -296,9 +296,9 @@ impl State {
     fn line(&self) -> String {
         let running: Vec<String> = self
             .running
-            .keys()
+            .iter()
             .take(MAX_BARS)
-            .map(|(competition, step)| format!("{competition}/{step}"))
+            .map(|((competition, step), one)| format!("{competition}/{step}{}", one.share()))
             .collect();
         let more = self.running.len() - running.len();
         let more = if more > 0 {
@@ -334,6 +334,19 @@ impl State {
 }
 
 impl Running {
+    /// ` (34 % of 1.20 GB)`; nothing where the sum is not known.
+    fn share(&self) -> String {
+        let total = self.counters.total_bytes.load(Ordering::Relaxed);
+        let bytes = self.counters.bytes.load(Ordering::Relaxed);
+        match total {
+            0 => String::new(),
+            total => {
+                let percent = u128::from(bytes) * 100 / u128::from(total);
+                format!(" ({percent} % of {})", units::bytes(total))
+            }
+        }
+    }
+
     fn draw(&self) {
         let Some(bar) = &self.bar else { return };
         let length = self.counters.total_bytes.load(Ordering::Relaxed);
@@ -438,6 +451,8 @@ mod tests {
         assert_eq!(state.done(), (5000, 0));
         assert!(state.line().contains("0 of 2 steps, 5.00 kB"));
         assert!(state.line().ends_with("now a/x"));
+        counters.set_total_bytes(15_000);
+        assert!(state.line().ends_with("now a/x (33 % of 15.0 kB)"));
         let failed = StepOutcome::Failed {
             failure: Failure::Input,
             message: "no bundle".into(),

@@ -3,11 +3,13 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use prep_fetch::{CredentialsError, Found};
+
 use crate::args::{Color, Global};
 use crate::error::CliError;
 
 /// Everything that an option, a variable or the machine decides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// `DATA/ID/prepared`, `DATA/ID/ID.zip`.
     pub data_dir: PathBuf,
@@ -22,6 +24,26 @@ pub struct Settings {
     pub color: Color,
     /// Changes whenever the program does: its version and the stamp of its file.
     pub program: String,
+    pub kaggle: Kaggle,
+}
+
+/// Kaggle's API, and where credentials for it may be.
+#[derive(Debug, Clone)]
+pub struct Kaggle {
+    pub endpoint: String,
+    variable: fn(&str) -> Option<OsString>,
+    config_dirs: Vec<PathBuf>,
+}
+
+impl Kaggle {
+    /// The credentials, from variables or files.
+    ///
+    /// # Errors
+    /// When there are none, or those that are found first cannot be used.
+    pub fn credentials(&self) -> Result<Found, CredentialsError> {
+        let variable = |name: &str| (self.variable)(name)?.into_string().ok();
+        prep_fetch::find(&variable, &self.config_dirs)
+    }
 }
 
 /// What the machine and the process's surroundings offer.
@@ -69,6 +91,25 @@ impl Surroundings {
             .filter(|path| path.is_absolute())
             .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
     }
+
+    /// Kaggle's own client looks for its files in these folders.
+    fn kaggle(&self) -> Kaggle {
+        let config = self
+            .path("XDG_CONFIG_HOME")
+            .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
+        let folders = [
+            self.home.as_ref().map(|home| home.join(".kaggle")),
+            config.map(|config| config.join("kaggle")),
+        ];
+        Kaggle {
+            endpoint: self
+                .set("KAGGLE_API_ENDPOINT")
+                .and_then(|value| value.into_string().ok())
+                .unwrap_or_else(|| prep_fetch::ENDPOINT.to_owned()),
+            variable: self.variable,
+            config_dirs: folders.into_iter().flatten().collect(),
+        }
+    }
 }
 
 impl Settings {
@@ -109,6 +150,7 @@ impl Settings {
                 color => color,
             },
             program: around.program.clone(),
+            kaggle: around.kaggle(),
         })
     }
 }
@@ -214,6 +256,30 @@ mod tests {
         let around = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
         let settings = Settings::resolve(&Global::default(), &around).unwrap();
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
+    }
+
+    #[test]
+    fn kaggle_is_asked_where_its_variables_say() {
+        let settings = Settings::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
+        assert_eq!(
+            settings.kaggle.config_dirs,
+            [
+                Path::new("/home/u/.kaggle"),
+                Path::new("/home/u/.config/kaggle")
+            ]
+        );
+        let around = bare(|name| match name {
+            "KAGGLE_API_ENDPOINT" => Some("http://localhost:1/api".into()),
+            "KAGGLE_API_TOKEN" => Some("not shown".into()),
+            _ => None,
+        });
+        let kaggle = Settings::resolve(&Global::default(), &around)
+            .unwrap()
+            .kaggle;
+        assert_eq!(kaggle.endpoint, "http://localhost:1/api");
+        let found = kaggle.credentials().unwrap();
+        assert_eq!(found.origin.to_string(), "KAGGLE_API_TOKEN");
     }
 
     #[test]

@@ -59,6 +59,9 @@ pub struct Summary {
     pub steps_run: usize,
     pub steps_reused: usize,
     pub checksums: Checksums,
+    /// What could not be checked since only a part of the bundle was downloaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
     pub failures: Vec<StepFailure>,
 }
 
@@ -123,8 +126,20 @@ impl Summary {
             steps_run,
             steps_reused,
             checksums,
+            unverified: Vec::new(),
             failures,
         }
+    }
+
+    /// Whether everything is prepared.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, State::Prepared | State::UpToDate)
+    }
+
+    /// Names what the bundle's MD5 would have vouched for: the bundle, and outputs without a checksum of their own.
+    pub fn fetched_in_part(&mut self, without_checksum: &[String]) {
+        self.unverified = vec!["the bundle's MD5".to_owned()];
+        self.unverified.extend(without_checksum.iter().cloned());
     }
 
     /// A competition that could not be planned.
@@ -150,6 +165,7 @@ impl Summary {
             steps_run: 0,
             steps_reused: 0,
             checksums: Checksums::NotChecked,
+            unverified: Vec::new(),
             failures: vec![failure],
         }
     }

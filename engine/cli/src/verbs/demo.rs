@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::grade::{self, Graded, grade_list};
-use super::run::{Preparation, prepare};
+use super::run::{Conduct, Preparation, prepare};
 use crate::assemble::How;
 use crate::catalog::Catalog;
 use crate::error::CliError;
@@ -69,8 +69,10 @@ impl Demo {
             source: Some(samples::bundles(dir)),
             // The published checksums are those of the real bundles.
             skip_verification: true,
+            no_download: true,
+            ..How::default()
         };
-        let preparation = prepare(&session, &catalog, &ids, &how, false)?;
+        let preparation = prepare(&session, &catalog, &ids, &how, &Conduct::default())?;
         if preparation.exit() != Exit::Success {
             preparation.show(&session)?;
             return Ok(preparation.exit());

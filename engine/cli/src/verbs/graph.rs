@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use clap::{Args, ValueEnum};
 
 use super::{catalog, existing_store};
-use crate::assemble::{How, assemble};
+use crate::assemble::{Around, How, assemble};
+use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::layers::Drawing;
@@ -43,15 +44,13 @@ impl GraphArgs {
         let store = existing_store(settings)?;
         let loader = Loader::new(store.as_ref(), &settings.program);
         let ids = [self.id.clone()];
-        let assembly = assemble(
-            &ids,
-            &self.how,
+        let around = Around {
             settings,
-            &catalog,
-            &loader,
-            &prep_sql::Session::planner(),
-        )?
-        .complete()?;
+            loader: &loader,
+            engine: &prep_sql::Session::planner(),
+            network: &downloads::network(session, &Limits::default(), Purpose::Nothing),
+        };
+        let assembly = assemble(&ids, &self.how, &around, &catalog)?.complete()?;
         let order = assembly
             .graph
             .order()

@@ -7,7 +7,9 @@ pub mod grade;
 pub mod grade_sample;
 pub mod graph;
 pub mod list;
+pub mod ls;
 pub mod plan;
+pub mod rules;
 pub mod run;
 pub mod schema;
 pub mod validate;
@@ -29,6 +31,8 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Plan(verb) => verb.call(session),
         Verb::Why(verb) => verb.call(session),
         Verb::List(verb) => verb.call(session),
+        Verb::Rules(verb) => verb.call(session),
+        Verb::Ls(verb) => verb.call(session),
         Verb::Graph(verb) => verb.call(session),
         Verb::Grade(verb) => verb.call(session),
         Verb::GradeSample(verb) => verb.call(session),

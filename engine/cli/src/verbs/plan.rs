@@ -7,11 +7,13 @@ use prep_cache::Store;
 use prep_core::{Action, Cancel, Context, Graph, NodeId, Reason, State, resolve};
 use serde::Serialize;
 
-use super::run::{limits, nodes_by_competition};
+use super::run::{Conduct, limits, nodes_by_competition};
 use super::{catalog, existing_store};
-use crate::assemble::{Assembly, How, Member, assemble};
+use crate::assemble::{Around, Assembly, How, Member, assemble};
+use crate::downloads::{self, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::forecast::{self, Download};
 use crate::loading::Loader;
 use crate::printer::Level;
 use crate::select::Selection;
@@ -24,7 +26,10 @@ use crate::{Ended, Session, prepared, reasons, units};
 Examples:
   prep plan --lite
   prep plan -c spaceship-titanic --source ~/bundles
-  prep plan --all --json | jq '.competitions[] | {id, read_bytes}'")]
+  prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
+
+Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what downloading them would move, as a
+whole and with --partial. With --no-download, or without credentials, published sizes stand in.")]
 pub struct Plan {
     #[command(flatten)]
     selection: Selection,
@@ -34,7 +39,7 @@ pub struct Plan {
 
 impl Plan {
     pub fn call(&self, session: &Session) -> Ended {
-        show(session, &self.selection, &self.how)
+        show(session, &self.selection, &self.how, &Conduct::default())
     }
 }
 
@@ -66,6 +71,9 @@ struct Planned {
     bundle: Option<std::path::PathBuf>,
     /// Bytes of the bundle that have to be read to know its content.
     read_bytes: u64,
+    /// What downloading the bundle takes, if it is not there and wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    download: Option<Download>,
     /// Bytes of the data folder after the last run; none when that is not known.
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
@@ -74,32 +82,43 @@ struct Planned {
 }
 
 /// Plans the selection and shows it. Also `run --dry-run`.
-pub fn show(session: &Session, selection: &Selection, how: &How) -> Ended {
+pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Conduct) -> Ended {
     let settings = &session.settings;
     let ids = selection.ids()?;
     let catalog = catalog(settings)?;
     let store = existing_store(settings)?;
     let loader = Loader::new(store.as_ref(), &settings.program);
-    let assembly = assemble(
-        &ids,
-        how,
+    let purpose = Purpose::question_unless(how.no_download);
+    let network = downloads::network(session, &conduct.limits, purpose);
+    let around = Around {
         settings,
-        &catalog,
-        &loader,
-        &prep_sql::Session::planner(),
-    )?;
+        loader: &loader,
+        engine: &prep_sql::Session::planner(),
+        network: &network,
+    };
+    let assembly = assemble(&ids, how, &around, &catalog)?;
     let mut steps = match &store {
         Some(store) => with_store(session, &assembly, store, &how.variant)?,
         None => without_store(&assembly.graph)?,
     };
+    let wanted: Vec<&Member> = assembly
+        .members
+        .iter()
+        .filter(|member| wants_bundle(steps.get(&member.id)))
+        .collect();
+    let mut downloads = forecast::ask(&wanted, &network);
+    let peak = match wanted.is_empty() || how.no_download {
+        true => None,
+        false => {
+            let bytes = |member: &Member| downloads.get(&member.id)?.moves(how.partial);
+            Some(forecast::peak(session, &wanted, bytes, conduct)?)
+        }
+    };
     let mut plans = Vec::new();
     for member in &assembly.members {
-        plans.push(planned(
-            session,
-            member,
-            how,
-            steps.remove(&member.id).unwrap_or_default(),
-        )?);
+        let steps = steps.remove(&member.id).unwrap_or_default();
+        let download = downloads.remove(&member.id);
+        plans.push(planned(session, member, how, steps, download)?);
     }
     for (id, error) in &assembly.refused {
         plans.push(Planned {
@@ -107,6 +126,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How) -> Ended {
             variant: how.variant.clone(),
             bundle: None,
             read_bytes: 0,
+            download: None,
             prepared_bytes: None,
             steps: Vec::new(),
             error: Some(error.to_string()),
@@ -116,11 +136,16 @@ pub fn show(session: &Session, selection: &Selection, how: &How) -> Ended {
     if session.printer.json {
         session
             .printer
-            .json(&serde_json::json!({ "competitions": plans }))?;
+            .json(&serde_json::json!({ "competitions": plans, "disk": peak }))?;
     } else {
         let all = session.printer.level == Level::Verbose;
         let text: Vec<String> = plans.iter().map(|plan| plan.text(all)).collect();
         session.printer.result(&text.join(""))?;
+        if let Some(peak) = peak {
+            session
+                .printer
+                .message(format!("disk at the peak: {}", peak.text()));
+        }
     }
     for (_, error) in &assembly.refused {
         session.printer.error(error);
@@ -130,11 +155,20 @@ pub fn show(session: &Session, selection: &Selection, how: &How) -> Ended {
     ))
 }
 
+/// Whether the bundle has to be brought.
+fn wants_bundle(steps: Option<&Vec<PlannedStep>>) -> bool {
+    steps
+        .into_iter()
+        .flatten()
+        .any(|step| step.reason == Some(Reason::Missing))
+}
+
 fn planned(
     session: &Session,
     member: &Member,
     how: &How,
     steps: Vec<PlannedStep>,
+    download: Option<Download>,
 ) -> Result<Planned, CliError> {
     let read_bytes = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
@@ -146,6 +180,7 @@ fn planned(
         variant: how.variant.clone(),
         bundle: member.bundle.clone(),
         read_bytes: read_bytes.sum(),
+        download,
         prepared_bytes: manifest.map(|manifest| manifest.bytes),
         steps,
         error: None,
@@ -252,12 +287,13 @@ impl Planned {
         if maybe > 0 {
             facts.push(format!("{maybe} more may run"));
         }
-        match &self.bundle {
-            None => facts.push("the bundle is not there".to_owned()),
-            Some(_) if self.read_bytes > 0 => {
-                facts.push(format!("{} to read", units::bytes(self.read_bytes)))
-            }
-            Some(_) => {}
+        if let Some(download) = &self.download {
+            facts.push(download.text());
+        } else if self.bundle.is_none() && yes + maybe > 0 {
+            facts.push("the bundle is gone and downloaded again if it is needed".to_owned());
+        }
+        if self.read_bytes > 0 {
+            facts.push(format!("{} to read", units::bytes(self.read_bytes)));
         }
         if let Some(bytes) = self.prepared_bytes {
             facts.push(format!("{} when last prepared", units::bytes(bytes)));
@@ -305,6 +341,7 @@ mod tests {
             variant: "v1".into(),
             bundle: Some("/b/a.zip".into()),
             read_bytes: 1_900_000,
+            download: None,
             prepared_bytes: None,
             steps,
             error: None,

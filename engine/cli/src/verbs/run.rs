@@ -1,19 +1,24 @@
 //! `prep run`: prepares competitions.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use clap::Args;
 use prep_cache::Store;
 use prep_core::{
-    Cancel, Context, Graph, Limits, NodeId, Resolution, RunOptions, RunReport, resolve,
+    Action, Cancel, Context, Graph, Limits, NodeId, Reason, Reporter, Resolution, RunOptions,
+    RunReport, resolve,
 };
+use prep_fetch::PartOfBundle;
 
 use super::catalog;
-use crate::assemble::{Assembly, How, assemble};
+use crate::assemble::{Around, Assembly, How, Member, assemble};
 use crate::catalog::Catalog;
+use crate::discard::{Discarding, discard};
+use crate::downloads::{self, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::forecast;
 use crate::loading::Loader;
 use crate::progress::Display;
 use crate::select::Selection;
@@ -28,22 +33,40 @@ pub struct Run {
     selection: Selection,
     #[command(flatten)]
     how: How,
-    /// Go on with the other competitions when one fails
-    #[arg(long, short = 'k')]
-    keep_going: bool,
+    #[command(flatten)]
+    conduct: Conduct,
     /// Show what would run, and write nothing (the same as `prep plan`)
     #[arg(long, short = 'n')]
     dry_run: bool,
 }
 
+/// How a run goes about its work.
+#[derive(Debug, Default, Clone, Args)]
+pub struct Conduct {
+    /// Go on with the other competitions when one fails
+    #[arg(long, short = 'k')]
+    pub keep_going: bool,
+    #[command(flatten)]
+    pub limits: downloads::Limits,
+    /// Keep bundles in the data folder [default]
+    #[arg(long, overrides_with = "discard_bundle", help_heading = "Downloads")]
+    pub keep_bundle: bool,
+    /// Remove DATA/ID/ID.zip once its competition is prepared; it is downloaded again if its files are needed
+    #[arg(long, overrides_with = "keep_bundle", help_heading = "Downloads")]
+    pub discard_bundle: bool,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   prep run -c spaceship-titanic
-  prep run --lite --source ~/bundles --keep-going
+  prep run --lite --source ~/bundles --no-download --keep-going
+  prep run --lite --partial --discard-bundle --max-rate 20MB
   prep run --set dev --variant fixed --data-dir /data/mle-bench
   prep run --list ids.txt --json > report.json
 
-Bundles are ID.zip or ID/ID.zip in --source or in the data folder. Outputs go to DATA/ID/prepared.";
+Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded from Kaggle to
+DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_USERNAME and KAGGLE_KEY, KAGGLE_API_TOKEN,
+~/.kaggle/kaggle.json or ~/.kaggle/access_token. Outputs go to DATA/ID/prepared.";
 
 /// How a run over several competitions ended.
 pub struct Preparation {
@@ -58,11 +81,11 @@ pub struct Preparation {
 impl Run {
     pub fn call(&self, session: &Session) -> Ended {
         if self.dry_run {
-            return super::plan::show(session, &self.selection, &self.how);
+            return super::plan::show(session, &self.selection, &self.how, &self.conduct);
         }
         let ids = self.selection.ids()?;
         let catalog = catalog(&session.settings)?;
-        let preparation = prepare(session, &catalog, &ids, &self.how, self.keep_going)?;
+        let preparation = prepare(session, &catalog, &ids, &self.how, &self.conduct)?;
         preparation.show(session)?;
         Ok(preparation.exit())
     }
@@ -77,7 +100,7 @@ pub fn prepare(
     catalog: &Catalog,
     ids: &[String],
     how: &How,
-    keep_going: bool,
+    conduct: &Conduct,
 ) -> Result<Preparation, CliError> {
     let settings = &session.settings;
     let store = Store::open(&settings.store_dir)?;
@@ -85,7 +108,19 @@ pub fn prepare(
     // The rest is for what the other steps hold.
     let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())
         .map_err(|error| CliError::new(Exit::Machine, error.to_string()))?;
-    let mut assembly = assemble(ids, how, settings, catalog, &loader, &engine)?;
+    let purpose = match how.no_download {
+        true => Purpose::Nothing,
+        false => Purpose::Download,
+    };
+    let network = downloads::network(session, &conduct.limits, purpose);
+    let around = Around {
+        settings,
+        loader: &loader,
+        engine: &engine,
+        network: &network,
+    };
+    let mut assembly = assemble(ids, how, &around, catalog)?;
+    let keep_going = conduct.keep_going;
     if !keep_going {
         assembly = assembly.complete()?;
     }
@@ -93,6 +128,22 @@ pub fn prepare(
     let context = Context::new(store, limits(session), cancel.clone());
     let resolution = resolve(&assembly.graph, &context, &how.variant)?;
     let nodes = nodes_by_competition(&assembly.graph, &resolution);
+    let missing = missing_bundles(&assembly.graph, &resolution);
+    if !missing.is_empty() {
+        let members = assembly
+            .members
+            .iter()
+            .filter(|one| missing.contains(&one.id));
+        let members: Vec<&Member> = members.collect();
+        // How much a part takes is not known before its listing.
+        let bytes = |one: &Member| one.published_bytes.filter(|_| one.part.is_none());
+        let peak = forecast::peak(session, &members, bytes, conduct)?;
+        if let Some(warning) = peak.check(&settings.data_dir)? {
+            session.printer.warning(warning);
+        }
+        // Says whose credentials are used, before bars are drawn. Without any, each bundle's step says so.
+        let _ = network.get();
+    }
     let Assembly {
         graph,
         members,
@@ -104,11 +155,19 @@ pub fn prepare(
         keep_going,
         variant: how.variant.clone(),
     };
+    let mut reporter = display.reporter();
+    if conduct.discard_bundle {
+        reporter = Arc::new(Discarding {
+            data_dir: settings.data_dir.clone(),
+            next: reporter,
+        });
+    }
+    let work = (resolution, options);
     let report = execute(
         graph.clone(),
         context,
-        resolution,
-        options,
+        work,
+        reporter,
         &display,
         cancel.clone(),
     )?;
@@ -124,6 +183,12 @@ pub fn prepare(
             member.verification,
         );
         summary.seconds = display.time_of(&member.id).as_secs_f64();
+        if member.part.as_ref().is_some_and(PartOfBundle::is_part) {
+            summary.fetched_in_part(&member.without_checksum);
+        }
+        if conduct.discard_bundle && summary.is_complete() {
+            discard(&settings.data_dir, &member.id);
+        }
         if summary.failures.is_empty()
             && let Some(manifest) = prepared::manifest(&settings.data_dir, &member.id)?
         {
@@ -173,6 +238,15 @@ impl Preparation {
                 printer.error(&CliError::new(Exit::of(failure.failure), message));
             }
         }
+        for summary in &self.summaries {
+            if !summary.unverified.is_empty() {
+                printer.message(format!(
+                    "{}: not verified, because only a part of the bundle was downloaded: {}",
+                    summary.id,
+                    summary.unverified.join(", ")
+                ));
+            }
+        }
         if self.interrupted {
             printer.message("stopped; what was finished is kept, the next run goes on from there");
         }
@@ -205,6 +279,16 @@ pub fn nodes_by_competition(
     nodes
 }
 
+/// Competitions whose bundle a run is going to download.
+pub fn missing_bundles(graph: &Graph, resolution: &Resolution) -> HashSet<String> {
+    let missing = resolution.work.iter().filter(|(node, reason)| {
+        **reason == Reason::Missing && matches!(graph.node(**node).action, Action::Source(_))
+    });
+    missing
+        .map(|(node, _)| graph.node(*node).competition.clone())
+        .collect()
+}
+
 fn work_by_competition(graph: &Graph, resolution: &Resolution) -> HashMap<String, usize> {
     let mut work = HashMap::new();
     for node in resolution.work.keys() {
@@ -218,8 +302,8 @@ fn work_by_competition(graph: &Graph, resolution: &Resolution) -> HashMap<String
 fn execute(
     graph: Arc<Graph>,
     context: Context,
-    resolution: Resolution,
-    options: RunOptions,
+    (resolution, options): (Resolution, RunOptions),
+    reporter: Arc<dyn Reporter>,
     display: &Display,
     cancel: Cancel,
 ) -> Result<RunReport, CliError> {
@@ -229,7 +313,6 @@ fn execute(
         .build()
         .map_err(|error| CliError::new(Exit::Machine, format!("cannot start threads: {error}")))?;
     let notice = display.notice();
-    let reporter = display.reporter();
     runtime.block_on(async {
         interrupt::watch(cancel, move || {
             notice("stopping; press Ctrl-C again to end at once")

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::plan::{PlannedStep, Runs, step_table, with_store, without_store};
 use super::{catalog, existing_store};
-use crate::assemble::{How, assemble};
+use crate::assemble::{Around, How, assemble};
+use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::loading::Loader;
@@ -38,15 +39,13 @@ impl Why {
         let store = existing_store(settings)?;
         let loader = Loader::new(store.as_ref(), &settings.program);
         let ids = [self.id.clone()];
-        let assembly = assemble(
-            &ids,
-            &self.how,
+        let around = Around {
             settings,
-            &catalog,
-            &loader,
-            &prep_sql::Session::planner(),
-        )?
-        .complete()?;
+            loader: &loader,
+            engine: &prep_sql::Session::planner(),
+            network: &downloads::network(session, &Limits::default(), Purpose::Nothing),
+        };
+        let assembly = assemble(&ids, &self.how, &around, &catalog)?.complete()?;
         let (mut plan, last) = match &store {
             None => (without_store(&assembly.graph)?, BTreeMap::new()),
             Some(store) => {

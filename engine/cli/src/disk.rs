@@ -1,0 +1,121 @@
+//! Whether there is room for what a run is going to bring, before it begins.
+
+use std::path::Path;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::units;
+
+/// What one competition takes.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    /// Bytes to download; 0 where that is not known.
+    pub bundle: u64,
+    /// Bytes that the prepared files will take beyond what they take now, as well as that can be told.
+    pub prepared: u64,
+}
+
+/// Most bytes that are taken at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Peak {
+    /// Of bundles.
+    pub bundles: u64,
+    /// Of prepared files.
+    pub prepared: u64,
+    /// On the disk of the data folder, if that can be told.
+    pub free: Option<u64>,
+}
+
+impl Peak {
+    /// All bundles stay if they are `kept`; else as many as there are competitions side by side.
+    pub fn of(needs: &[Need], kept: bool, side_by_side: usize, data_dir: &Path) -> Peak {
+        let mut bundles: Vec<u64> = needs.iter().map(|need| need.bundle).collect();
+        bundles.sort_unstable_by(|a, b| b.cmp(a));
+        if !kept {
+            bundles.truncate(side_by_side.max(1));
+        }
+        Peak {
+            bundles: bundles.iter().sum(),
+            prepared: needs.iter().map(|need| need.prepared).sum(),
+            free: prep_fetch::free_space(data_dir),
+        }
+    }
+
+    /// What is missing for sure: an error. What may be missing, since prepared sizes are estimates: a warning.
+    ///
+    /// # Errors
+    /// When the bundles alone do not fit.
+    pub fn check(&self, data_dir: &Path) -> Result<Option<String>, CliError> {
+        let Some(free) = self.free else {
+            return Ok(None);
+        };
+        let total = self.bundles.saturating_add(self.prepared);
+        if self.bundles == 0 || total <= free {
+            return Ok(None);
+        }
+        let message = format!(
+            "not enough disk: bundles take {}, what is prepared from them about {}; {} has {} free",
+            units::bytes(self.bundles),
+            units::bytes(self.prepared),
+            data_dir.display(),
+            units::bytes(free)
+        );
+        if self.bundles > free {
+            return Err(CliError::new(Exit::Machine, message).help(
+                "--discard-bundle removes each bundle once its competition is prepared, --partial downloads less, \
+                 --data-dir names another disk",
+            ));
+        }
+        Ok(Some(message))
+    }
+
+    /// `12.3 GB of bundles and about 20 GB of prepared files, 100 GB free`.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "{} of bundles and about {} of prepared files",
+            units::bytes(self.bundles),
+            units::bytes(self.prepared)
+        );
+        if let Some(free) = self.free {
+            text.push_str(&format!(", {} free", units::bytes(free)));
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_depends_on_what_is_kept() {
+        let need = |bundle, prepared| Need { bundle, prepared };
+        let needs = [need(10, 20), need(30, 5), need(20, 0)];
+        let dir = tempfile::tempdir().unwrap();
+        let kept = Peak::of(&needs, true, 1, dir.path());
+        assert_eq!((kept.bundles, kept.prepared), (60, 25));
+        assert!(kept.free.is_some());
+        for (side_by_side, bundles) in [(0, 30), (1, 30), (2, 50), (9, 60)] {
+            let peak = Peak::of(&needs, false, side_by_side, dir.path());
+            assert_eq!(peak.bundles, bundles);
+        }
+    }
+
+    #[test]
+    fn only_what_is_sure_to_be_missing_is_an_error() {
+        let peak = |bundles, prepared, free| Peak {
+            bundles,
+            prepared,
+            free,
+        };
+        let check = |peak: Peak| peak.check(Path::new("/data"));
+        assert!(check(peak(10, 10, None)).unwrap().is_none());
+        assert!(check(peak(10, 10, Some(20))).unwrap().is_none());
+        assert!(check(peak(0, 10, Some(5))).unwrap().is_none());
+        let warning = check(peak(10, 10, Some(19))).unwrap().unwrap();
+        assert!(warning.contains("/data has 19 B free"), "{warning}");
+        let error = check(peak(10, 10, Some(9))).unwrap_err();
+        assert_eq!(error.exit, Exit::Machine);
+        assert!(error.help.unwrap().contains("--discard-bundle"));
+    }
+}

@@ -1,0 +1,169 @@
+//! `prep ls`: what is in a bundle, without downloading it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_core::Cancel;
+use prep_fetch::Members;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+use prep_spec::BASE_VARIANT;
+use serde::Serialize;
+
+use super::catalog;
+use crate::downloads::{self, Limits, Purpose};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::table::{Align, Table};
+use crate::{Ended, Session, units};
+
+/// List the files of a competition's bundle; one that is not there is listed on Kaggle, without downloading it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep ls spaceship-titanic
+  prep ls dogs-vs-cats-redux-kernels-edition --source ~/bundles
+  prep ls plant-pathology-2020-fgvc7 --json | jq '.files | length'
+
+Any competition of Kaggle can be listed, also one that has no pipeline. `used` marks what the pipeline reads: that is what
+`prep run --partial` downloads.")]
+pub struct Ls {
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
+    /// List a bundle that is there, or none
+    #[arg(long)]
+    no_download: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Listing {
+    id: String,
+    /// The bundle's place; none if it was listed on Kaggle.
+    bundle: Option<PathBuf>,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    md5: Option<String>,
+    /// Bytes that `--partial` downloads; none without a pipeline.
+    used_bytes: Option<u64>,
+    files: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    path: String,
+    bytes: u64,
+    compressed_bytes: u64,
+    /// Whether the pipeline reads it.
+    used: bool,
+}
+
+impl Ls {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = catalog(&session.settings)?;
+        let entry = catalog.find(&self.id);
+        let pipeline = entry.and_then(|entry| {
+            let text = entry.pipeline.as_deref()?;
+            prep_spec::load(&entry.id, &entry.file_name, text, BASE_VARIANT).ok()
+        });
+        let members = match &pipeline {
+            Some(pipeline) => Some(Members::new(prep_steps::members(pipeline))?),
+            None => None,
+        };
+        let mut folders: Vec<&Path> = self.source.iter().map(PathBuf::as_path).collect();
+        folders.push(&session.settings.data_dir);
+        let local = prep_fetch::LocalBundle::new(&self.id, &folders, None);
+        let listing = match local.path() {
+            Some(path) => self.local(path, members.as_ref())?,
+            None => {
+                let kaggle = entry.map_or(self.id.clone(), |entry| entry.kaggle());
+                let purpose = Purpose::question_unless(self.no_download);
+                let network = downloads::network(session, &Limits::default(), purpose);
+                let remote = network.get()?.list(&kaggle, &Cancel::default())?;
+                Listing {
+                    md5: remote.md5,
+                    ..self.listing(&remote.entries, remote.bytes, members.as_ref())
+                }
+            }
+        };
+        if session.printer.json {
+            session.printer.json(&listing)?;
+        } else {
+            session.printer.result(&render(&listing))?;
+            session.printer.message(said(&listing));
+        }
+        Ok(Exit::Success)
+    }
+
+    fn local(&self, path: &Path, members: Option<&Members>) -> Result<Listing, CliError> {
+        let failed = |error| CliError::file("read the bundle", path, &error);
+        let file = File::open(path).map_err(failed)?;
+        let bytes = file.metadata().map_err(failed)?.len();
+        let listing =
+            ZipListing::read(&file, 0..bytes, &ZipLimits::default()).map_err(|error| {
+                CliError::new(
+                    Exit::Input,
+                    format!("the bundle {}: {error}", path.display()),
+                )
+            })?;
+        Ok(Listing {
+            bundle: Some(path.to_path_buf()),
+            ..self.listing(&listing.entries, bytes, members)
+        })
+    }
+
+    fn listing(&self, entries: &[ZipEntry], bytes: u64, members: Option<&Members>) -> Listing {
+        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
+        let row = |entry: &ZipEntry| Row {
+            path: entry.path.clone(),
+            bytes: entry.size,
+            compressed_bytes: entry.compressed_size,
+            used: members.is_some_and(|members| members.wants(entry)),
+        };
+        Listing {
+            id: self.id.clone(),
+            bundle: None,
+            bytes,
+            md5: None,
+            used_bytes: members.map(|members| members.bytes(entries)),
+            files: files.map(row).collect(),
+        }
+    }
+}
+
+fn render(listing: &Listing) -> String {
+    let mut table = Table::new(&[
+        ("size", Align::Right),
+        ("in bundle", Align::Right),
+        ("used", Align::Left),
+        ("file", Align::Left),
+    ]);
+    for row in &listing.files {
+        table.row(vec![
+            units::bytes(row.bytes),
+            units::bytes(row.compressed_bytes),
+            if row.used { "used" } else { "-" }.to_owned(),
+            row.path.clone(),
+        ]);
+    }
+    table.render()
+}
+
+/// The sum, in a sentence.
+fn said(listing: &Listing) -> String {
+    let place = match &listing.bundle {
+        Some(path) => path.display().to_string(),
+        None => "on Kaggle".to_owned(),
+    };
+    let mut text = format!(
+        "{} in {} ({place})",
+        units::count(listing.files.len() as u64, "file"),
+        units::bytes(listing.bytes)
+    );
+    if let Some(used) = listing.used_bytes {
+        text.push_str(&format!("; the pipeline uses {}", units::bytes(used)));
+    }
+    text
+}

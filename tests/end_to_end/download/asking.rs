@@ -1,0 +1,89 @@
+//! `prep ls`, `prep rules`, `prep plan`: questions that download nothing.
+
+use prep_fault_server::Bundle;
+use serde_json::json;
+
+use super::{World, wide_harbour};
+use crate::support::{Gallery, Harbour};
+
+#[test]
+fn a_bundle_is_listed_without_downloading_it() {
+    let bundle = wide_harbour(4);
+    let world = World::harbour(&bundle, Vec::new());
+    let shown = world.prep(&["ls", Harbour::ID]).code(0);
+    let shown = shown.shows(&["train.csv", "other/3.bin", "used"]);
+    shown.says(&["5 files in 4.00 MB (on Kaggle)", "the pipeline uses"]);
+    let listing = world.prep(&["ls", Harbour::ID, "--json"]).code(0).json();
+    assert_eq!(listing["bytes"], bundle.len());
+    let used = |file: &serde_json::Value| file["used"] == json!(true);
+    let files = listing["files"].as_array().expect("a list");
+    let used: Vec<_> = files.iter().filter(|file| used(file)).collect();
+    assert_eq!(used.len(), 1);
+    assert_eq!(used[0]["path"], "train.csv");
+    assert!(world.server.sent() < 2_000_000);
+    assert!(!world.sandbox.data().exists());
+
+    // The same of a bundle that is there, without a question.
+    world.sandbox.bundle(Harbour::ID, &bundle);
+    let requests = world.requests();
+    let ls = ["ls", Harbour::ID, "--source", "source", "--json"];
+    let local = world.prep(&ls).code(0).json();
+    assert_eq!(local["files"], listing["files"]);
+    assert_eq!(world.requests(), requests);
+}
+
+#[test]
+fn a_competition_without_a_pipeline_can_be_listed() {
+    let world = World::new(vec![Bundle::new("another", wide_harbour(1))], Vec::new());
+    let listing = world.prep(&["ls", "another", "--json"]).code(0).json();
+    assert_eq!(listing["used_bytes"], json!(null));
+    let unknown = world.prep(&["ls", "nobody-knows-it"]).code(4);
+    unknown.says(&["knows no competition nobody-knows-it (404)"]);
+}
+
+#[test]
+fn rules_to_accept_are_listed_in_one_go() {
+    let bundles = vec![
+        Bundle::new(Harbour::ID, wide_harbour(1)),
+        Bundle::new(Gallery::ID, Gallery::archive(10, 0).bytes()).without_consent(),
+    ];
+    let world = World::new(bundles, Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    let ended = world
+        .prep(&["rules", Harbour::ID, "-c", Gallery::ID])
+        .code(4);
+    ended.shows(&[
+        "1 of 2 may be downloaded",
+        "https://www.kaggle.com/competitions/gallery/rules",
+        "phone number",
+    ]);
+    let rules = world.prep(&["rules", Harbour::ID, "--json"]).code(0).json();
+    let expected = json!([{
+        "id": "harbour",
+        "state": "accepted",
+        "url": "https://www.kaggle.com/competitions/harbour/rules",
+    }]);
+    assert_eq!(rules["competitions"], expected);
+    // One call of the API each, nothing of the store.
+    assert_eq!(world.requests(), 3);
+    let mut command = world.stranger(&["rules", Harbour::ID]);
+    world
+        .end(&mut command)
+        .code(4)
+        .says(&["no Kaggle credentials"]);
+    let mut command = world.stranger(&["rules", Harbour::ID]);
+    command.env("KAGGLE_API_TOKEN", "wrong");
+    let refused = world.end(&mut command).code(4);
+    refused.says(&["harbour: Kaggle does not accept the credentials (401)"]);
+}
+
+#[test]
+fn a_plan_says_what_is_in_the_way() {
+    let refused = Bundle::new(Harbour::ID, wide_harbour(1)).without_consent();
+    let world = World::new(vec![refused], Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let plan = ["plan", "-c", Harbour::ID];
+    let shown = world.prep(&plan).code(0);
+    shown.shows(&["the bundle is not there: the rules of harbour are not accepted"]);
+}

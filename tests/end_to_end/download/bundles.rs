@@ -1,0 +1,195 @@
+//! Whole bundles: the same trees as from `--source`, interrupted downloads, bundles that are thrown away.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use prep_fault_server::{At, Bundle, Fault, KEY, Kind, Side, TOKEN, USERNAME};
+
+use super::{World, wide_harbour};
+use crate::support::{Gallery, Harbour, Sandbox, hex_md5, names_in};
+
+#[test]
+fn three_competitions_from_nothing_are_those_from_local_bundles() {
+    let ids = [
+        "dog-breed-identification",
+        "random-acts-of-pizza",
+        "spaceship-titanic",
+    ];
+    let local = Sandbox::new();
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let mut bundles = Vec::new();
+    for id in ids {
+        let bytes = fs::read(cases.join(id).join("seed0/raw.zip")).expect("a bundle");
+        local.bundle(id, &bytes);
+        bundles.push(Bundle::new(id, bytes));
+    }
+    let arguments = Sandbox::run_arguments(&ids);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    local.prep(&arguments).code(0);
+    let world = World::new(bundles, Vec::new());
+    let run = |world: &World| {
+        let mut arguments = vec!["run", "--json", "--skip-verification"];
+        arguments.extend(ids.iter().flat_map(|id| ["-c", *id]));
+        world.prep(&arguments).code(0)
+    };
+    run(&world).says(&["Kaggle credentials: KAGGLE_USERNAME and KAGGLE_KEY"]);
+    for id in ids {
+        let (got, expected) = (world.sandbox.tree(id), local.tree(id));
+        assert!(expected.files().count() > 3);
+        assert_eq!(got.contents(), expected.contents(), "{id}");
+        assert!(
+            world
+                .sandbox
+                .data()
+                .join(id)
+                .join(format!("{id}.zip"))
+                .is_file()
+        );
+    }
+    assert_eq!(world.server.requests_of(Side::Api).len(), 3);
+    for request in world.server.requests_of(Side::Store) {
+        assert!(!request.authorization, "credentials reached the store");
+    }
+    // Once more: nothing to do, nobody to ask.
+    let before = world.requests();
+    let report = run(&world).json();
+    for competition in report["competitions"].as_array().expect("a list") {
+        assert_eq!(competition["state"], "up_to_date", "{report}");
+    }
+    assert_eq!(world.requests(), before);
+}
+
+#[test]
+fn a_download_that_was_killed_goes_on() {
+    let bundle = wide_harbour(8);
+    let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
+    let world = World::harbour(&bundle, vec![slow]);
+    let mut kills = 0;
+    for megabytes in [2, 4] {
+        let mut child = world
+            .command(&["run", "--skip-verification", "-c", Harbour::ID])
+            .spawn()
+            .expect("the program starts");
+        let end = Instant::now() + Duration::from_secs(60);
+        while world.server.sent() < megabytes * 1_000_000 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.kill().expect("a kill");
+        child.wait().expect("an end");
+        kills += 1;
+        let names = world.sandbox.names_in_home(Harbour::ID);
+        assert_eq!(names, ["harbour.zip.partial", "harbour.zip.partial.map"]);
+    }
+    world.server.set_faults(Vec::new());
+    world.run(Harbour::ID, &[]).code(0);
+    let path = world.sandbox.data().join("harbour/harbour.zip");
+    assert_eq!(
+        hex_md5(&fs::read(path).expect("a bundle")),
+        hex_md5(&bundle)
+    );
+    // Of each connection that was cut, a piece and what was on its way: it came slowly.
+    let most = bundle.len() as u64 + kills * 1_000_000;
+    assert!(world.server.sent() < most, "{}", world.server.sent());
+}
+
+#[test]
+fn a_connection_that_breaks_is_no_failure() {
+    let bundle = wide_harbour(2);
+    let faults = vec![
+        Fault::at(At::Api, Kind::status(500)),
+        Fault::at_byte(100_000, Kind::Drop),
+        Fault::at_byte(1_500_000, Kind::Corrupt),
+        Fault::at(At::Store, Kind::Expire).after(2),
+    ];
+    let world = World::harbour(&bundle, faults);
+    world.run(Harbour::ID, &[]).code(0);
+    assert_eq!(world.sandbox.state(Harbour::ID), "prepared v1");
+}
+
+/// The report of the only competition of a run.
+fn report(world: &World, id: &str, more: &[&str]) -> serde_json::Value {
+    world.run(id, more).code(0).json()["competitions"][0].clone()
+}
+
+#[test]
+fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
+    let bundle = Gallery::archive(30, 0).bytes();
+    let world = World::new(vec![Bundle::new(Gallery::ID, bundle)], Vec::new());
+    world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    let home = ["prepared", "prepared.files", "prepared.json"];
+    let discard =
+        |more: &[&str]| report(&world, Gallery::ID, &[&["--discard-bundle"], more].concat());
+    assert_eq!(discard(&[])["state"], "prepared");
+    assert_eq!(world.sandbox.names_in_home(Gallery::ID), home);
+    let (tree, requests) = (world.sandbox.tree(Gallery::ID), world.requests());
+
+    // Nothing wants it: nothing is asked for, and nothing runs.
+    assert_eq!(discard(&[])["state"], "up_to_date");
+    let plan = world.prep(&["plan", "-c", Gallery::ID, "--skip-verification"]);
+    plan.code(0).shows(&["up to date"]);
+    // A table is made anew from what is in the store.
+    let text = Gallery::pipeline(0).replace("'a' AS artist", "'b' AS artist");
+    world.sandbox.pipeline(Gallery::ID, &text);
+    assert_eq!(discard(&["--no-download"])["state"], "prepared");
+    assert_eq!(world.requests(), requests);
+    world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    assert_eq!(discard(&["--no-download"])["state"], "prepared");
+
+    // A picture is missing, and only the bundle has it.
+    let folder = world.sandbox.prepared(Gallery::ID).join("public/test");
+    let picture = folder.join(names_in(&folder).first().expect("a picture"));
+    fs::remove_file(&picture).expect("removed");
+    let failed = world.run(Gallery::ID, &["--no-download"]).code(4);
+    failed.says(&["no bundle: looked for", "--no-download is given"]);
+    assert_eq!(world.requests(), requests);
+    assert_eq!(discard(&[])["state"], "prepared");
+    assert!(world.requests() > requests);
+    assert_eq!(world.sandbox.tree(Gallery::ID).contents(), tree.contents());
+    assert_eq!(world.sandbox.names_in_home(Gallery::ID), home);
+}
+
+#[test]
+fn a_bundle_of_the_user_is_never_thrown_away() {
+    let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
+    Harbour::install(&world.sandbox);
+    let more = ["--source", "source", "--discard-bundle"];
+    world.run(Harbour::ID, &more).code(0);
+    assert_eq!(names_in(&world.sandbox.source()), ["harbour.zip"]);
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn credentials_are_found_where_kaggles_tools_keep_them() {
+    let bundle = Harbour::bundle(&Harbour::table());
+    for (name, text) in [
+        (
+            "home/.kaggle/kaggle.json",
+            format!("{{\"username\":\"{USERNAME}\",\"key\":\"{KEY}\"}}"),
+        ),
+        ("home/.config/kaggle/access_token", format!("{TOKEN}\n")),
+    ] {
+        let world = World::harbour(&bundle, Vec::new());
+        let path = world.sandbox.write(name, text);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("mode");
+        let mut command = world.stranger(&["run", "--skip-verification", "-c", Harbour::ID]);
+        let ended = world.end(&mut command).code(0);
+        let shown = path.display().to_string();
+        ended.says(&[
+            &format!("Kaggle credentials: {shown}"),
+            &format!("{shown} can be read by other users"),
+        ]);
+    }
+}
+
+#[test]
+fn a_rate_is_kept() {
+    let world = World::harbour(&wide_harbour(1), Vec::new());
+    let begin = Instant::now();
+    world
+        .run(Harbour::ID, &["--max-rate", "500kB", "--connections", "2"])
+        .code(0);
+    // It takes two seconds; a machine that is busy takes longer, never less.
+    assert!(begin.elapsed() > Duration::from_millis(1500));
+}

@@ -1,0 +1,130 @@
+//! From nothing: bundles come from a server that plays Kaggle, with its faults.
+
+mod asking;
+mod bundles;
+mod part;
+mod refusals;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use prep_fault_server::{Bundle, Fault, FaultServer, KEY, SIGNATURE, TOKEN, USERNAME};
+
+use crate::support::{Archive, Ended, Harbour, Member, Sandbox};
+
+/// A sandbox without bundles, and the server that has them.
+struct World {
+    sandbox: Sandbox,
+    server: FaultServer,
+}
+
+impl World {
+    fn new(bundles: Vec<Bundle>, faults: Vec<Fault>) -> World {
+        World {
+            sandbox: Sandbox::new(),
+            server: FaultServer::start(bundles, faults).expect("a server"),
+        }
+    }
+
+    /// One whose server has the bundle of `harbour`.
+    fn harbour(bundle: &[u8], faults: Vec<Fault>) -> World {
+        let world = World::new(vec![Bundle::new(Harbour::ID, bundle.to_vec())], faults);
+        world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+        world
+    }
+
+    /// `prep` with the server as Kaggle, but no credentials.
+    fn stranger(&self, arguments: &[&str]) -> Command {
+        let mut command = self.sandbox.command(arguments);
+        command.env("KAGGLE_API_ENDPOINT", self.server.endpoint());
+        command
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.stranger(arguments);
+        command
+            .env("KAGGLE_USERNAME", USERNAME)
+            .env("KAGGLE_KEY", KEY);
+        command
+    }
+
+    /// Runs `prep` and looks for secrets in all that it left.
+    #[track_caller]
+    fn prep(&self, arguments: &[&str]) -> Ended {
+        self.end(&mut self.command(arguments))
+    }
+
+    #[track_caller]
+    fn end(&self, command: &mut Command) -> Ended {
+        let ended = Ended::of(command);
+        assert_silent("stdout", ended.stdout.as_bytes());
+        assert_silent("stderr", ended.stderr.as_bytes());
+        for folder in ["store", "data"] {
+            assert_silent_below(&self.sandbox.path(folder));
+        }
+        ended
+    }
+
+    /// A run of one competition, checksums aside.
+    #[track_caller]
+    fn run(&self, id: &str, more: &[&str]) -> Ended {
+        let usual = ["run", "--json", "--skip-verification", "-c", id];
+        self.prep(&[&usual, more].concat())
+    }
+
+    /// How many requests have reached the server.
+    fn requests(&self) -> usize {
+        self.server.requests().len()
+    }
+}
+
+#[track_caller]
+fn assert_silent(place: &str, bytes: &[u8]) {
+    for secret in [KEY, TOKEN, SIGNATURE] {
+        let found = bytes
+            .windows(secret.len())
+            .any(|window| window == secret.as_bytes());
+        assert!(!found, "{place} shows {secret}");
+    }
+}
+
+#[track_caller]
+fn assert_silent_below(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            assert_silent_below(&path);
+        } else if let Ok(bytes) = fs::read(&path)
+            && bytes.len() < 1_000_000
+        {
+            assert_silent(&path.display().to_string(), &bytes);
+        }
+    }
+}
+
+/// Bytes that do not compress, the same for the same seed.
+fn noise(length: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[5]
+    })
+    .take(length)
+    .collect()
+}
+
+/// The table of `harbour` among `others` members of a million bytes that no pipeline reads.
+fn wide_harbour(others: u64) -> Vec<u8> {
+    let archive = (0..others).fold(Archive::new(), |archive, number| {
+        archive.file(&format!("other/{number}.bin"), noise(1_000_000, number + 1))
+    });
+    archive
+        .member(Member::deflated("train.csv", Harbour::table()))
+        .bytes()
+}

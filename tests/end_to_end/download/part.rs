@@ -1,0 +1,68 @@
+//! `--partial`: only what the pipeline reads.
+
+use super::{World, wide_harbour};
+use crate::support::{Harbour, Sandbox};
+
+#[test]
+fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
+    let bundle = wide_harbour(6);
+    let world = World::harbour(&bundle, Vec::new());
+    let plan = ["plan", "-c", Harbour::ID, "--json"];
+    let plan = world.prep(&plan).code(0).json();
+    let download = &plan["competitions"][0]["download"];
+    assert_eq!(download["bytes"], bundle.len(), "{plan}");
+    let part = download["partial_bytes"].as_u64().expect("bytes");
+    assert!(part < 2000, "{plan}");
+    assert!(plan["disk"]["free"].as_u64() > Some(0), "{plan}");
+    assert!(!world.sandbox.data().exists() && !world.sandbox.store().exists());
+
+    let before = world.server.sent();
+    let ended = world.run(Harbour::ID, &["--partial"]).code(0);
+    // A listing and one piece, of a quarter of a megabyte each.
+    let sent = world.server.sent() - before;
+    assert!(sent < 1_000_000, "{sent}");
+    let report = &ended.json()["competitions"][0];
+    let unverified = report["unverified"].as_array().expect("a list");
+    assert_eq!(unverified[0], "the bundle's MD5");
+    assert!(unverified.contains(&"public/train.csv".into()), "{report}");
+    ended.says(&["only a part of the bundle was downloaded"]);
+
+    let local = Sandbox::new();
+    local.bundle(Harbour::ID, &bundle);
+    local.pipeline(Harbour::ID, Harbour::PIPELINE);
+    local.run_well(Harbour::ID);
+    let expected = local.tree(Harbour::ID);
+    let got = world.sandbox.tree(Harbour::ID);
+    assert_eq!(got.contents(), expected.contents());
+
+    // The part is kept and used again; thrown away, it is not missed.
+    let requests = world.requests();
+    for more in [&["--partial"][..], &["--partial", "--discard-bundle"]] {
+        let report = world.run(Harbour::ID, more).code(0).json();
+        assert_eq!(report["competitions"][0]["state"], "up_to_date");
+    }
+    let home = ["prepared", "prepared.files", "prepared.json"];
+    assert_eq!(world.sandbox.names_in_home(Harbour::ID), home);
+    world.run(Harbour::ID, &["--partial"]).code(0);
+    assert_eq!(world.requests(), requests);
+}
+
+#[test]
+fn a_whole_bundle_that_is_there_is_better_than_a_part() {
+    let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
+    Harbour::install(&world.sandbox);
+    let more = ["--partial", "--source", "source"];
+    let report = world.run(Harbour::ID, &more).code(0).json();
+    assert!(report["competitions"][0].get("unverified").is_none());
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn a_file_that_the_bundle_lacks_is_named_before_anything_is_moved() {
+    let world = World::harbour(&wide_harbour(3), Vec::new());
+    let text = Harbour::PIPELINE.replace("read: train.csv", "read: trains.csv");
+    world.sandbox.pipeline(Harbour::ID, &text);
+    let ended = world.run(Harbour::ID, &["--partial"]).code(4);
+    ended.says(&["has no member trains.csv", "prep ls harbour"]);
+    assert!(world.server.sent() < 1_000_000);
+}

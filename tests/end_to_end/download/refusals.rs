@@ -1,0 +1,160 @@
+//! What cannot be downloaded: an exit code, a cause, a way out, and no bundle under its final name.
+
+use prep_fault_server::{At, Bundle, Fault, Kind};
+
+use super::{World, wide_harbour};
+use crate::support::{Ended, Harbour};
+
+const PUBLISHED: &str = "bundle: { kaggle: harbour, md5: 00000000000000000000000000000000 }";
+
+fn bundle() -> Vec<u8> {
+    Harbour::bundle(&Harbour::table())
+}
+
+#[track_caller]
+fn assert_refused(world: &World, ended: Ended, code: i32, says: &[&str]) {
+    ended.code(code).says(says);
+    let target = world.sandbox.data().join("harbour/harbour.zip");
+    assert!(!target.exists());
+    assert!(!world.sandbox.prepared(Harbour::ID).exists());
+}
+
+#[test]
+fn without_credentials_nobody_is_asked() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
+    let ended = world.end(&mut command);
+    let says = [
+        "no bundle: looked for",
+        "no Kaggle credentials",
+        "https://www.kaggle.com/settings",
+        "kaggle.json",
+    ];
+    assert_refused(&world, ended, 4, &says);
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn wrong_credentials_are_refused() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
+    command.env("KAGGLE_API_TOKEN", "an-older-token-of-mine");
+    let ended = world.end(&mut command);
+    assert!(!ended.stderr.contains("an-older-token-of-mine"));
+    let says = ["does not accept the credentials (401)", "new API token"];
+    assert_refused(&world, ended, 4, &says);
+}
+
+#[test]
+fn half_of_the_variables_is_a_mistake() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let mut command = world.stranger(&["run", "-c", Harbour::ID]);
+    command.env("KAGGLE_USERNAME", "somebody");
+    let ended = world.end(&mut command);
+    assert_refused(&world, ended, 4, &["KAGGLE_KEY is not"]);
+}
+
+#[test]
+fn rules_that_are_not_accepted_are_named_with_their_address() {
+    let refused = Bundle::new(Harbour::ID, bundle()).without_consent();
+    let world = World::new(vec![refused], Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let ended = world.run(Harbour::ID, &[]);
+    let says = [
+        "the rules of harbour are not accepted",
+        "https://www.kaggle.com/competitions/harbour/rules",
+        "phone",
+    ];
+    assert_refused(&world, ended, 4, &says);
+}
+
+#[test]
+fn an_unknown_competition_is_said_to_be_one() {
+    let world = World::new(Vec::new(), Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let ended = world.run(Harbour::ID, &[]);
+    assert_refused(&world, ended, 4, &["knows no competition harbour (404)"]);
+}
+
+#[test]
+fn a_web_page_is_no_bundle() {
+    for at in [At::Api, At::Store] {
+        for kind in [Kind::Html, Kind::RedirectToHtml] {
+            let world = World::harbour(&bundle(), vec![Fault::at(at, kind).always()]);
+            let ended = world.run(Harbour::ID, &[]);
+            assert_refused(&world, ended, 4, &["got HTML", "expected a"]);
+        }
+    }
+}
+
+#[test]
+fn a_page_over_a_good_part_leaves_it_alone() {
+    let bundle = wide_harbour(2);
+    let page = Fault::at_byte(1_000_000, Kind::Drop).always();
+    let world = World::harbour(
+        &bundle,
+        vec![page, Fault::at(At::Store, Kind::Html).after(1)],
+    );
+    let ended = world.run(Harbour::ID, &[]);
+    assert_refused(&world, ended, 4, &["got HTML"]);
+    let before = world.server.sent();
+    world.server.set_faults(Vec::new());
+    world.run(Harbour::ID, &[]).code(0);
+    let again = world.server.sent() - before;
+    assert!(again < bundle.len() as u64 - 500_000, "{again}");
+}
+
+#[test]
+fn downloads_can_be_forbidden() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let ended = world.run(Harbour::ID, &["--no-download"]);
+    let says = ["no bundle: looked for", "--no-download is given"];
+    assert_refused(&world, ended, 4, &says);
+    for verb in [&["ls", Harbour::ID][..], &["plan", "-c", Harbour::ID]] {
+        world.prep(&[verb, &["--no-download"]].concat());
+    }
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn another_bundle_than_the_published_one_is_taken_on_request_only() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
+    world.sandbox.pipeline(Harbour::ID, &text);
+    let ended = world.prep(&["run", "-c", Harbour::ID]);
+    let says = ["Kaggle changed it", "--skip-bundle-verification"];
+    assert_refused(&world, ended, 5, &says);
+    let run = ["run", "-c", Harbour::ID, "--skip-bundle-verification"];
+    world.prep(&run).code(0);
+    // What is there is held to the published sum, too.
+    let ended = world.prep(&["run", "-c", Harbour::ID]).code(5);
+    ended.says(&["published is 00000000000000000000000000000000"]);
+}
+
+#[test]
+fn outputs_keep_their_checksums_when_only_the_bundle_is_not_verified() {
+    let world = World::harbour(&bundle(), Vec::new());
+    let text = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", PUBLISHED);
+    world.sandbox.pipeline(Harbour::ID, &text);
+    let sums = r#"{"public":{"test.csv":"00000000000000000000000000000000"}}"#;
+    world
+        .sandbox
+        .write("pipelines/harbour/checksums.json", sums);
+    let run = ["run", "--json", "-c", Harbour::ID];
+    let ended = world.prep(&[&run[..], &["--skip-bundle-verification"]].concat());
+    assert_eq!(ended.json()["competitions"][0]["checksums"], "differ");
+    ended.code(5).says(&["public/test.csv"]);
+    world
+        .prep(&[&run[..], &["--skip-verification"]].concat())
+        .code(0);
+}
+
+#[test]
+fn kaggle_may_call_a_competition_something_else() {
+    let world = World::new(vec![Bundle::new("the-harbour", bundle())], Vec::new());
+    let text = Harbour::PIPELINE.replace("kaggle: harbour", "kaggle: the-harbour");
+    world.sandbox.pipeline(Harbour::ID, &text);
+    world.run(Harbour::ID, &[]).code(0);
+    let names = world.sandbox.names_in_home(Harbour::ID);
+    assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
+}
