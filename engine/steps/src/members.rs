@@ -16,7 +16,10 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
             TableKind::Read(read) => found.insert(member(&read.path.value, globset::escape)),
             TableKind::Files(pattern) => found.insert(member(&pattern.value, str::to_owned)),
             // These read what other tables name.
-            TableKind::Query(_) | TableKind::Pixels(_) | TableKind::TfRecords { .. } => false,
+            TableKind::Query(_)
+            | TableKind::Lines(_)
+            | TableKind::Pixels(_)
+            | TableKind::TfRecords { .. } => false,
         };
     }
     for output in pipeline.public.iter().chain(&pipeline.private) {
