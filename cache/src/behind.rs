@@ -18,11 +18,11 @@ pub(crate) struct Behind {
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
     /// `None`: it has ended.
-    thread: Option<JoinHandle<Result<Unfinished, StoreError>>>,
+    thread: Option<JoinHandle<Result<Box<Unfinished>, StoreError>>>,
 }
 
 impl Behind {
-    pub(crate) fn start(mut unfinished: Unfinished) -> Behind {
+    pub(crate) fn start(mut unfinished: Box<Unfinished>) -> Behind {
         let (full, pieces) = sync_channel::<Vec<u8>>(PIECES);
         let (spent, empty) = channel();
         let thread = thread::spawn(move || {
@@ -54,14 +54,14 @@ impl Behind {
     }
 
     /// Waits until all is written.
-    pub(crate) fn finish(mut self) -> Result<Unfinished, StoreError> {
+    pub(crate) fn finish(mut self) -> Result<Box<Unfinished>, StoreError> {
         self.join().unwrap_or_else(|| {
             let source = io::Error::other("the writing thread panicked");
             Err(StoreError::io("write", "an object".as_ref(), source))
         })
     }
 
-    fn join(&mut self) -> Option<Result<Unfinished, StoreError>> {
+    fn join(&mut self) -> Option<Result<Box<Unfinished>, StoreError>> {
         self.full = None;
         self.thread.take()?.join().ok()
     }

@@ -52,7 +52,7 @@ pub struct ObjectWriter {
 
 #[derive(Debug)]
 enum State {
-    Here(Unfinished),
+    Here(Box<Unfinished>),
     Behind(Behind),
     /// A write failed, and its caller was told.
     Failed,
@@ -85,7 +85,7 @@ impl Store {
         };
         Ok(ObjectWriter {
             store: self.clone(),
-            state: State::Here(unfinished),
+            state: State::Here(Box::new(unfinished)),
             buffer: Vec::new(),
             len: 0,
         })

@@ -1,0 +1,40 @@
+//! Loading as many pipelines as the benchmark has, beside parsing their YAML alone:
+//! `cargo bench -p prep-spec --bench load`.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "a benchmark: what it prints is its result"
+)]
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+const PIPELINES: usize = 82;
+
+fn main() {
+    let text = include_str!("../tests/accept/everything.yaml");
+    // Most pipelines have no second variant.
+    let text = text.split_once("variants:").map_or(text, |(text, _)| text);
+    let load = best_of(20, || {
+        black_box(prep_spec::load("id", "x.yaml", text, "v1").is_ok());
+    });
+    let parse = best_of(20, || {
+        for event in saphyr_parser::Parser::new_from_str(text) {
+            black_box(event.is_ok());
+        }
+    });
+    println!(
+        "{PIPELINES} pipelines of {} lines: load {load:?}, YAML events alone {parse:?}",
+        text.lines().count()
+    );
+}
+
+/// The best of some tries: what the code needs, not what the machine was busy with.
+fn best_of(tries: usize, mut work: impl FnMut()) -> Duration {
+    let times = (0..tries).map(|_| {
+        let start = Instant::now();
+        (0..PIPELINES).for_each(|_| work());
+        start.elapsed()
+    });
+    times.min().unwrap_or_default()
+}
