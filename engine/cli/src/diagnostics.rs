@@ -2,7 +2,6 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Level, Renderer, Snippet};
-use prep_spec::diagnostic::Severity;
 use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
 
 /// All findings, a blank line between them. With colours; the printer takes them out where they are not wanted.
@@ -18,10 +17,6 @@ pub fn render(diagnostics: &Diagnostics) -> String {
 }
 
 fn report<'a>(source: &'a SourceFile, one: &'a Diagnostic) -> annotate_snippets::Group<'a> {
-    let level = match one.severity {
-        Severity::Error => Level::ERROR,
-        Severity::Warning => Level::WARNING,
-    };
     let place = |kind: AnnotationKind, span: Span| kind.span(range(source, span));
     let labels = one.labels.iter().map(|label| -> Annotation<'a> {
         place(AnnotationKind::Context, label.span).label(label.message.as_str())
@@ -30,7 +25,7 @@ fn report<'a>(source: &'a SourceFile, one: &'a Diagnostic) -> annotate_snippets:
         .path(source.name.as_str())
         .annotation(place(AnnotationKind::Primary, one.span))
         .annotations(labels);
-    let group = level
+    let group = Level::ERROR
         .primary_title(one.message.as_str())
         .id(one.code)
         .element(snippet);

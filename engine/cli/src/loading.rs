@@ -1,7 +1,7 @@
 //! From a competition's id to a pipeline that is known to be sound.
 //!
 //! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer, so the
-//! store keeps a note once text, variant and program were found to go together, and the planning is left out.
+//! store keeps a note once text and program were found to go together, and the planning is left out.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -9,9 +9,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use prep_cache::{Digest, LedgerEntry, Store};
 use prep_core::KeyRecord;
-use prep_grade::{Grader, PathSegment};
-use prep_spec::diagnostic::Severity;
-use prep_spec::{Diagnostic, Diagnostics, Pipeline};
+use prep_grade::{GradeSpecError, Grader, PathSegment};
+use prep_spec::model::{Grade, Spanned};
+use prep_spec::{Diagnostic, Pipeline};
 
 use crate::catalog::Entry;
 use crate::error::CliError;
@@ -33,26 +33,27 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The pipeline of a competition, with every query and the grading section checked.
+    /// The pipeline of a competition, with every query and the grading section of every variant checked.
     ///
     /// # Errors
     /// All findings in the file; or that there is no pipeline.
     pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, CliError> {
         let text = entry.pipeline()?;
-        let pipeline = prep_spec::load(&entry.id, &entry.file_name, text, variant)?;
-        let note = self.note(entry, text, variant);
+        let mut draft = prep_spec::read(&entry.id, &entry.file_name, text);
+        let note = self.note(entry, text);
         if let Some(store) = self.store
             && store.lookup(&note.key())?.is_some()
         {
-            return Ok(pipeline);
+            return Ok(draft.finish(variant)?);
         }
-        let planner = self.planner.get_or_init(prep_sql::Session::planner);
-        let mut findings = prep_sql::check(planner, &pipeline);
-        findings.extend(check_grading(&pipeline));
-        findings.retain(|finding| finding.severity == Severity::Error);
-        if let Some(found) = Diagnostics::new(pipeline.source.clone(), findings) {
-            return Err(found.into());
+        let mut findings = Vec::new();
+        for reading in draft.readings() {
+            let planner = self.planner.get_or_init(prep_sql::Session::planner);
+            findings.extend(prep_sql::check(planner, reading));
+            findings.extend(check_grading(&reading.pipeline));
         }
+        draft.report(findings);
+        let pipeline = draft.finish(variant)?;
         if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
             let entry = LedgerEntry {
                 record: note.to_json(),
@@ -68,14 +69,13 @@ impl<'a> Loader<'a> {
         Ok(pipeline)
     }
 
-    fn note(&self, entry: &Entry, text: &str, variant: &str) -> KeyRecord {
+    fn note(&self, entry: &Entry, text: &str) -> KeyRecord {
         KeyRecord {
             step: "pipeline-check".to_owned(),
-            version: 1,
+            version: 2,
             params: serde_json::json!({
                 "competition": entry.id,
                 "text": Digest::of(text.as_bytes()),
-                "variant": variant,
                 "program": self.program,
             }),
             inputs: BTreeMap::new(),
@@ -83,10 +83,21 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// What prep-grade finds wrong with the section `grade`, at its place in the file.
-fn check_grading(pipeline: &Pipeline) -> Option<Diagnostic> {
-    let grade = pipeline.grade.as_ref()?;
-    let error = Grader::parse(&grade.value.rules).err()?;
+/// What prep-grade finds wrong with the section `grade`, each at its place in the file.
+fn check_grading(pipeline: &Pipeline) -> Vec<Diagnostic> {
+    let Some(grade) = &pipeline.grade else {
+        return Vec::new();
+    };
+    let Err(found) = Grader::parse(&grade.value.rules) else {
+        return Vec::new();
+    };
+    let found = found.0.into_iter();
+    found
+        .map(|error| mistake_in_grading(grade, &error))
+        .collect()
+}
+
+fn mistake_in_grading(grade: &Spanned<Grade>, error: &GradeSpecError) -> Diagnostic {
     let mut pointer = String::new();
     for segment in &error.path.0 {
         pointer.push('/');
@@ -106,7 +117,11 @@ fn check_grading(pipeline: &Pipeline) -> Option<Diagnostic> {
     };
     let message = format!("grade.{}: {}", error.path, error.problem);
     let message = message.replace("grade.: ", "grade: ");
-    Some(Diagnostic::error("grade", span, message).suggest(error.suggestion.as_deref()))
+    let mistake = Diagnostic::error("grade", span, message);
+    match error.help() {
+        Some(help) => mistake.help(help),
+        None => mistake,
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +166,51 @@ grade:
         assert!(shown.contains("did you mean `accuracy`?"), "{shown}");
     }
 
+    /// The language's own rules, queries, grading and a variant: four checks, one list, from top to bottom.
+    #[test]
+    fn all_mistakes_of_a_file_come_at_once() {
+        let text = TEXT
+            .replace("category", "categroy")
+            .replace("train.csv: SELECT id, y", "train.csv: SELECT id, z")
+            .replace("private/test.csv", "private/tset.csv")
+            .replace("{ accuracy: y }", "{ acuracy: y }")
+            + "variants:\n  fixed:\n    public:\n      train.csv: SELECT idd FROM all\n";
+        let error = Loader::new(None, "p")
+            .load(&entry(&text), "v1")
+            .unwrap_err();
+        let shown = error.to_string();
+        let found: Vec<(&str, &str)> = shown
+            .lines()
+            .filter(|line| line.starts_with("a.yaml:"))
+            .filter_map(|line| {
+                let place = line.split(':').nth(1)?;
+                let code = line.rsplit_once('[')?.1.trim_end_matches(']');
+                Some((place, code))
+            })
+            .collect();
+        let expected = [
+            ("2", "unknown-key"),
+            ("7", "query"),
+            ("11", "unknown-output"),
+            ("13", "grade"),
+            ("17", "query"),
+        ];
+        assert_eq!(found, expected, "{shown}");
+    }
+
+    /// A column's type that is misspelled is one mistake, not one more for each query that computes with it.
+    #[test]
+    fn what_follows_from_a_mistake_is_no_mistake() {
+        let text = TEXT
+            .replace("id: integer", "id: intger")
+            .replace("SELECT id, y FROM all", "SELECT id + 1 AS id, y FROM all");
+        let error = Loader::new(None, "p")
+            .load(&entry(&text), "v1")
+            .unwrap_err();
+        let count = error.diagnostics.as_ref().unwrap().iter().count();
+        assert_eq!(count, 1, "{error}");
+    }
+
     #[test]
     fn a_sound_pipeline_is_noted_and_a_note_is_believed() {
         let dir = tempfile::tempdir().unwrap();
@@ -158,9 +218,9 @@ grade:
         let loader = Loader::new(Some(&store), "p");
         loader.load(&entry(TEXT), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
-        let note = loader.note(&entry(TEXT), TEXT, "v1");
+        let note = loader.note(&entry(TEXT), TEXT);
         assert!(store.lookup(&note.key()).unwrap().is_some());
-        let other = Loader::new(Some(&store), "q").note(&entry(TEXT), TEXT, "v1");
+        let other = Loader::new(Some(&store), "q").note(&entry(TEXT), TEXT);
         assert_ne!(note.key(), other.key());
     }
 

@@ -42,7 +42,7 @@ impl fmt::Display for KeyPath {
     }
 }
 
-/// A `grade:` section that makes no sense.
+/// One mistake in a `grade:` section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("grade.{path}: {problem}{}", suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
 pub struct GradeSpecError {
@@ -53,11 +53,41 @@ pub struct GradeSpecError {
     pub suggestion: Option<String>,
 }
 
+impl GradeSpecError {
+    /// The way out, where there is one: the name that may have been meant, else all names that there are.
+    pub fn help(&self) -> Option<String> {
+        if let Some(name) = &self.suggestion {
+            return Some(format!("did you mean `{name}`?"));
+        }
+        match &self.problem {
+            Problem::Unknown { what, known, .. } if !known.is_empty() => {
+                Some(format!("the {what}s are `{}`", known.join("`, `")))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is a mistyped `key`, which then need not be called missing.
+    pub(crate) fn suggests(&self, key: &str) -> bool {
+        self.suggestion.as_deref() == Some(key)
+    }
+}
+
+/// Everything that is wrong with a `grade:` section, in the order in which it is read; never empty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct GradeSpecErrors(pub Vec<GradeSpecError>);
+
 /// The kinds of mistakes in a `grade:` section.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     #[error("there is no {what} `{name}`")]
-    Unknown { what: &'static str, name: String },
+    Unknown {
+        what: &'static str,
+        name: String,
+        /// The names that there are.
+        known: Vec<&'static str>,
+    },
     #[error("`{key}` is missing")]
     Missing { key: &'static str },
     #[error("expected {expected}, found {found}")]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::error::GradeSpecError;
+use crate::error::GradeSpecErrors;
 use crate::frame::Frame;
 use crate::metrics::{Direction, MetricKind};
 use crate::pair::Pair;
@@ -41,8 +41,8 @@ impl Grader {
     /// Reads the `grade:` section of a pipeline.
     ///
     /// # Errors
-    /// With the path of the key at fault, and a name that may have been meant.
-    pub fn parse(section: &Value) -> Result<Self, GradeSpecError> {
+    /// Every mistake, with the path of the key at fault and a name that may have been meant.
+    pub fn parse(section: &Value) -> Result<Self, GradeSpecErrors> {
         Ok(Grader {
             spec: spec::parse(section)?,
         })

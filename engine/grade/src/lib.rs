@@ -36,7 +36,7 @@ mod spec;
 mod suggest;
 mod target;
 
-pub use error::{GradeSpecError, KeyPath, PathSegment, Problem};
+pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use grader::{Grader, Outcome};
 pub use pair::{Column, Pair, Role, Side, Value};
 pub use refusal::{Refusal, RefusalKind};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::definition::Definition;
-use crate::error::{GradeSpecError, KeyPath, Problem};
+use crate::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::metrics::{self, Direction, Metric, MetricKind};
 use crate::rules::{self, Rule};
 use crate::suggest::closest;
@@ -20,68 +20,114 @@ pub(crate) struct GradeSpec {
     pub direction: Direction,
 }
 
-pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecError> {
+/// Mistakes found so far, in the order in which the section is read.
+#[derive(Debug, Default)]
+struct Faults(Vec<GradeSpecError>);
+
+impl Faults {
+    fn report(&mut self, fault: GradeSpecError) {
+        self.0.push(fault);
+    }
+
+    /// The value, or nothing and one mistake more.
+    fn keep<T>(&mut self, read: Result<T, GradeSpecError>) -> Option<T> {
+        read.map_err(|fault| self.report(fault)).ok()
+    }
+}
+
+pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
     let root = KeyPath::default();
-    let map = as_map(section, &root)?;
-    known_keys(map, &root, "key", KEYS)?;
-    let rules = match map.get("rules") {
-        None => Vec::new(),
-        Some(rules) => parse_rules(rules, &root.key("rules"))?,
+    let mut faults = Faults::default();
+    let spec = faults
+        .keep(as_map(section, &root))
+        .and_then(|map| read(map, &root, &mut faults));
+    match spec {
+        Some(spec) if faults.0.is_empty() => Ok(spec),
+        _ => Err(GradeSpecErrors(faults.0)),
+    }
+}
+
+/// Everything is read even when something before it was wrong. `None` only after a fault.
+fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
+    known_keys(map, root, "key", KEYS, faults);
+    let rules = map.get("rules").map_or_else(
+        || Some(Vec::new()),
+        |rules| read_rules(rules, &root.key("rules"), faults),
+    );
+    let metric = match map.get("metric") {
+        Some(metric) => read_metric(metric, &root.key("metric"), faults),
+        None => {
+            // A key that is nearly it was reported, with the name of this one.
+            if !faults.0.iter().any(|fault| fault.suggests("metric")) {
+                faults.report(missing(root, "metric"));
+            }
+            None
+        }
     };
-    let Some(metric) = map.get("metric") else {
-        return Err(GradeSpecError {
-            path: root,
-            problem: Problem::Missing { key: "metric" },
-            suggestion: None,
-        });
-    };
-    let path = root.key("metric");
-    let (name, parameters) = named(metric, &path)?;
-    let names: Vec<&str> = metrics::ALL
-        .iter()
-        .map(|kind| kind.definition.name)
-        .collect();
-    let Some(kind) = metrics::ALL
-        .iter()
-        .copied()
-        .find(|kind| kind.definition.name == name)
-    else {
-        return Err(unknown(&path, "metric", name, &names));
-    };
-    let path = path.key(name);
-    let metric = (kind.parse)(full(&kind.definition, parameters, &path)?)
-        .map_err(|error| value(&path, &error))?;
     let direction = match map.get("direction") {
-        None => kind.direction,
-        Some(direction) => parse_direction(direction, &root.key("direction"))?,
+        None => metric.as_ref().map(|(_, kind)| kind.direction),
+        Some(direction) => faults.keep(read_direction(direction, &root.key("direction"))),
     };
-    Ok(GradeSpec {
-        rules,
+    let (metric, kind) = metric?;
+    Some(GradeSpec {
+        rules: rules?,
         metric,
         kind,
-        direction,
+        direction: direction?,
     })
 }
 
-fn parse_rules(rules: &Value, path: &KeyPath) -> Result<Vec<Box<dyn Rule>>, GradeSpecError> {
-    let Value::Array(rules) = rules else {
-        return Err(shape(path, "a list of rules", rules));
+fn read_metric(
+    metric: &Value,
+    path: &KeyPath,
+    faults: &mut Faults,
+) -> Option<(Box<dyn Metric>, &'static MetricKind)> {
+    let (name, parameters) = faults.keep(named(metric, path))?;
+    let kind = metrics::ALL
+        .iter()
+        .copied()
+        .find(|kind| kind.definition.name == name);
+    let Some(kind) = kind else {
+        let names: Vec<&str> = metrics::ALL
+            .iter()
+            .map(|kind| kind.definition.name)
+            .collect();
+        faults.report(unknown(path, "metric", name, &names));
+        return None;
     };
-    let names: Vec<&str> = rules::ALL.iter().map(|kind| kind.definition.name).collect();
-    let parse = |(index, rule): (usize, &Value)| {
-        let path = path.index(index);
-        let (name, parameters) = named(rule, &path)?;
-        let Some(kind) = rules::ALL.iter().find(|kind| kind.definition.name == name) else {
-            return Err(unknown(&path, "rule", name, &names));
-        };
-        let path = path.key(name);
-        (kind.parse)(full(&kind.definition, parameters, &path)?)
-            .map_err(|error| value(&path, &error))
-    };
-    rules.iter().enumerate().map(parse).collect()
+    let path = path.key(name);
+    let parameters = full(&kind.definition, parameters, &path, faults)?;
+    let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
+    Some((faults.keep(metric)?, kind))
 }
 
-fn parse_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecError> {
+fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<Box<dyn Rule>>> {
+    let Value::Array(rules) = rules else {
+        faults.report(shape(path, "a list of rules", rules));
+        return None;
+    };
+    let read: Vec<Option<Box<dyn Rule>>> = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| read_rule(rule, &path.index(index), faults))
+        .collect();
+    read.into_iter().collect()
+}
+
+fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Box<dyn Rule>> {
+    let (name, parameters) = faults.keep(named(rule, path))?;
+    let kind = rules::ALL.iter().find(|kind| kind.definition.name == name);
+    let Some(kind) = kind else {
+        let names: Vec<&str> = rules::ALL.iter().map(|kind| kind.definition.name).collect();
+        faults.report(unknown(path, "rule", name, &names));
+        return None;
+    };
+    let path = path.key(name);
+    let parameters = full(&kind.definition, parameters, &path, faults)?;
+    faults.keep((kind.parse)(parameters).map_err(|error| value(&path, &error)))
+}
+
+fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecError> {
     match value.as_str() {
         Some("higher_is_better") => Ok(Direction::HigherIsBetter),
         Some("lower_is_better") => Ok(Direction::LowerIsBetter),
@@ -129,46 +175,45 @@ fn named<'a>(
     }
 }
 
-/// The parameters as a map, whichever way they were written.
+/// The parameters as a map, whichever way they were written; `None` after a fault.
 fn full(
     definition: &Definition,
     parameters: Option<&Value>,
     path: &KeyPath,
-) -> Result<Value, GradeSpecError> {
-    let names: Vec<&str> = definition
-        .parameters
-        .iter()
-        .map(|parameter| parameter.name)
-        .collect();
+    faults: &mut Faults,
+) -> Option<Value> {
+    let before = faults.0.len();
     let mut map = Map::new();
     match (parameters, definition.shorthand) {
         (None | Some(Value::Null), _) => {}
         (Some(Value::Object(given)), _) if !is_short(definition, given) => {
-            known_keys(given, path, "parameter", &names)?;
+            let names: Vec<&str> = definition
+                .parameters
+                .iter()
+                .map(|parameter| parameter.name)
+                .collect();
+            known_keys(given, path, "parameter", &names, faults);
             map.clone_from(given);
         }
         (Some(value), Some(short)) => {
             map.insert(short.to_owned(), value.clone());
         }
-        (Some(value), None) => return Err(shape(path, "a map of parameters", value)),
-    }
-    match definition
-        .parameters
-        .iter()
-        .find(|parameter| parameter.required && !map.contains_key(parameter.name))
-    {
-        Some(parameter) => {
-            let problem = Problem::Missing {
-                key: parameter.name,
-            };
-            Err(GradeSpecError {
-                path: path.clone(),
-                problem,
-                suggestion: None,
-            })
+        (Some(value), None) => {
+            faults.report(shape(path, "a map of parameters", value));
+            return None;
         }
-        None => Ok(Value::Object(map)),
     }
+    for parameter in definition.parameters {
+        let absent = parameter.required && !map.contains_key(parameter.name);
+        if absent
+            && !faults.0[before..]
+                .iter()
+                .any(|fault| fault.suggests(parameter.name))
+        {
+            faults.report(missing(path, parameter.name));
+        }
+    }
+    (faults.0.len() == before).then_some(Value::Object(map))
 }
 
 /// `{ all_except: ... }` is a set of columns, not a map of parameters.
@@ -180,21 +225,35 @@ fn known_keys(
     map: &Map<String, Value>,
     path: &KeyPath,
     what: &'static str,
-    known: &[&str],
-) -> Result<(), GradeSpecError> {
-    match map.keys().find(|key| !known.contains(&key.as_str())) {
-        Some(key) => Err(unknown(&path.key(key), what, key, known)),
-        None => Ok(()),
+    known: &[&'static str],
+    faults: &mut Faults,
+) {
+    for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
+        faults.report(unknown(&path.key(key), what, key, known));
     }
 }
 
-fn unknown(path: &KeyPath, what: &'static str, name: &str, known: &[&str]) -> GradeSpecError {
+fn missing(path: &KeyPath, key: &'static str) -> GradeSpecError {
+    GradeSpecError {
+        path: path.clone(),
+        problem: Problem::Missing { key },
+        suggestion: None,
+    }
+}
+
+fn unknown(
+    path: &KeyPath,
+    what: &'static str,
+    name: &str,
+    known: &[&'static str],
+) -> GradeSpecError {
     let suggestion = closest(name, known).map(str::to_owned);
     GradeSpecError {
         path: path.clone(),
         problem: Problem::Unknown {
             what,
             name: name.to_owned(),
+            known: known.to_vec(),
         },
         suggestion,
     }

@@ -64,10 +64,49 @@ fn mistakes() {
 }
 
 #[test]
+fn all_mistakes_come_at_once() {
+    let section = json!({
+        "rules": [{ "numerik": "y" }, "same_rows", { "range": { "minimum": 0, "maximum": 1 } }],
+        "direction": "higher",
+        "metrik": { "f1": "y" },
+    });
+    let found = Grader::parse(&section).unwrap_err();
+    let places: Vec<String> = found.0.iter().map(|one| one.path.to_string()).collect();
+    let expected = [
+        "metrik",
+        "rules[0]",
+        "rules[2].range.minimum",
+        "rules[2].range.maximum",
+        "rules[2].range",
+        "direction",
+    ];
+    assert_eq!(places, expected, "{found}");
+    assert_eq!(found.to_string().lines().count(), expected.len(), "{found}");
+}
+
+#[test]
+fn a_name_unlike_all_others_gets_the_list() {
+    let found = Grader::parse(&json!({ "metric": "mape" })).unwrap_err();
+    let help = found.0[0].help().unwrap();
+    for kind in metrics::ALL {
+        let name = kind.definition.name;
+        assert!(help.contains(&format!("`{name}`")), "{name} not in {help}");
+    }
+    let found =
+        Grader::parse(&json!({ "metric": { "mean_absolute_error": "y" }, "direction": "up" }));
+    let help = found.unwrap_err().0[0].help().unwrap();
+    assert_eq!(
+        help,
+        "the directions are `higher_is_better`, `lower_is_better`"
+    );
+}
+
+#[test]
 fn wrong_types_are_named() {
     let section = json!({ "metric": { "f1": { "column": "y", "average": "weighted" } } });
     let error = Grader::parse(&section).unwrap_err();
-    assert_eq!(error.path.to_string(), "metric.f1");
+    assert_eq!(error.0.len(), 1, "{error}");
+    assert_eq!(error.0[0].path.to_string(), "metric.f1");
     assert!(
         error.to_string().contains("weighted") && error.to_string().contains("macro"),
         "{error}"

@@ -30,6 +30,8 @@ pub struct Context {
     pub reads: Vec<(Reader, Spanned<String>)>,
     /// Who reads the tables that are mentioned now.
     pub reader: Reader,
+    /// Tables of which something could not be read; what follows from them is not reported.
+    pub unread: BTreeSet<String>,
     /// Keys that were suggested in place of unknown ones, with the place of their mapping: they are not missing.
     suggested: BTreeSet<(usize, &'static str)>,
 }
@@ -64,6 +66,7 @@ impl Context {
             used_lists: BTreeSet::new(),
             reads: Vec::new(),
             reader: Reader::End,
+            unread: BTreeSet::new(),
             suggested: BTreeSet::new(),
         }
     }

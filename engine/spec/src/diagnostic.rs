@@ -68,23 +68,6 @@ impl Span {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The pipeline cannot be used.
-    Error,
-    /// The pipeline can be used; something in it is probably not meant.
-    Warning,
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
-        })
-    }
-}
-
 /// A second place that explains a diagnostic, for example where a name was first used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
@@ -92,12 +75,11 @@ pub struct Label {
     pub message: String,
 }
 
-/// One finding.
+/// One finding. A pipeline with any cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
     // First, so that diagnostics are ordered by place.
     pub span: Span,
-    pub severity: Severity,
     /// Short name of the rule, in kebab case: `unknown-key`.
     pub code: &'static str,
     pub message: String,
@@ -110,7 +92,6 @@ impl Diagnostic {
     pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
         Self {
             span,
-            severity: Severity::Error,
             code,
             message: message.into(),
             labels: Vec::new(),
@@ -188,8 +169,8 @@ impl fmt::Display for Diagnostics {
                 writeln!(f)?;
             }
             let (line, column) = self.source.position(one.span.start);
-            let (severity, message, code) = (one.severity, &one.message, one.code);
-            write!(f, "{file}:{line}:{column}: {severity}: {message} [{code}]")?;
+            let (message, code) = (&one.message, one.code);
+            write!(f, "{file}:{line}:{column}: error: {message} [{code}]")?;
             for label in &one.labels {
                 let (line, column) = self.source.position(label.span.start);
                 write!(f, "\n  {file}:{line}:{column}: {}", label.message)?;

@@ -2,7 +2,9 @@
 //!
 //! A pipeline is a YAML file with SQL in it. [`load`] parses it, resolves every name and checks every rule that can
 //! be checked without data; all findings of a file come at once, each with its place and, where there is one, a way
-//! out. The modules, in the order in which a text passes them:
+//! out. [`read`] does the same and returns a [`Draft`], to which others add what they find (queries that cannot be
+//! planned, a metric that does not exist) before it is a pipeline. The modules, in the order in which a text passes
+//! them:
 //!
 //! - `yaml`: the YAML parser behind a tree of nodes that know their places;
 //! - `merge`: the differences of a variant, laid over the tree;
@@ -17,6 +19,7 @@
 mod align;
 mod context;
 pub mod diagnostic;
+mod draft;
 mod json;
 mod links;
 mod load;
@@ -32,6 +35,7 @@ pub mod words;
 mod yaml;
 
 pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
-pub use load::{BASE_VARIANT, load, variants};
+pub use draft::{Draft, Reading};
+pub use load::{BASE_VARIANT, known_variants, load, read, variants};
 pub use model::Pipeline;
-pub use suggest::nearest;
+pub use suggest::{alternatives, listed, nearest};

@@ -35,6 +35,7 @@ pub fn check(
                 let message = format!("the split makes the table `{name}`, too");
                 let found = Diagnostic::error("duplicate-table", table.name.span, message);
                 let label = found.label(node.span, "by this split");
+                context.unread.insert(name.to_owned());
                 context.report(
                     label.help(
                         "give one of them another name (the split's tables by `into: [a, b]`)",

@@ -1,43 +1,40 @@
-//! The entry: one file, one variant.
+//! The entry: one file, all its variants.
 
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
+use crate::draft::{Draft, Reading};
 use crate::merge::merge;
 use crate::model::{Pipeline, Variant};
-use crate::parse::{Resolved, resolve};
-use crate::suggest::nearest;
+use crate::parse::resolve;
 use crate::words;
 use crate::yaml::{self, Entry, Kind, Node};
 
 /// The variant that a file describes without `variants`.
 pub const BASE_VARIANT: &str = "v1";
 
+/// The variants that the language knows; every pipeline has each of them.
+pub fn known_variants() -> impl Iterator<Item = &'static str> {
+    let others = words::VARIANTS.keys.iter().map(|key| key.name);
+    std::iter::once(BASE_VARIANT).chain(others)
+}
+
 /// Loads a pipeline: `id` is the competition's, `file_name` what messages call the file.
 ///
-/// Every variant of the file is checked, whichever is asked for. A known variant without a section of its own is the
-/// base; [`Variant::differs`] tells.
-///
 /// # Errors
-/// Everything that is wrong with the file; the first fault alone when it is not YAML. A variant that the language
-/// does not know is a finding, too.
+/// As of [`Draft::finish`]; the first fault alone when the file is not YAML.
 pub fn load(id: &str, file_name: &str, text: &str, variant: &str) -> Result<Pipeline, Diagnostics> {
+    read(id, file_name, text).finish(variant)
+}
+
+/// Reads a pipeline in all its variants.
+pub fn read(id: &str, file_name: &str, text: &str) -> Draft {
     let source = Arc::new(SourceFile::new(file_name, text));
-    let fail = |list| Diagnostics::new(Arc::clone(&source), list);
-    let (findings, found) = match yaml::parse(&source) {
-        Ok(root) => all_variants(id, &source, root, variant),
-        Err(fault) => (vec![fault], None),
+    let (readings, findings) = match yaml::parse(&source) {
+        Ok(root) => all_variants(id, &source, &root),
+        Err(fault) => (Vec::new(), vec![fault]),
     };
-    match (fail(findings), found) {
-        (Some(diagnostics), _) => Err(diagnostics),
-        (None, Some(pipeline)) => Ok(pipeline),
-        (None, None) => {
-            let message = "the pipeline is not complete";
-            let fault = Diagnostic::error("missing-key", Span::default(), message);
-            let source = Arc::clone(&source);
-            Err(Diagnostics::of(source, fault))
-        }
-    }
+    Draft::new(source, readings, findings)
 }
 
 /// The variants that a file tells of: always [`BASE_VARIANT`], then the keys of `variants`.
@@ -57,56 +54,40 @@ pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
 fn all_variants(
     id: &str,
     source: &Arc<SourceFile>,
-    root: Node,
-    wanted: &str,
-) -> (Vec<Diagnostic>, Option<Pipeline>) {
-    let mut findings = Vec::new();
-    let known = || words::VARIANTS.keys.iter().map(|key| key.name);
-    if wanted != BASE_VARIANT && known().all(|name| name != wanted) {
-        let message = format!("there is no variant `{wanted}`");
-        let names = std::iter::once(BASE_VARIANT).chain(known());
-        let found = Diagnostic::error("unknown-variant", Span::default(), message);
-        findings.push(found.suggest(nearest(wanted, names)));
-    }
-    let (base, sections) = take_variants(&root);
-    // `variants` itself stays in what the base is resolved from, so that its keys are checked once.
-    let differs = sections.iter().any(|section| section.key == wanted);
+    root: &Node,
+) -> (Vec<Reading>, Vec<Diagnostic>) {
+    let (base, sections) = take_variants(root);
     let variant = |name: &str, differs| Variant {
         name: name.to_owned(),
         differs,
     };
-    let name = if differs { BASE_VARIANT } else { wanted };
-    let first = resolve(id, source, &root, variant(name, false));
+    // `variants` itself stays in what the base is resolved from, so that its keys are checked once.
+    let first = resolve(id, source, root, variant(BASE_VARIANT, false));
+    let mut readings: Vec<Reading> = first.reading.into_iter().collect();
+    let mut findings = first.diagnostics;
     let mut unused = first.unused;
-    findings.extend(first.diagnostics);
-    let mut found = first.pipeline.filter(|_| !differs);
     for section in sections {
         let Some(mut node) = base.clone() else {
             continue;
         };
         merge(&mut node, &section.value);
-        let Resolved {
-            pipeline,
-            diagnostics,
-            unused: also_unused,
-        } = resolve(id, source, &node, variant(&section.key, true));
-        findings.extend(diagnostics);
-        unused.retain(|one| also_unused.contains(one));
+        let other = resolve(id, source, &node, variant(&section.key, true));
+        readings.extend(other.reading);
+        findings.extend(other.diagnostics);
+        unused.retain(|one| other.unused.contains(one));
         // What only the variant has is not in the base's list.
         unused.extend(
-            also_unused
+            other
+                .unused
                 .into_iter()
                 .filter(|one| within(one.span, section.value.span)),
         );
-        if section.key == wanted {
-            found = pipeline;
-        }
     }
     // What a mistake elsewhere hides may be what uses it.
     if findings.is_empty() {
         findings.extend(unused);
     }
-    (findings, found)
+    (readings, findings)
 }
 
 /// The tree without `variants`, and the variants that are a mapping.

@@ -15,6 +15,34 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate)
 }
 
+/// Names that a message lists before it only counts.
+const LISTED: usize = 20;
+
+/// The way out for a name that is not there: the nearest one, if any, and those that there are. `owner` is what has them.
+pub fn alternatives<'a>(
+    word: &str,
+    owner: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let has = listed(owner, &names);
+    match nearest(word, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? {has}"),
+        None => has,
+    }
+}
+
+/// `owner` has these names; of many, the first.
+pub fn listed(owner: &str, names: &[&str]) -> String {
+    let first = names.iter().take(LISTED).copied().collect::<Vec<_>>();
+    let first = first.join(", ");
+    match names.len().checked_sub(LISTED) {
+        _ if names.is_empty() => format!("{owner} has none"),
+        Some(more) if more > 0 => format!("{owner} has {first} and {more} more"),
+        _ => format!("{owner} has {first}"),
+    }
+}
+
 /// Edit distance with transpositions of neighbours (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().collect();
@@ -38,7 +66,27 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{distance, nearest};
+    use super::{LISTED, alternatives, distance, nearest};
+
+    #[test]
+    fn lists_what_there_is() {
+        let names = ["id", "tons"];
+        assert_eq!(
+            alternatives("tns", "it", names),
+            "did you mean `tons`? it has id, tons"
+        );
+        assert_eq!(alternatives("weight", "it", names), "it has id, tons");
+        assert_eq!(alternatives("weight", "it", []), "it has none");
+        let many: Vec<String> = (0..LISTED + 5).map(|number| format!("c{number}")).collect();
+        let text = alternatives("weight", "`t`", many.iter().map(String::as_str));
+        assert!(text.ends_with(", c19 and 5 more"), "{text}");
+        let text = alternatives(
+            "weight",
+            "`t`",
+            many.iter().take(LISTED).map(String::as_str),
+        );
+        assert!(text.ends_with(", c19"), "{text}");
+    }
 
     #[test]
     fn counts_edits() {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_spec::Diagnostic;
 use prep_spec::model::{
     ColumnKind, Format, Output, OutputKind, Pipeline, Query, Spanned, Table, TableKind,
 };
+use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
 
 use crate::plan::{Rows, plan_typed};
 use crate::relation::{RelationColumn, ScanError, Values};
@@ -29,12 +29,20 @@ enum Known {
     Entries,
 }
 
-/// Plans every query of the pipeline against the declared columns and returns what is wrong.
-pub fn check(session: &Session, pipeline: &Pipeline) -> Vec<Diagnostic> {
+impl Columns {
+    fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+/// Plans every query of the pipeline against the declared columns and returns what is wrong. What reads a table that
+/// could not be read itself is left out: nothing that follows from a finding is a finding.
+pub fn check(session: &Session, reading: &Reading) -> Vec<Diagnostic> {
+    let unread = reading.unread.iter().map(|name| (name.clone(), None));
     let mut checker = Checker {
         session,
-        pipeline,
-        known: BTreeMap::new(),
+        pipeline: &reading.pipeline,
+        known: unread.collect(),
         diagnostics: Vec::new(),
     };
     checker.run();
@@ -316,28 +324,24 @@ impl Checker<'_> {
 
     fn refuse(&mut self, query: &Query, error: &QueryError, declared: &BTreeMap<String, Columns>) {
         let (code, span, help) = match error {
-            QueryError::Plan { place, .. } => {
+            QueryError::Plan { place, column, .. } => {
                 let span = place.map_or(query.span, |(line, column)| {
                     query.locate(&self.pipeline.source, line, column)
                 });
-                let tables: Vec<String> = declared
+                let tables = declared
                     .iter()
-                    .map(|(table, columns)| {
-                        let names: Vec<&str> =
-                            columns.0.iter().map(|(name, _)| name.as_str()).collect();
-                        format!("`{table}` has {}", names.join(", "))
-                    })
-                    .collect();
-                (
-                    "query",
-                    span,
-                    (!tables.is_empty()).then(|| {
-                        format!(
-                            "{}; a column of a file has to be declared under `columns`",
-                            tables.join("; ")
-                        )
-                    }),
-                )
+                    .map(|(table, columns)| listed(&format!("`{table}`"), &columns.names()));
+                let tables = tables.collect::<Vec<_>>().join("; ");
+                let names = declared.values().flat_map(|columns| columns.names());
+                let near = column.as_deref().and_then(|name| nearest(name, names));
+                let help = match near {
+                    _ if tables.is_empty() => None,
+                    Some(near) => Some(format!("did you mean `{near}`? {tables}")),
+                    None => Some(format!(
+                        "{tables}; a column of a file has to be declared under `columns`"
+                    )),
+                };
+                ("query", span, help)
             }
             QueryError::Order(_) => ("undetermined-order", query.span, None),
             QueryError::Unsupported(_) | QueryError::Run(_) => ("query", query.span, None),
@@ -350,9 +354,8 @@ impl Checker<'_> {
     }
 
     fn missing_column(&mut self, column: &Spanned<String>, table: &str, columns: &Columns) {
-        let names: Vec<&str> = columns.0.iter().map(|(name, _)| name.as_str()).collect();
         let message = format!("table `{table}` has no column `{}`", column.value);
-        let help = format!("`{table}` has {}", names.join(", "));
+        let help = alternatives(&column.value, &format!("`{table}`"), columns.names());
         self.diagnostics
             .push(Diagnostic::error("missing-column", column.span, message).help(help));
     }

@@ -1,5 +1,6 @@
 //! What can be wrong with a query.
 
+use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 use thiserror::Error;
 
@@ -11,6 +12,8 @@ pub enum QueryError {
         message: String,
         /// Line and column in the query's text, from 1.
         place: Option<(u64, u64)>,
+        /// The column that is not there, if that is what is wrong.
+        column: Option<String>,
     },
     /// The order of the rows is not determined by the query.
     #[error("the order of the rows is not determined: {0}")]
@@ -29,14 +32,34 @@ impl QueryError {
             .diagnostic()
             .and_then(|diagnostic| diagnostic.span)
             .map(|span| (span.start.line, span.start.column));
+        let column = missing_column(error);
         QueryError::Plan {
-            message: message(error),
+            message: match column {
+                Some(Column {
+                    relation: Some(table),
+                    name,
+                    ..
+                }) => format!("table `{table}` has no column `{name}`"),
+                Some(column) => format!("there is no column `{}`", column.name),
+                None => message(error),
+            },
             place,
+            column: column.map(|column| column.name.clone()),
         }
     }
 
     pub(crate) fn run(error: &DataFusionError) -> QueryError {
         QueryError::Run(message(error))
+    }
+}
+
+fn missing_column(error: &DataFusionError) -> Option<&Column> {
+    match error.find_root() {
+        DataFusionError::SchemaError(cause, _) => match cause.as_ref() {
+            SchemaError::FieldNotFound { field, .. } => Some(field),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

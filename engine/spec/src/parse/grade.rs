@@ -48,9 +48,14 @@ impl Context {
         let mut places = BTreeMap::new();
         json::places(&rest, "", &mut places);
         let rules = json::tree(self, &rest);
+        // A path that is not there was reported; the rest of the section can still be looked at.
+        let nothing = || Spanned {
+            value: String::new(),
+            span: node.span,
+        };
         let value = Grade {
-            answers: answers?,
-            sample: sample?,
+            answers: answers.unwrap_or_else(nothing),
+            sample: sample.unwrap_or_else(nothing),
             rules,
             places,
         };

@@ -1,7 +1,7 @@
 //! Nodes to the model: what the words of a pipeline mean.
 //!
 //! A pipeline is resolved once per variant. Everything is read even when something before it was wrong, so that all
-//! findings come at once; the model is only handed out when there are none.
+//! findings come at once.
 
 mod grade;
 mod outputs;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, SourceFile};
+use crate::draft::Reading;
 use crate::links;
 use crate::model::{Bundle, Check, Pipeline, Spanned, Split, Table, Variant};
 use crate::words;
@@ -19,8 +20,8 @@ use crate::yaml::Node;
 
 /// What came of one variant.
 pub struct Resolved {
-    /// `None` when something necessary is wrong.
-    pub pipeline: Option<Pipeline>,
+    /// As far as it was understood; `None` when the file is no mapping.
+    pub reading: Option<Reading>,
     pub diagnostics: Vec<Diagnostic>,
     /// Tables and lists that nothing uses. Only what no variant uses is a mistake.
     pub unused: Vec<Diagnostic>,
@@ -30,8 +31,9 @@ pub fn resolve(id: &str, source: &Arc<SourceFile>, root: &Node, variant: Variant
     let mut context = Context::new(Arc::clone(source));
     let mut unused = Vec::new();
     let pipeline = pipeline(&mut context, id, root, variant, &mut unused);
+    let unread = context.unread;
     Resolved {
-        pipeline,
+        reading: pipeline.map(|pipeline| Reading { pipeline, unread }),
         diagnostics: context.diagnostics,
         unused,
     }
@@ -77,11 +79,16 @@ fn pipeline(
     let lists = lists.unwrap_or_default();
     links::check(context, &tables, written, split.as_ref(), unused);
     links::unused_lists(context, &lists, unused);
+    // What is not there was reported, so an empty value in its place never leaves this crate as a sound pipeline.
+    let nothing = Bundle {
+        kaggle: String::new(),
+        md5: None,
+    };
     Some(Pipeline {
         id: id.to_owned(),
-        name: name?,
-        category: category?,
-        bundle: bundle?,
+        name: name.unwrap_or_default(),
+        category: category.unwrap_or_default(),
+        bundle: bundle.unwrap_or(nothing),
         lists,
         tables,
         split,

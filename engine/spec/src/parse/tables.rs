@@ -15,12 +15,16 @@ impl Context {
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a table");
             self.reader = Reader::Table(entry.key.clone());
+            let before = self.diagnostics.len();
             let kind = match &entry.value.kind {
                 Kind::Mapping(_) => self.table(&entry.value),
                 _ => self.query(&entry.value).map(TableKind::Query),
             };
             // A table that is wrong still has a name that others may use.
             let kind = kind.unwrap_or_else(|| TableKind::Files(name.clone()));
+            if self.diagnostics.len() > before {
+                self.unread.insert(entry.key.clone());
+            }
             tables.push(Table { name, kind });
         }
         tables
