@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 
-use super::{catalog, existing_store};
-use crate::assemble::{Around, How, assemble};
+use super::look;
+use crate::assemble::How;
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::layers::Drawing;
-use crate::loading::Loader;
 use crate::{Ended, Session, svg};
 
 /// Draw the steps of a competition and what feeds what
@@ -39,18 +38,10 @@ enum Format {
 
 impl GraphArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let settings = &session.settings;
-        let catalog = catalog(settings)?;
-        let store = existing_store(settings)?;
-        let loader = Loader::new(store.as_ref(), &settings.program);
-        let ids = [self.id.clone()];
-        let around = Around {
-            settings,
-            loader: &loader,
-            engine: &prep_sql::Session::planner(),
-            network: &downloads::network(session, &Limits::default(), Purpose::Nothing),
-        };
-        let assembly = assemble(&ids, &self.how, &around, &catalog)?.complete()?;
+        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
+        let ids = std::slice::from_ref(&self.id);
+        let (assembly, _) = look(session, ids, &self.how, &network)?;
+        let assembly = assembly.complete()?;
         let order = assembly
             .graph
             .order()

@@ -16,10 +16,13 @@ pub mod validate;
 pub mod why;
 
 use prep_cache::Store;
+use prep_fetch::LazyNetwork;
 
 use crate::args::Verb;
+use crate::assemble::{Around, Assembly, How, assemble};
 use crate::catalog::Catalog;
 use crate::error::CliError;
+use crate::loading::Loader;
 use crate::settings::Settings;
 use crate::{Ended, Session};
 
@@ -50,6 +53,27 @@ fn catalog(settings: &Settings) -> Result<Catalog, CliError> {
         catalog.add_folder(folder)?;
     }
     Ok(catalog)
+}
+
+/// The graph of some competitions as a verb sees it that only looks, and the store if there is one. Writes nothing.
+fn look(
+    session: &Session,
+    ids: &[String],
+    how: &How,
+    network: &LazyNetwork,
+) -> Result<(Assembly, Option<Store>), CliError> {
+    let settings = &session.settings;
+    let catalog = catalog(settings)?;
+    let store = existing_store(settings)?;
+    let loader = Loader::new(store.as_ref(), &settings.program);
+    let around = Around {
+        settings,
+        loader: &loader,
+        engine: &prep_sql::Session::planner(),
+        network,
+    };
+    let assembly = assemble(ids, how, &around, &catalog)?;
+    Ok((assembly, store))
 }
 
 /// The store for reading, if there is one.

@@ -7,14 +7,13 @@ use prep_cache::Store;
 use prep_core::{Action, Cancel, Context, Graph, NodeId, Reason, State, resolve};
 use serde::Serialize;
 
+use super::look;
 use super::run::{Conduct, limits, nodes_by_competition};
-use super::{catalog, existing_store};
-use crate::assemble::{Around, Assembly, How, Member, assemble};
+use crate::assemble::{Assembly, How, Member};
 use crate::downloads::{self, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::forecast::{self, Download};
-use crate::loading::Loader;
 use crate::printer::Level;
 use crate::select::Selection;
 use crate::table::{Align, Table};
@@ -83,20 +82,10 @@ struct Planned {
 
 /// Plans the selection and shows it. Also `run --dry-run`.
 pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Conduct) -> Ended {
-    let settings = &session.settings;
     let ids = selection.ids()?;
-    let catalog = catalog(settings)?;
-    let store = existing_store(settings)?;
-    let loader = Loader::new(store.as_ref(), &settings.program);
     let purpose = Purpose::question_unless(how.no_download);
     let network = downloads::network(session, &conduct.limits, purpose);
-    let around = Around {
-        settings,
-        loader: &loader,
-        engine: &prep_sql::Session::planner(),
-        network: &network,
-    };
-    let assembly = assemble(&ids, how, &around, &catalog)?;
+    let (assembly, store) = look(session, &ids, how, &network)?;
     let mut steps = match &store {
         Some(store) => with_store(session, &assembly, store, &how.variant)?,
         None => without_store(&assembly.graph)?,
@@ -266,12 +255,9 @@ pub fn without_store(graph: &Graph) -> Result<BTreeMap<String, Vec<PlannedStep>>
 impl Planned {
     /// A line for the competition, and one for every step that runs or may run (all of them with `all`).
     fn text(&self, all: bool) -> String {
-        if let Some(error) = &self.error {
-            return format!(
-                "{}: cannot be prepared: {}\n",
-                self.id,
-                error.lines().next().unwrap_or_default()
-            );
+        // Why, is an error of its own.
+        if self.error.is_some() {
+            return format!("{}: cannot be prepared\n", self.id);
         }
         let count = |runs: Runs| self.steps.iter().filter(|step| step.runs == runs).count();
         let (yes, maybe) = (count(Runs::Yes), count(Runs::Maybe));

@@ -6,13 +6,12 @@ use clap::Args;
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
+use super::look;
 use super::plan::{PlannedStep, Runs, step_table, with_store, without_store};
-use super::{catalog, existing_store};
-use crate::assemble::{Around, How, assemble};
+use crate::assemble::How;
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::loading::Loader;
 use crate::{Ended, Session, reasons};
 
 /// Show why steps would run now, and why they last ran
@@ -34,18 +33,10 @@ pub struct Why {
 
 impl Why {
     pub fn call(&self, session: &Session) -> Ended {
-        let settings = &session.settings;
-        let catalog = catalog(settings)?;
-        let store = existing_store(settings)?;
-        let loader = Loader::new(store.as_ref(), &settings.program);
-        let ids = [self.id.clone()];
-        let around = Around {
-            settings,
-            loader: &loader,
-            engine: &prep_sql::Session::planner(),
-            network: &downloads::network(session, &Limits::default(), Purpose::Nothing),
-        };
-        let assembly = assemble(&ids, &self.how, &around, &catalog)?.complete()?;
+        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
+        let ids = std::slice::from_ref(&self.id);
+        let (assembly, store) = look(session, ids, &self.how, &network)?;
+        let assembly = assembly.complete()?;
         let (mut plan, last) = match &store {
             None => (without_store(&assembly.graph)?, BTreeMap::new()),
             Some(store) => {
