@@ -12,7 +12,7 @@ use prep_formats::zip::{MemberInflater, Method, ZipWriter};
 use prep_spec::model::ArchiveKind;
 
 use super::one;
-use crate::value::{Content, Opener, Tree, TreeEntry};
+use crate::value::{Content, OpenContent, Opener, Tree, TreeEntry};
 
 /// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
@@ -56,19 +56,17 @@ impl Step for Pack {
             .map(Content::bytes)
             .sum();
         context.progress.set_total_bytes(bytes);
-        let opener = Opener::new(context);
-        let out = context.store.writer()?;
+        let mut out = context.store.writer()?;
         let out = match self.kind {
-            ArchiveKind::Zip => zip(context, &opener, &tree, out, Method::Deflate)?,
-            ArchiveKind::ZipStored => zip(context, &opener, &tree, out, Method::Stored)?,
-            ArchiveKind::Tar => tar(context, &opener, &tree, out)?,
+            ArchiveKind::Zip => write(context, &tree, Zip::new(out, Method::Deflate))?,
+            ArchiveKind::ZipStored => write(context, &tree, Zip::new(out, Method::Stored))?,
+            ArchiveKind::Tar => write(context, &tree, TarWriter::new(out))?,
             ArchiveKind::SevenZip => {
                 // The format's first bytes are written last, which an object under way cannot do.
-                let mut file =
-                    tempfile::tempfile_in(context.temp_dir()).map_err(StepError::machine)?;
-                file = sevenz(context, &opener, &tree, file)?;
+                let file = tempfile::tempfile_in(context.temp_dir()).map_err(StepError::machine)?;
+                let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
+                let mut file = write(context, &tree, archive)?;
                 file.rewind().map_err(StepError::machine)?;
-                let mut out = out;
                 std::io::copy(&mut file, &mut out).map_err(StepError::machine)?;
                 out
             }
@@ -111,85 +109,102 @@ pub(crate) fn place(
     Ok(())
 }
 
-fn zip<W: Write>(
+/// A format that files and folders can be put into, one after the other.
+trait ArchiveWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError>;
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
+    /// Ends the archive; returns what it was written to.
+    fn finish(self) -> Result<W, StepError>;
+}
+
+/// Puts a tree into an archive.
+fn write<W>(
     context: &Context,
-    opener: &Opener,
     tree: &Tree,
-    out: W,
-    method: Method,
+    mut archive: impl ArchiveWriter<W>,
 ) -> Result<W, StepError> {
-    let mut writer = ZipWriter::new(out);
-    let mut inflater = MemberInflater::default();
-    let mut buffer = Vec::new();
+    let opener = Opener::new(context);
     for entry in tree.entries() {
         context.check()?;
         let Some(content) = &entry.content else {
-            writer
-                .add_directory(&entry.path)
-                .map_err(StepError::machine)?;
+            archive.folder(&entry.path)?;
             continue;
         };
         let opened = opener.open(content)?;
-        match opened.member() {
-            Some((file, member)) if method == Method::Deflate => {
-                opened.read_into(&mut inflater, &mut buffer)?;
-                writer
-                    .copy_member(&entry.path, file, member)
-                    .map_err(StepError::machine)?;
-            }
-            _ => {
-                let reader = opened.reader()?;
-                writer
-                    .add_file(&entry.path, method, reader)
-                    .map_err(StepError::input)?;
-            }
-        }
+        archive.file(&entry.path, &opened)?;
         context.progress.add_bytes(content.bytes());
         context.progress.add_file();
     }
-    writer.finish().map_err(StepError::machine)
+    archive.finish()
 }
 
-fn tar<W: Write>(context: &Context, opener: &Opener, tree: &Tree, out: W) -> Result<W, StepError> {
-    let mut writer = TarWriter::new(out);
-    for entry in tree.entries() {
-        context.check()?;
-        let Some(content) = &entry.content else {
-            writer
-                .add_directory(&entry.path)
-                .map_err(StepError::machine)?;
-            continue;
-        };
-        let opened = opener.open(content)?;
-        let reader = opened.reader()?;
-        writer
-            .add_file(&entry.path, content.bytes(), reader)
-            .map_err(StepError::input)?;
-        context.progress.add_bytes(content.bytes());
-    }
-    writer.finish().map_err(StepError::machine)
+struct Zip<W: Write> {
+    writer: ZipWriter<W>,
+    method: Method,
+    inflater: MemberInflater,
+    buffer: Vec<u8>,
 }
 
-fn sevenz<W: Write + Seek>(
-    context: &Context,
-    opener: &Opener,
-    tree: &Tree,
-    out: W,
-) -> Result<W, StepError> {
-    let mut writer = SevenZWriter::new(out, SEVEN_ZIP_LEVEL);
-    for entry in tree.entries() {
-        context.check()?;
-        let Some(content) = &entry.content else {
-            writer
-                .add_directory(&entry.path)
-                .map_err(StepError::machine)?;
-            continue;
-        };
-        let opened = opener.open(content)?;
-        writer
-            .add_file(&entry.path, opened.reader()?)
-            .map_err(StepError::input)?;
-        context.progress.add_bytes(content.bytes());
+impl<W: Write> Zip<W> {
+    fn new(out: W, method: Method) -> Self {
+        Self {
+            writer: ZipWriter::new(out),
+            method,
+            inflater: MemberInflater::default(),
+            buffer: Vec::new(),
+        }
     }
-    writer.finish().map_err(StepError::machine)
+}
+
+impl<W: Write> ArchiveWriter<W> for Zip<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.writer.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        if let (Some((file, member)), Method::Deflate) = (content.member(), self.method) {
+            content.read_into(&mut self.inflater, &mut self.buffer)?;
+            let copied = self.writer.copy_member(path, file, member);
+            return copied.map_err(StepError::machine);
+        }
+        let reader = content.reader()?;
+        self.writer
+            .add_file(path, self.method, reader)
+            .map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.writer.finish().map_err(StepError::machine)
+    }
+}
+
+impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        let reader = content.reader()?;
+        self.add_file(path, content.bytes(), reader)
+            .map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.finish().map_err(StepError::machine)
+    }
+}
+
+impl<W: Write + Seek> ArchiveWriter<W> for SevenZWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        let reader = content.reader()?;
+        self.add_file(path, reader).map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.finish().map_err(StepError::machine)
+    }
 }

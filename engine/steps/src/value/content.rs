@@ -153,6 +153,11 @@ impl OpenContent<'_> {
         })
     }
 
+    /// Length of the content.
+    pub fn bytes(&self) -> u64 {
+        self.content.bytes()
+    }
+
     /// Reads the whole content into `buffer`, which is replaced.
     pub fn read_into(
         &self,
