@@ -2,6 +2,7 @@
 //!
 //! Paths go through [`crate::paths`]; links and special files are refused.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
@@ -44,6 +45,18 @@ pub enum TarError {
         /// Type byte of its header.
         kind: char,
     },
+    /// The members declare more bytes than allowed.
+    #[error(
+        "up to member {member:?} the tar archive declares {total} bytes, over the limit of {limit}"
+    )]
+    TotalSize {
+        /// The member at which the sum passed the limit.
+        member: String,
+        /// Declared sizes up to there, summed.
+        total: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// The archive ends within a member or a header is damaged.
     #[error("the tar archive is damaged or cut off; fetch it again")]
     Damaged(#[source] io::Error),
@@ -73,8 +86,14 @@ pub enum TarKind {
     Directory,
 }
 
+/// Longest headers of one member, in bytes: those of a long name hold a path.
+const MAX_HEADERS: u64 = 1 << 20;
+
 /// Reads an archive (gzip is recognised) and calls `visit` with path, kind and
 /// content of every member in order. What it leaves unread is skipped.
+///
+/// `max_total` bounds the sum of the declared sizes; the member that goes over
+/// it is not visited. Headers are held in memory and bounded, too.
 ///
 /// A path may occur more than once, as archives that were appended to have it;
 /// the last one counts, so writing each to its place gives the right tree.
@@ -83,6 +102,7 @@ pub enum TarKind {
 /// [`TarError`]; an error of `visit` ends the reading.
 pub fn read(
     input: impl Read,
+    max_total: u64,
     mut visit: impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let mut input = BufReader::with_capacity(256 * 1024, input);
@@ -93,12 +113,34 @@ pub fn read(
             let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
             let head = plain.fill_buf().map_err(TarError::Damaged)?;
             check_head(head)?;
-            read_plain(plain, &mut visit)
+            read_plain(plain, max_total, &mut visit)
         }
         _ => {
             check_head(head)?;
-            read_plain(input, &mut visit)
+            read_plain(input, max_total, &mut visit)
         }
+    }
+}
+
+/// Size of the units that an archive is made of.
+const BLOCK: u64 = 512;
+
+/// Hands out no more than is allowed at the moment.
+struct Metered<'a, R> {
+    input: R,
+    left: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.get();
+        if left == 0 && !buf.is_empty() {
+            let reason = format!("the headers of a member are longer than {MAX_HEADERS} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        let count = Read::by_ref(&mut self.input).take(left).read(buf)?;
+        self.left.set(left - count as u64);
+        Ok(count)
     }
 }
 
@@ -114,9 +156,12 @@ fn check_head(head: &[u8]) -> Result<(), TarError> {
 
 fn read_plain(
     input: impl Read,
+    max_total: u64,
     visit: &mut impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
-    let mut archive = tar::Archive::new(input);
+    let left = Cell::new(MAX_HEADERS);
+    let mut archive = tar::Archive::new(Metered { input, left: &left });
+    let mut total = 0_u64;
     for entry in archive.entries().map_err(TarError::Damaged)? {
         let mut entry = entry.map_err(TarError::Damaged)?;
         let member = match String::from_utf8(entry.path_bytes().into_owned()) {
@@ -152,6 +197,20 @@ fn read_plain(
             Err(PathError::Empty) if kind == TarKind::Directory => continue,
             Err(cause) => return Err(TarError::UnsafePath { member, cause }),
         };
+        if let TarKind::File { size } = kind {
+            total = total.saturating_add(size);
+        }
+        if total > max_total {
+            return Err(TarError::TotalSize {
+                member,
+                total,
+                limit: max_total,
+            });
+        }
+        // This content with its padding, then the headers of the next member. A sparse file holds less than its size.
+        let held = entry.header().entry_size().map_err(TarError::Damaged)?;
+        let held = held.max(entry.size()).saturating_add(BLOCK + MAX_HEADERS);
+        left.set(held);
         visit(&path, kind, &mut entry).map_err(|source| TarError::Visitor { member, source })?;
     }
     Ok(())

@@ -31,7 +31,7 @@ fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
 
 fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
     let mut members = Vec::new();
-    tarball::read(bytes, |path, kind, reader| {
+    tarball::read(bytes, 1 << 30, |path, kind, reader| {
         let file = match kind {
             TarKind::Directory => None,
             TarKind::File { size } => {
@@ -162,6 +162,66 @@ fn tar_of(path: &str, kind: tar::EntryType) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     builder.append(&header, &b""[..]).unwrap();
     builder.into_inner().unwrap()
+}
+
+/// What a gzipped archive would fill the disk or the memory with is refused where it is declared.
+#[test]
+fn tar_bombs() {
+    let member = |path: &str, size: u64| {
+        let mut header = tar::Header::new_gnu();
+        header.set_path(path).unwrap();
+        header.set_size(size);
+        header.set_cksum();
+        header.as_bytes().to_vec()
+    };
+    let read = |bytes: &[u8], limit| {
+        let mut visited = Vec::new();
+        let result = tarball::read(bytes, limit, |path, _, reader| {
+            std::io::copy(reader, &mut std::io::sink())?;
+            visited.push(path.to_owned());
+            Ok(())
+        });
+        (visited, result)
+    };
+    let mut bytes = member("a", 600);
+    bytes.extend([7; 1024]);
+    bytes.extend(member("b", 16 << 40));
+    bytes.extend([0; 4096]);
+    let (visited, result) = read(&bytes, 1 << 40);
+    assert_eq!(visited, ["a"]);
+    let error = result.unwrap_err();
+    assert!(
+        matches!(&error, TarError::TotalSize { member, total, limit }
+            if member == "b" && *total == (16 << 40) + 600 && *limit == 1 << 40),
+        "{error:?}"
+    );
+
+    // The name of a member, said to be 8 GiB long.
+    let mut long = tar::Header::new_gnu();
+    long.set_entry_type(tar::EntryType::GNULongName);
+    long.set_path("././@LongLink").unwrap();
+    long.set_size(8 << 30);
+    long.set_cksum();
+    let endless = Cursor::new([bytes[..1536].to_vec(), long.as_bytes().to_vec()].concat())
+        .chain(std::io::repeat(b'x'));
+    let result = tarball::read(endless, 1 << 40, |_, _, _| Ok(()));
+    let error = result.unwrap_err();
+    let TarError::Damaged(cause) = &error else {
+        panic!("{error:?}");
+    };
+    assert!(cause.to_string().contains("longer than 1048576"), "{cause}");
+
+    // Contents that nobody reads are skipped, however long.
+    let mut bytes = member("a", 3 << 20);
+    bytes.resize(bytes.len() + (3 << 20), 1);
+    bytes.extend(tar_of("b", tar::EntryType::Regular));
+    let mut visited = 0;
+    tarball::read(&*bytes, 1 << 30, |_, _, _| {
+        visited += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(visited, 2);
 }
 
 #[test]

@@ -110,6 +110,31 @@ fn archives_that_expand_without_bounds_are_refused() {
     }
 }
 
+/// A flat bomb that tells the truth: 24 MB that really inflate to 22 GiB, each member within what deflate can do.
+#[test]
+fn an_honest_bomb_is_refused_by_its_total_before_anything_is_inflated() {
+    let bomb = (0..6).fold(
+        Archive::new().file("train.csv", Harbour::table()),
+        |archive, number| archive.member(Member::zeros(&format!("zeros{number}"), 3800)),
+    );
+    let bomb = bomb.bytes();
+    assert!(bomb.len() < 30_000_000, "{}", bomb.len());
+    refuses(
+        |sandbox| sandbox.bundle(Harbour::ID, &bomb),
+        4,
+        &["zeros", "declares over", "in total, the limit"],
+    );
+    // The same in small is an ordinary bundle: it is the size that is refused, and every byte is there.
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let pipeline = Harbour::PIPELINE.replace("private:\n", "private:\n  zeros: { copy: zeros }\n");
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.bundle(Harbour::ID, &with(Member::zeros("zeros", 3)));
+    sandbox.run_well(Harbour::ID);
+    let published = sandbox.prepared(Harbour::ID).join("private/zeros");
+    assert_eq!(fs::read(published).expect("file"), vec![0; 3 << 20]);
+}
+
 #[test]
 fn members_that_are_damaged_or_ambiguous_are_refused() {
     let table = Harbour::table();

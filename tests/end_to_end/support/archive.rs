@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, FlushCompress};
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
@@ -45,6 +45,35 @@ impl Member {
             data: encoder.finish().expect("memory"),
             method: DEFLATED,
             ..Member::stored(name, content)
+        }
+    }
+
+    /// So many MiB of zeros, truly deflated, as far as deflate goes: 1 MiB becomes about 1 KiB. Nothing about it is wrong
+    /// but its size, and it takes no time to make: equal blocks follow each other.
+    pub fn zeros(name: &str, mebibytes: u32) -> Member {
+        let zeros = vec![0; 1 << 20];
+        let mut encoder = Compress::new(Compression::best(), false);
+        let mut block = Vec::with_capacity(1 << 16);
+        // A full flush ends on a byte and forgets what was before, so that the block can be repeated.
+        encoder
+            .compress_vec(&zeros, &mut block, FlushCompress::Full)
+            .expect("memory");
+        assert_eq!(encoder.total_in(), 1 << 20);
+        let mut one = crc32fast::Hasher::new();
+        one.update(&zeros);
+        let mut crc = crc32fast::Hasher::new();
+        let mut data = Vec::with_capacity(block.len() * mebibytes as usize + 2);
+        for _ in 0..mebibytes {
+            data.extend(&block);
+            crc.combine(&one);
+        }
+        data.extend([0x03, 0x00]); // an empty last block
+        Member {
+            data,
+            method: DEFLATED,
+            size: mebibytes << 20,
+            crc: crc.finalize(),
+            ..Member::stored(name, "")
         }
     }
 

@@ -21,6 +21,11 @@ const ALWAYS_UNPACKED: u64 = 16 << 30;
 /// ... and to as many times its size more. Tables of text reach 20; archives made to fill disks 1,000.
 const MAX_RATIO: u64 = 100;
 
+/// How much an archive of so many bytes may unpack to.
+fn most(archive: u64) -> u64 {
+    ALWAYS_UNPACKED.saturating_add(MAX_RATIO.saturating_mul(archive))
+}
+
 /// Suffixes of what is entered as an archive.
 const SUFFIXES: [(&str, Kind); 5] = [
     (".zip", Kind::Zip),
@@ -166,7 +171,7 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<Vec<Tree
         },
     };
     let limits = ZipLimits {
-        max_total: ALWAYS_UNPACKED + MAX_RATIO * (range.end - range.start),
+        max_total: most(range.end - range.start),
         ..ZipLimits::default()
     };
     let listing = ZipListing::read(&*file, range, &limits)?;
@@ -264,16 +269,20 @@ fn join_tar(
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let opened = opener.open(content)?;
     let mut joined = Joined::new(prefix);
-    tar::read(opened.reader()?, |path, kind, reader| {
-        let bytes = match kind {
-            tar::TarKind::File { .. } => {
-                Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
-            }
-            tar::TarKind::Directory => None,
-        };
-        joined.add(path, bytes);
-        Ok(())
-    })?;
+    tar::read(
+        opened.reader()?,
+        most(content.bytes()),
+        |path, kind, reader| {
+            let bytes = match kind {
+                tar::TarKind::File { .. } => {
+                    Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
+                }
+                tar::TarKind::Directory => None,
+            };
+            joined.add(path, bytes);
+            Ok(())
+        },
+    )?;
     let stored = writer.commit().map_err(StepError::from)?;
     Ok(joined.entries(stored.digest))
 }
@@ -299,7 +308,7 @@ fn join_sevenz(
     };
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let mut joined = Joined::new(prefix);
-    let max_total = ALWAYS_UNPACKED + MAX_RATIO * (range.end - range.start);
+    let max_total = most(range.end - range.start);
     let section = io::BufReader::new(prep_formats::read_at::Section::new(&*file, range));
     sevenz::read(section, max_total, |path, kind, reader| {
         let bytes = match kind {
