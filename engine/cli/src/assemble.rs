@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use prep_core::{Graph, Source};
 use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
-use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
 use prep_steps::{Checksums, Surroundings};
 
 use crate::catalog::{Catalog, Entry};
@@ -21,7 +22,7 @@ use crate::settings::Settings;
 #[command(next_help_heading = "Preparation")]
 pub struct How {
     /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
-    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT)]
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
     pub variant: String,
     /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next, then
     /// the bundle is downloaded from Kaggle
@@ -112,13 +113,19 @@ pub struct Around<'a> {
 /// Builds the graph of all competitions `ids`. Reads pipelines, looks for bundles, writes nothing.
 ///
 /// # Errors
-/// Only when no competition has this id; what is wrong with one of them is in the result.
+/// Only when no competition has this id, or there is no folder `source`; what is wrong with a competition is in the
+/// result.
 pub fn assemble(
     ids: &[String],
     how: &How,
     around: &Around<'_>,
     catalog: &Catalog,
 ) -> Result<Assembly, CliError> {
+    if let Some(source) = how.source.as_ref().filter(|source| !source.is_dir()) {
+        let message = format!("--source {} is not a folder", source.display());
+        return Err(CliError::new(Exit::Input, message)
+            .help("name the folder that holds ID.zip or ID/ID.zip, as Kaggle serves them"));
+    }
     let mut parts = Vec::new();
     let mut refused = Vec::new();
     for id in ids {

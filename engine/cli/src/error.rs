@@ -25,7 +25,7 @@ impl CliError {
     pub fn new(exit: Exit, message: impl Into<String>) -> CliError {
         CliError {
             exit,
-            message: message.into(),
+            message: for_people(&message.into()),
             help: None,
             diagnostics: None,
         }
@@ -58,8 +58,30 @@ impl CliError {
             | std::io::ErrorKind::InvalidData => Exit::Input,
             _ => Exit::Machine,
         };
-        CliError::new(exit, format!("cannot {action} {}: {error}", path.display()))
+        let cause = match error.kind() {
+            std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+            _ => error.to_string(),
+        };
+        CliError::new(exit, format!("cannot {action} {}: {cause}", path.display()))
     }
+}
+
+/// A message without the numbers that the standard library adds to the system's errors: ` (os error 2)`.
+pub fn for_people(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        text.push_str(before);
+        rest = match after.split_once(')') {
+            Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => behind,
+            _ => {
+                text.push_str(" (os error ");
+                after
+            }
+        };
+    }
+    text.push_str(rest);
+    text
 }
 
 impl fmt::Display for CliError {
@@ -104,6 +126,30 @@ impl From<Diagnostics> for CliError {
             exit: Exit::Pipeline,
             help: None,
             diagnostics: Some(diagnostics),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_do_not_show_the_numbers_of_system_errors() {
+        let cause = std::io::Error::from_raw_os_error(2);
+        assert!(cause.to_string().contains("(os error 2)"), "{cause}");
+        let error = CliError::file("read", Path::new("a.txt"), &cause);
+        assert_eq!(
+            error.message,
+            "cannot read a.txt: No such file or directory"
+        );
+        for (message, expected) in [
+            ("a (os error 2): b (os error 13)", "a: b"),
+            ("a (os error two)", "a (os error two)"),
+            ("a (os error 2", "a (os error 2"),
+            ("", ""),
+        ] {
+            assert_eq!(for_people(message), expected);
         }
     }
 }

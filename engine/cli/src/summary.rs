@@ -6,7 +6,7 @@ use prep_core::{Failure, Graph, NodeId, RunReport, StepOutcome};
 use serde::Serialize;
 
 use crate::assemble::Verification;
-use crate::error::CliError;
+use crate::error::{CliError, for_people};
 use crate::exit::Exit;
 use crate::table::{Align, Table};
 use crate::units;
@@ -97,7 +97,7 @@ impl Summary {
                 Some(StepFailure {
                     step,
                     failure: *failure,
-                    message: message.clone(),
+                    message: for_people(message),
                     help: None,
                 })
             })

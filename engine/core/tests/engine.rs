@@ -373,3 +373,27 @@ fn a_cycle_and_a_double_name_are_refused() {
     assert!(graph.add("x", "a", step(), Vec::new()).is_err());
     assert!(graph.add("y", "a", step(), Vec::new()).is_ok());
 }
+
+/// A signal that comes while the last step runs changes nothing: the step does not look again, and all is done.
+#[test]
+fn a_run_that_is_cancelled_during_its_last_step_is_complete() {
+    struct CancelsAtTheLast(Cancel);
+    impl Reporter for CancelsAtTheLast {
+        fn event(&self, event: &Event) {
+            if matches!(event, Event::StepStarted { step, .. } if step == "target") {
+                self.0.cancel();
+            }
+        }
+    }
+    let world = World::new();
+    let chain = world.chain(["1", "2", "3"], false);
+    let cancel = Cancel::default();
+    let limits = world.context().limits;
+    let context = Context::new(world.store.clone(), limits, cancel.clone());
+    let report = world.run_with(&chain, context, Arc::new(CancelsAtTheLast(cancel.clone())));
+    assert!(cancel.is_cancelled());
+    for node in &chain.nodes {
+        let outcome = &report.outcomes[node];
+        assert!(matches!(outcome, StepOutcome::Done { .. }), "{outcome:?}");
+    }
+}

@@ -18,7 +18,8 @@ pub struct Entry {
 #[derive(Debug, thiserror::Error)]
 pub enum ListError {
     #[error(
-        "line {line} is not JSON: {source}; expected {{\"competition_id\": ..., \"submission_path\": ...}}"
+        "line {line} is not JSON: {}; expected {{\"competition_id\": ..., \"submission_path\": ...}}",
+        without_line(.source)
     )]
     Json {
         line: usize,
@@ -47,6 +48,13 @@ pub fn parse(text: &str) -> Result<Vec<Entry>, ListError> {
         .filter(|(_, line)| !skipped(line))
         .map(|(line, json)| entry(line, json))
         .collect()
+}
+
+/// The parser's message without the line that it counts, which is always the first.
+fn without_line(error: &serde_json::Error) -> String {
+    error
+        .to_string()
+        .replace(" at line 1 column ", " at column ")
 }
 
 fn entry(line: usize, json: &str) -> Result<Entry, ListError> {

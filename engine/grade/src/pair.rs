@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::frame::{Cell, ColumnData, Frame};
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind, count};
 use crate::suggest::closest;
 
 /// Which of the two tables.
@@ -288,7 +288,10 @@ impl<'a> Pair<'a> {
         }
         Err(Refusal::new(
             RefusalKind::RowCount,
-            format!("the submission has {found} rows, expected {expected}"),
+            format!(
+                "the submission has {}, expected {expected}",
+                count(found, "row")
+            ),
         ))
     }
 }

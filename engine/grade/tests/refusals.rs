@@ -52,7 +52,7 @@ fn messages() {
         (
             "id,y\na,1\n",
             RowCount,
-            "the submission has 1 rows, 2 too few: expected 3",
+            "the submission has 1 row, 2 too few: expected 3",
         ),
         (
             "id,y\na,1\nb,x\nc,1\n",

@@ -103,7 +103,10 @@ fn lists() {
     };
     assert_eq!(list::parse(text).unwrap(), [entry]);
     let table = [
-        ("\n{", "line 2 is not JSON"),
+        (
+            "\n{x",
+            "line 2 is not JSON: key must be a string at column 2",
+        ),
         ("[]", "line 1 is no JSON object"),
         (
             "{\"competition_id\": \"a\"}",

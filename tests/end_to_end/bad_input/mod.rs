@@ -11,7 +11,14 @@ use crate::support::{Ended, Harbour, Sandbox, Snapshot, names_in};
 /// A message for people: a cause, and no trace of the program's insides.
 #[track_caller]
 fn assert_readable(ended: &Ended) {
-    for word in ["panicked", "RUST_BACKTRACE", "unwrap", "Os {", "defect"] {
+    for word in [
+        "panicked",
+        "RUST_BACKTRACE",
+        "unwrap",
+        "Os {",
+        "os error",
+        "defect",
+    ] {
         assert!(!ended.stderr.contains(word), "{}", ended.stderr);
     }
     assert!(ended.stderr.contains("error"), "{}", ended.stderr);

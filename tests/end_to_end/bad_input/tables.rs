@@ -8,7 +8,15 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
     for (table, parts) in [
         (
             "id,weight,docked\n1,2,0\n",
-            &["table/labelled", "`tons`"][..],
+            &[
+                "table/labelled",
+                "`train.csv` has no column `tons`",
+                "it has id, weight, docked",
+            ][..],
+        ),
+        (
+            "id,tns,docked\n1,2,0\n",
+            &["no column `tons`", "did you mean `tns`?"],
         ),
         ("", &["table/labelled", "train.csv"]),
         (
@@ -18,7 +26,15 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
         ("id,tons,docked\n1,2,\"open\n", &["train.csv"]),
         (
             "id,tons,docked\none,2,0\n2,2,0\n3,2,0\n4,2,0\n",
-            &["column `id` is declared integer, but the file holds text"],
+            &[
+                "`train.csv`: column `id` is declared integer",
+                "row 1 (byte 15) holds `one`",
+                "declare the column text",
+            ],
+        ),
+        (
+            "id,tons,docked\n1,2,0\n2,2,0\n,2,0\n",
+            &["row 3 (byte 27) holds nothing", "declare the column number"],
         ),
     ] {
         refuses(
@@ -67,7 +83,12 @@ fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
         ),
         (
             replace("SELECT id, 0 AS", "SELECT idd, 0 AS"),
-            &["pipeline.yaml:13:33", "idd", "id, tons, docked"],
+            &[
+                "pipeline.yaml:13:33",
+                "no column `idd`",
+                "did you mean `id`?",
+                "id, tons, docked",
+            ],
         ),
         (
             replace("SELECT * FROM train\n", "SELEC * FROM train\n"),
@@ -96,4 +117,35 @@ fn a_check_that_finds_rows_stops_before_publishing() {
         5,
         &["check/disjoint"],
     );
+}
+
+/// A mistake of each kind (in a key, in a query, in the grading): one run shows them all, from top to bottom.
+#[test]
+fn all_mistakes_of_a_pipeline_are_shown_at_once() {
+    let sandbox = Sandbox::new();
+    let text = Harbour::PIPELINE
+        .replace("category", "categroy")
+        .replace("SELECT id, 0 AS", "SELECT idd, 0 AS")
+        .replace("accuracy: docked", "acuracy: docked");
+    sandbox.pipeline(Harbour::ID, &text);
+    let ended = sandbox.run(Harbour::ID).code(3);
+    assert_readable(&ended);
+    let places: Vec<&str> = ended
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("pipeline.yaml:"))
+        .map(|(_, place)| place)
+        .collect();
+    assert_eq!(places, ["2:1", "13:33", "28:11"], "{}", ended.stderr);
+}
+
+/// The cause of a failure is told once, whether anybody looks on or not.
+#[test]
+fn a_failure_is_told_once() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.bundle(Harbour::ID, b"no zip");
+    let ended = sandbox.run(Harbour::ID).code(4);
+    let count = ended.stderr.matches("expected a zip archive").count();
+    assert_eq!(count, 1, "{}", ended.stderr);
 }

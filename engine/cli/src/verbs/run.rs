@@ -7,7 +7,7 @@ use clap::Args;
 use prep_cache::Store;
 use prep_core::{
     Action, Cancel, Context, Graph, Limits, NodeId, Reason, Reporter, Resolution, RunOptions,
-    RunReport, resolve,
+    RunReport, StepOutcome, resolve,
 };
 use prep_fetch::PartOfBundle;
 
@@ -74,7 +74,7 @@ pub struct Preparation {
     pub summaries: Vec<Summary>,
     /// Competitions that could not be planned, and why.
     refused: Vec<(String, CliError)>,
-    /// Stopped by a signal.
+    /// Stopped by a signal before everything was done.
     interrupted: bool,
 }
 
@@ -207,8 +207,14 @@ pub fn prepare(
     Ok(Preparation {
         summaries,
         refused,
-        interrupted: cancel.is_cancelled(),
+        interrupted: cancel.is_cancelled() && unfinished(&report),
     })
+}
+
+/// Whether a step did not come to an end. A signal that arrives when all have is none: what was asked for is done.
+fn unfinished(report: &RunReport) -> bool {
+    let mut outcomes = report.outcomes.values();
+    outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))
 }
 
 impl Preparation {
@@ -319,4 +325,23 @@ fn execute(
         })?;
         Ok(prep_core::run(graph, context, resolution, options, reporter).await?)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_unfinished_when_a_step_was_stopped() {
+        let mut report = RunReport::default();
+        let ends = [StepOutcome::Reused, StepOutcome::Done { millis: 1 }];
+        for (number, outcome) in ends.into_iter().enumerate() {
+            report.outcomes.insert(NodeId::new(number), outcome);
+        }
+        assert!(!unfinished(&report));
+        report
+            .outcomes
+            .insert(NodeId::new(2), StepOutcome::Cancelled);
+        assert!(unfinished(&report));
+    }
 }

@@ -10,7 +10,7 @@ use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numbers::scores;
 use crate::numeric::{mean, sum};
 use crate::pair::{Column, Pair};
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind, count};
 use crate::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -68,8 +68,8 @@ impl Metric for RocAuc {
         };
         if predicted.len() != truth.len() {
             let message = format!(
-                "the submission has {} columns of scores, expected {}",
-                predicted.len(),
+                "the submission has {} of scores, expected {}",
+                count(predicted.len(), "column"),
                 truth.len()
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message));

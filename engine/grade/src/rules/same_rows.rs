@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::pair::Pair;
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind, count};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -45,11 +45,13 @@ impl Rule for SameRows {
             return Ok(());
         }
         let message = match found.checked_sub(expected) {
-            Some(more) => {
-                format!("the submission has {found} rows, {more} too many: expected {expected}")
-            }
+            Some(more) => format!(
+                "the submission has {}, {more} too many: expected {expected}",
+                count(found, "row")
+            ),
             None => format!(
-                "the submission has {found} rows, {} too few: expected {expected}",
+                "the submission has {}, {} too few: expected {expected}",
+                count(found, "row"),
                 expected - found
             ),
         };

@@ -14,8 +14,9 @@ use std::fs::File;
 use std::sync::Arc;
 
 use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType, Schema};
-use prep_spec::model::{Column, ColumnKind, Floats, Format, Read};
+use prep_formats::pandas::{ColumnType, Misfit, Schema};
+use prep_spec::alternatives;
+use prep_spec::model::{ColumnKind, Floats, Format, Read};
 use thiserror::Error;
 
 use super::copy::Absent;
@@ -27,7 +28,7 @@ use crate::value::{Content, Opener, Tree, input, own_meaning};
 pub(crate) enum ReadError {
     #[error("`{path}`: {cause}")]
     Format { path: String, cause: BoxError },
-    #[error("`{path}` has no column `{column}`; it has {}", .found.join(", "))]
+    #[error("`{path}` has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn {
         path: String,
         column: String,
@@ -39,6 +40,18 @@ pub(crate) enum ReadError {
         column: String,
         declared: &'static str,
         found: &'static str,
+    },
+    #[error(
+        "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}",
+        .misfit.row, .misfit.offset, held(.misfit)
+    )]
+    OtherCell {
+        path: String,
+        column: String,
+        declared: &'static str,
+        misfit: Box<Misfit>,
+        /// A type that would fit.
+        other: &'static str,
     },
     #[error("`{path}`: record {record} has no member `{column}`")]
     NoMember {
@@ -151,71 +164,84 @@ fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
     })
 }
 
+/// What a message says of a cell.
+fn held(misfit: &Misfit) -> String {
+    match misfit.cell.as_str() {
+        "" => "holds nothing".to_owned(),
+        cell => format!("holds `{}`", shortened(cell)),
+    }
+}
+
+/// The beginning of a text, for messages.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Holds the file against its declaration. A column declared text is text to queries, whatever its cells look like.
-fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), StepError> {
+fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
     let path = &read.path.value;
     for column in &read.columns {
         let name = &column.name.value;
-        let found: Vec<String> = schema
-            .columns
-            .iter()
-            .map(|column| column.name.clone())
-            .collect();
-        let stored = schema
-            .columns
-            .iter_mut()
-            .find(|stored| stored.name == *name)
-            .ok_or_else(|| {
-                StepError::input(ReadError::NoColumn {
+        let Some(place) = schema.position(name) else {
+            return Err(ReadError::NoColumn {
+                path: path.clone(),
+                column: name.clone(),
+                found: schema.columns.iter().map(|one| one.name.clone()).collect(),
+            });
+        };
+        let (Some(declared), Some(stored)) = (column.kind, schema.columns.get_mut(place)) else {
+            continue;
+        };
+        match declared {
+            ColumnKind::Text => stored.kind = ColumnType::Text,
+            ColumnKind::Json => stored.kind = ColumnType::Json,
+            _ if fits(declared, stored.kind) => {}
+            _ => {
+                return Err(ReadError::OtherType {
                     path: path.clone(),
                     column: name.clone(),
-                    found,
-                })
-            })?;
-        check_type(path, column, stored)?;
+                    declared: kind_name(declared),
+                    found: found(stored.kind),
+                });
+            }
+        }
     }
     Ok(())
 }
 
-fn check_type(path: &str, column: &Column, stored: &mut StoredColumn) -> Result<(), StepError> {
-    let Some(declared) = column.kind else {
-        return Ok(());
-    };
-    let is_integer = matches!(
-        stored.kind,
+fn is_integer(stored: ColumnType) -> bool {
+    matches!(
+        stored,
         ColumnType::Int64
             | ColumnType::UInt64
             | ColumnType::Int32
             | ColumnType::Int16
             | ColumnType::Int8
-    );
-    let is_float = matches!(stored.kind, ColumnType::Float64 | ColumnType::Float32);
-    let fits = match declared {
-        ColumnKind::Text => {
-            stored.kind = ColumnType::Text;
-            true
-        }
-        ColumnKind::Integer => is_integer,
-        ColumnKind::Number => is_integer || is_float,
-        ColumnKind::Boolean => stored.kind == ColumnType::Bool,
-        ColumnKind::Json => {
-            stored.kind = ColumnType::Json;
-            true
-        }
-    };
-    if fits {
-        return Ok(());
+    )
+}
+
+fn is_float(stored: ColumnType) -> bool {
+    matches!(stored, ColumnType::Float64 | ColumnType::Float32)
+}
+
+fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
+    match declared {
+        ColumnKind::Text | ColumnKind::Json => true,
+        ColumnKind::Integer => is_integer(stored),
+        ColumnKind::Number => is_integer(stored) || is_float(stored),
+        ColumnKind::Boolean => stored == ColumnType::Bool,
     }
-    let found = match stored.kind {
-        _ if is_integer => "integers",
-        _ if is_float => "numbers with a fraction, or missing ones",
+}
+
+/// What a column holds, in words.
+fn found(stored: ColumnType) -> &'static str {
+    match stored {
+        _ if is_integer(stored) => "integers",
+        _ if is_float(stored) => "numbers with a fraction, or missing ones",
         ColumnType::Bool => "booleans",
         _ => "text",
-    };
-    Err(StepError::input(ReadError::OtherType {
-        path: path.to_owned(),
-        column: column.name.value.clone(),
-        declared: kind_name(declared),
-        found,
-    }))
+    }
 }

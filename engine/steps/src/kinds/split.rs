@@ -7,6 +7,7 @@ use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_spec::alternatives;
 use prep_splits::Method;
 use prep_sql::Relation;
 use thiserror::Error;
@@ -16,8 +17,8 @@ use crate::value::{TableValue, input};
 
 #[derive(Debug, Error)]
 enum SplitTableError {
-    #[error("the table has no column `{0}` to group by")]
-    NoColumn(String),
+    #[error("the table has no column `{column}` to group by; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
+    NoColumn { column: String, found: Vec<String> },
     #[error("the table has {0} rows; a split takes at most 4,294,967,295")]
     TooLong(u64),
     #[error("`{method}` does not take the test_size {size}: {cause}")]
@@ -111,8 +112,13 @@ fn codes(table: Arc<dyn Relation>, column: &str) -> Result<Vec<u32>, StepError> 
         .columns()
         .iter()
         .position(|candidate| candidate.name == column);
-    let index =
-        index.ok_or_else(|| StepError::input(SplitTableError::NoColumn(column.to_owned())))?;
+    let index = index.ok_or_else(|| {
+        let found = table.columns().iter().map(|one| one.name.clone());
+        StepError::input(SplitTableError::NoColumn {
+            column: column.to_owned(),
+            found: found.collect(),
+        })
+    })?;
     let mut seen: HashMap<Box<str>, u32> = HashMap::new();
     let mut missing: Option<u32> = None;
     let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));

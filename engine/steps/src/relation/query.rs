@@ -113,7 +113,7 @@ pub(crate) fn scalar(context: &Context, value: &Value) -> Result<f64, StepError>
     if table.rows() != 1 || table.columns().len() != 1 {
         let (rows, columns) = (table.rows(), table.columns().len());
         return Err(StepError::pipeline(format!(
-            "a query for one value gave {rows} rows of {columns} columns"
+            "a query for one value gave a table: {rows} x {columns} (rows x columns); select one number"
         )));
     }
     let values = table

@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{FloatParser, ReadOptions, Scan, Scanner, normalise};
-use prep_spec::model::{Floats, Read};
+use prep_formats::pandas::{FloatParser, ReadOptions, Scan, Scanner, first_misfit, normalise};
+use prep_spec::model::{ColumnKind, Floats, Read};
 
-use super::{check_columns, failed};
+use super::{ReadError, check_columns, failed, fits, kind_name};
 use crate::value::{Content, Opener, Storage, TableValue};
 
 /// Bytes that go from one thread to the next at a time.
@@ -59,8 +59,46 @@ pub(super) fn read(
         text.commit()?.digest
     };
     let mut schema = scan.schema;
-    check_columns(read, &mut schema)?;
+    check_columns(read, &mut schema)
+        .map_err(|error| StepError::input(with_cell(error, opener, content, read, &options)))?;
     Ok(TableValue::new(schema, Storage::Text { object }))
+}
+
+/// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
+fn with_cell(
+    error: ReadError,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+    options: &ReadOptions,
+) -> ReadError {
+    let ReadError::OtherType { path, column, .. } = &error else {
+        return error;
+    };
+    let declared = read.columns.iter().find(|one| one.name.value == *column);
+    let Some(declared) = declared.and_then(|one| one.kind) else {
+        return error;
+    };
+    let opened = opener.open(content).ok();
+    let reader = opened.as_ref().and_then(|opened| opened.reader().ok());
+    let misfit = reader.and_then(|reader| {
+        first_misfit(reader, options, column, |kind| fits(declared, kind)).ok()?
+    });
+    let Some(misfit) = misfit else {
+        return error;
+    };
+    let number = misfit.missing || misfit.cell.parse::<f64>().is_ok();
+    ReadError::OtherCell {
+        path: path.clone(),
+        column: column.clone(),
+        declared: kind_name(declared),
+        // Integers among which some are missing are numbers.
+        other: match declared {
+            ColumnKind::Integer if number => "number",
+            _ => "text",
+        },
+        misfit: Box::new(misfit),
+    }
 }
 
 /// Reads the content piece by piece and hands it on, until nobody takes it any more.

@@ -8,7 +8,7 @@ use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind, Format, Read};
 use prep_sql::RECORD;
 
-use super::{ReadError, failed, kind_name};
+use super::{ReadError, failed, kind_name, shortened};
 use crate::value::{Content, Opener, TableValue, TableWriter};
 
 pub(super) fn read(
@@ -117,9 +117,5 @@ fn compact(value: &Value) -> Result<String, StepError> {
 
 /// The beginning of a value, for messages.
 fn shown(value: &Value) -> String {
-    let text = compact(value).unwrap_or_default();
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+    shortened(&compact(value).unwrap_or_default())
 }

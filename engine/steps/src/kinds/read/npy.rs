@@ -36,7 +36,7 @@ pub(super) fn read(
         columns,
         rows: header.rows(),
     };
-    check_columns(read, &mut schema)?;
+    check_columns(read, &mut schema).map_err(StepError::input)?;
     let mut table = TableValue::new(
         schema,
         Storage::Npy {

@@ -27,7 +27,7 @@ pub(super) fn read(
         columns: columns.collect(),
         rows: table.rows(),
     };
-    check_columns(read, &mut schema)?;
+    check_columns(read, &mut schema).map_err(StepError::input)?;
     Ok(TableValue::new(
         schema,
         Storage::Parquet {

@@ -1,0 +1,108 @@
+//! Which cell keeps a column from being of the type that it should have: for messages, once it is known that one does.
+
+use std::io::Read;
+
+use super::infer::Inference;
+use super::join::Joined;
+use super::rows::{RawRow, RowReader, RowSink, Shape};
+use super::{ColumnType, CsvError, ReadOptions, header};
+
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 18;
+
+/// A cell that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// The row, from 1; the header does not count.
+    pub row: u64,
+    /// Where the row starts in the file, in bytes.
+    pub offset: u64,
+    /// What stands in the cell.
+    pub cell: String,
+    /// Whether pandas takes that for a missing value.
+    pub missing: bool,
+}
+
+/// Reads a file again and returns the first cell of `column` that makes a column of a type that does not fit, if it is
+/// all that the column has. None when each cell by itself fits (the mixture does not), or there is no such column.
+///
+/// # Errors
+/// As of [`Scanner`](super::Scanner), for the part of the file up to the cell.
+pub fn first_misfit(
+    mut input: impl Read,
+    options: &ReadOptions,
+    column: &str,
+    fits: impl Fn(ColumnType) -> bool,
+) -> Result<Option<Misfit>, CsvError> {
+    let mut rows = RowReader::new(options);
+    let mut search = Search {
+        options,
+        column,
+        fits,
+        field: None,
+        index: 0,
+        found: None,
+    };
+    let mut chunk = vec![0; CHUNK];
+    while search.found.is_none() {
+        match input.read(&mut chunk) {
+            Ok(0) => {
+                rows.finish(&mut search)?;
+                break;
+            }
+            Ok(count) => rows.feed(chunk.get(..count).unwrap_or_default(), &mut search)?,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(search.found)
+}
+
+struct Search<'a, F> {
+    options: &'a ReadOptions,
+    column: &'a str,
+    fits: F,
+    /// Position of the column among the named ones.
+    field: Option<usize>,
+    /// Columns without a name before them.
+    index: usize,
+    found: Option<Misfit>,
+}
+
+impl<F: Fn(ColumnType) -> bool> RowSink for Search<'_, F> {
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let written = (0..row.fields.len())
+            .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
+            .collect();
+        let names = header::unique_names(written);
+        self.field = names.iter().position(|name| name == self.column);
+        Ok(())
+    }
+
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+        self.index = shape.index;
+        if !self.options.header {
+            self.field = self.column.parse().ok();
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let (None, Some(field)) = (&self.found, self.field) else {
+            return Ok(());
+        };
+        let cell = row.content(field + self.index);
+        let mut alone = Inference::new(self.options.floats);
+        alone.push(&cell);
+        let block = alone.finish();
+        if !(self.fits)(Joined::of(&[block]).column_type()) {
+            self.found = Some(Misfit {
+                row: row.number + 1,
+                offset: row.offset,
+                cell: String::from_utf8_lossy(&cell).into_owned(),
+                missing: block.missing,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! The cell that keeps a column from having its declared type.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_formats::pandas::{ColumnType, ReadOptions, first_misfit};
+
+fn find(text: &str, column: &str, fits: &[ColumnType]) -> Option<(u64, u64, String, bool)> {
+    let options = ReadOptions::default();
+    let found = first_misfit(text.as_bytes(), &options, column, |kind| {
+        fits.contains(&kind)
+    });
+    let found = found.unwrap()?;
+    Some((found.row, found.offset, found.cell, found.missing))
+}
+
+#[test]
+fn finds_the_first_cell() {
+    let integers = [ColumnType::Int64, ColumnType::UInt64];
+    let cell = |row, offset, cell: &str, missing| Some((row, offset, cell.to_owned(), missing));
+    for (text, column, fits, expected) in [
+        (
+            "a,b\n1,2\nx,3\ny,4\n",
+            "a",
+            &integers[..],
+            cell(2, 8, "x", false),
+        ),
+        ("a,b\n1,2\n2,3\n3,\n", "b", &integers, cell(3, 12, "", true)),
+        ("a,b\n1,NaN\n", "b", &integers, cell(1, 4, "NaN", true)),
+        ("a\n1\n1.5\n", "a", &integers, cell(2, 4, "1.5", false)),
+        ("a\n1\n\n\n1.5\n", "a", &integers, cell(2, 6, "1.5", false)),
+        (
+            "a\nTrue\n\"yes, it is\"\n",
+            "a",
+            &[ColumnType::Bool],
+            cell(2, 7, "yes, it is", false),
+        ),
+        // A name that is there twice gets a number; a column without a name stands before the others.
+        ("a,a\n1,x\n", "a.1", &integers, cell(1, 4, "x", false)),
+        ("a,b\n0,1,x\n", "b", &integers, cell(1, 4, "x", false)),
+        // Each cell fits; the two together are no integers.
+        ("a\n-1\n18446744073709551615\n", "a", &integers, None),
+        ("a\nx\n", "b", &integers, None),
+        ("", "a", &integers, None),
+    ] {
+        assert_eq!(find(text, column, fits), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_cell_far_into_the_file_is_found_across_pieces() {
+    let mut text = "id,n\n".to_owned();
+    for row in 0..100_000 {
+        text.push_str(&format!("{row},{}\n", row * 7));
+    }
+    let offset = text.len() as u64;
+    text.push_str("x,1\n");
+    let found = find(&text, "id", &[ColumnType::Int64]);
+    assert_eq!(found, Some((100_001, offset, "x".to_owned(), false)));
+}
