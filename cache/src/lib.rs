@@ -33,13 +33,12 @@
 //!
 //! # Power failure
 //!
-//! Files are not flushed one by one: that would cost more than the work.
-//! [`Store::sync`] flushes everything, once. Without it, a power failure may
+//! Nothing is flushed: that would cost more than the work. A power failure may
 //! lose or tear what was written in the last half minute. Nothing wrong comes of
 //! it: a torn object does not fit its digest when it is first opened, a torn
 //! ledger entry does not fit its hash, and both are then made again. Files
-//! that were *copied* out of the store have no such guard; call `sync` before
-//! telling anyone that they are complete.
+//! that were *copied* out of the store have no such guard; whoever copies them
+//! holds them against their digests after a restart.
 //!
 //! # What it refuses
 //!

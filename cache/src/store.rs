@@ -134,23 +134,6 @@ impl Store {
         }
     }
 
-    /// Waits until everything written so far has reached the disk.
-    ///
-    /// One call at the end of a run, instead of one per object: see the crate
-    /// documentation on what survives a power failure without it.
-    ///
-    /// # Errors
-    /// When the disk reports that writing failed.
-    pub fn sync(&self) -> Result<(), StoreError> {
-        let error = |source| StoreError::io("flush to disk", self.root(), source);
-        let root = File::open(self.root()).map_err(error)?;
-        #[cfg(target_os = "linux")]
-        let done = rustix::fs::syncfs(&root).map_err(std::io::Error::from);
-        #[cfg(not(target_os = "linux"))]
-        let done = root.sync_all();
-        done.map_err(error)
-    }
-
     pub(crate) fn object_path(&self, digest: &Digest) -> PathBuf {
         Bucket::Objects.file(self.root(), digest)
     }

@@ -274,7 +274,6 @@ fn space_is_refused_in_advance() -> Outcome {
             ..
         })
     ));
-    store.sync()?;
     Ok(())
 }
 

@@ -227,6 +227,7 @@ fn add(graph: &mut Graph, part: &Part, how: &How, around: &Around<'_>) -> Result
     let path = source.location();
     let surroundings = Surroundings {
         data_dir,
+        boot: around.settings.boot.as_deref(),
         session: around.engine,
         checksums: part.checksums.as_ref(),
         description: part.entry.description.as_deref().unwrap_or(""),

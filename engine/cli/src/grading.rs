@@ -9,12 +9,13 @@ use prep_grade::medals::Leaderboard;
 use prep_grade::report::CompetitionReport;
 use prep_grade::{Grader, Outcome, submission};
 use prep_spec::BASE_VARIANT;
-use prep_steps::Checksums;
+use prep_steps::{Checksums, Manifest};
 
 use crate::catalog::{Catalog, Entry};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::prepared;
+use crate::settings::Settings;
 
 /// Grades submissions of one competition. Made once, used for many, from several threads.
 pub struct Grading {
@@ -32,20 +33,22 @@ impl Grading {
     /// # Errors
     /// When it is not prepared, not completely so, or changed since; when it was prepared by something else and its answers
     /// are not the published ones; when it has no grading or no leaderboard.
-    pub fn open(catalog: &Catalog, data_dir: &Path, id: &str) -> Result<Grading, CliError> {
+    pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, CliError> {
+        let data_dir = &settings.data_dir;
         let entry = catalog.get(id)?;
         let text = entry.pipeline()?;
         let folder = data_dir.join(id).join("prepared");
         let manifest = prepared::manifest(data_dir, id)?;
+        let broken = || {
+            let message =
+                format!("the prepared data of `{id}` is not complete, or was changed since");
+            CliError::new(Exit::Input, message).help(format!("`prep run -c {id}` mends it"))
+        };
         if manifest
             .as_ref()
             .is_some_and(|manifest| !manifest.is_intact(&folder))
         {
-            let message =
-                format!("the prepared data of `{id}` is not complete, or was changed since");
-            return Err(
-                CliError::new(Exit::Input, message).help(format!("`prep run -c {id}` mends it"))
-            );
+            return Err(broken());
         }
         let variant = manifest
             .as_ref()
@@ -61,7 +64,8 @@ impl Grading {
         let grader = Grader::parse(&grade.value.rules).map_err(|error| {
             CliError::new(Exit::Pipeline, format!("{}: {error}", entry.file_name))
         })?;
-        let path = folder.join(&grade.value.answers.value);
+        let answers = &grade.value.answers.value;
+        let path = folder.join(answers);
         if path.extension().is_none_or(|extension| extension != "csv") {
             let message = format!("`{id}` cannot be graded: its answers are no CSV file");
             return Err(CliError::new(Exit::Pipeline, message));
@@ -71,8 +75,19 @@ impl Grading {
         }
         let bytes = std::fs::read(&path)
             .map_err(|error| CliError::file("read the answers", &path, &error))?;
-        if manifest.is_none() && !are_published(&bytes, entry, &grade.value.answers.value) {
-            return Err(prepared::not_ours(id, &folder));
+        let sound = match &manifest {
+            None if !are_published(&bytes, entry, answers) => {
+                return Err(prepared::not_ours(id, &folder));
+            }
+            // Only the answers count here: the rest of the tree is looked at by the next run.
+            Some(manifest) => {
+                manifest.is_settled(settings.boot.as_deref())
+                    || Manifest::vouches_for(data_dir, id, answers, &bytes)
+            }
+            None => true,
+        };
+        if !sound {
+            return Err(broken());
         }
         let answers = read_frame(&bytes, &ReadOptions::default()).map_err(|error| {
             CliError::new(

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use prep_steps::Manifest;
+use prep_steps::{Manifest, Settled};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::{Session, units};
 
 /// The manifest that the last publication left, if there is one.
 ///
@@ -14,6 +15,39 @@ use crate::exit::Exit;
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, CliError> {
     Manifest::read(data_dir, id)
         .map_err(|error| CliError::new(Exit::Machine, format!("{id}: {error}")))
+}
+
+/// After a restart of the machine, reads once what was published before it: a loss of power may have torn it.
+///
+/// # Errors
+/// When a manifest cannot be read or written.
+pub fn settle(session: &Session, ids: &[String]) -> Result<(), CliError> {
+    let settings = &session.settings;
+    for id in ids {
+        let Some(manifest) = manifest(&settings.data_dir, id)? else {
+            continue;
+        };
+        let folder = settings.data_dir.join(id).join("prepared");
+        if manifest.is_settled(settings.boot.as_deref()) || !manifest.is_intact(&folder) {
+            continue;
+        }
+        session.printer.message(format!(
+            "{id}: the machine was restarted since; reading {} once to see that it is whole",
+            units::bytes(manifest.bytes)
+        ));
+        let settled = prep_steps::settle(&settings.data_dir, id, settings.jobs)
+            .map_err(|error| CliError::new(Exit::Machine, format!("{id}: {error}")))?;
+        if let Settled::Damaged { files } = settled {
+            session.printer.warning(format!(
+                "{id}: {} not whole; it is made again",
+                match files {
+                    1 => "1 published file is".to_owned(),
+                    files => format!("{files} published files are"),
+                }
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// How a competition that was not prepared is called, and the way out.

@@ -14,7 +14,10 @@ pub fn short(reason: &Reason) -> String {
             "its result is no longer in the store and something needs it".to_owned()
         }
         Reason::InputPending { step } => format!("depends on what `{step}` gives"),
-        Reason::NotCurrent => "the data folder does not agree with the results".to_owned(),
+        Reason::NotCurrent => {
+            "the data folder does not agree with the results, or was not checked since a restart"
+                .to_owned()
+        }
         Reason::Unread { bytes } => format!("not read yet, {}", units::bytes(*bytes)),
         Reason::Missing => "not there".to_owned(),
     }

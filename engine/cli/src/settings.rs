@@ -24,6 +24,8 @@ pub struct Settings {
     pub color: Color,
     /// Changes whenever the program does: its version and the stamp of its file.
     pub program: String,
+    /// Changes whenever the machine starts; none where that cannot be told.
+    pub boot: Option<String>,
     pub kaggle: Kaggle,
 }
 
@@ -54,6 +56,7 @@ pub struct Surroundings {
     /// Bytes of memory that this process may use, if that can be told.
     pub memory: Option<u64>,
     pub program: String,
+    pub boot: Option<String>,
 }
 
 /// Memory where the machine's is unknown.
@@ -68,6 +71,7 @@ impl Surroundings {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             memory: machine_memory(),
             program: program_stamp(),
+            boot: boot(),
         }
     }
 
@@ -150,6 +154,7 @@ impl Settings {
                 color => color,
             },
             program: around.program.clone(),
+            boot: around.boot.clone(),
             kaggle: around.kaggle(),
         })
     }
@@ -172,6 +177,13 @@ fn machine_memory() -> Option<u64> {
     let group = limit("/sys/fs/cgroup/memory.max")
         .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
     Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
+}
+
+/// The kernel's name for the time since the machine started. Linux has one.
+fn boot() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let id = text.trim();
+    (!id.is_empty()).then(|| id.to_owned())
 }
 
 fn program_stamp() -> String {
@@ -202,6 +214,7 @@ mod tests {
             processors: 8,
             memory: Some(32 << 30),
             program: "p".into(),
+            boot: None,
         }
     }
 

@@ -24,6 +24,8 @@ use crate::kinds::{
 pub struct Surroundings<'a> {
     /// Where `ID/prepared` goes.
     pub data_dir: &'a Path,
+    /// The present boot of the machine, where boots can be told apart: what was written in an earlier one is read again.
+    pub boot: Option<&'a str>,
     pub session: &'a Session,
     /// Published checksums that must hold; none to skip them.
     pub checksums: Option<&'a Checksums>,
@@ -123,6 +125,7 @@ impl Builder<'_> {
             competition: self.pipeline.id.clone(),
             variant: self.around.variant.to_owned(),
             data_dir: self.around.data_dir.to_path_buf(),
+            boot: self.around.boot.map(str::to_owned),
             outputs,
         };
         Ok(self.graph.add(

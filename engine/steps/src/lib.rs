@@ -22,5 +22,5 @@ mod relation;
 pub mod value;
 
 pub use build::{BuildError, Checksums, Surroundings, build};
-pub use kinds::{Manifest, ManifestError, PublishedOutput};
+pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, settle};
 pub use members::members;

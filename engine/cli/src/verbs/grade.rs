@@ -134,7 +134,7 @@ fn grade_all(
             let id = entry.competition_id.as_str();
             let grading = gradings
                 .get(id)
-                .map(|cell| cell.get_or_init(|| Grading::open(catalog, &settings.data_dir, id)));
+                .map(|cell| cell.get_or_init(|| Grading::open(catalog, settings, id)));
             let report = match grading {
                 Some(Ok(grading)) => Ok(grading.report(Path::new(&entry.submission_path))),
                 Some(Err(error)) => Err(error.clone()),

@@ -28,7 +28,7 @@ pub struct GradeSample {
 impl GradeSample {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = catalog(&session.settings)?;
-        let grading = Grading::open(&catalog, &session.settings.data_dir, &self.id)?;
+        let grading = Grading::open(&catalog, &session.settings, &self.id)?;
         let report = grading.report(&self.submission);
         let text = report.to_json().pretty();
         session

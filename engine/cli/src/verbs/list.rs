@@ -69,7 +69,10 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let folder = session.settings.data_dir.join(&entry.id).join("prepared");
     let state = match (&manifest, &pipeline) {
         (Some(manifest), _) if manifest.is_intact(&folder) => {
-            format!("prepared {}", manifest.variant)
+            match manifest.is_settled(session.settings.boot.as_deref()) {
+                true => format!("prepared {}", manifest.variant),
+                false => "not checked since a restart".to_owned(),
+            }
         }
         (Some(manifest), _) if manifest.complete => "changed since prepared".to_owned(),
         (Some(_), _) => "incomplete".to_owned(),

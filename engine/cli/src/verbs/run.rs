@@ -104,6 +104,7 @@ pub fn prepare(
 ) -> Result<Preparation, CliError> {
     let settings = &session.settings;
     let store = Store::open(&settings.store_dir)?;
+    prepared::settle(session, ids)?;
     let loader = Loader::new(Some(&store), &settings.program);
     // The rest is for what the other steps hold.
     let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())

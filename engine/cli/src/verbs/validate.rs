@@ -27,7 +27,7 @@ pub struct Validate {
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = catalog(&session.settings)?;
-        let grading = Grading::open(&catalog, &session.settings.data_dir, &self.id)?;
+        let grading = Grading::open(&catalog, &session.settings, &self.id)?;
         let problem = match grading.grade(&self.submission) {
             Some(Outcome::Score { .. }) => None,
             Some(Outcome::Refused(refusal)) => Some((refusal.kind.name(), refusal.to_string())),

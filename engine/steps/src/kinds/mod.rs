@@ -28,7 +28,7 @@ pub(crate) use list::List;
 pub(crate) use pack::Pack;
 pub(crate) use pixels::Pixels;
 pub(crate) use publish::Publish;
-pub use publish::{Manifest, ManifestError, PublishedOutput};
+pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, settle};
 pub(crate) use query::QueryTable;
 pub(crate) use read::ReadTable;
 pub(crate) use split::SplitRows;

@@ -45,6 +45,10 @@ pub struct Manifest {
     pub key: Digest,
     pub files: u64,
     pub bytes: u64,
+    /// The boot of the machine in which files of the tree were written last; none once they are known to have reached the
+    /// disk, or where boots cannot be told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) boot: Option<String>,
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<Stamp>,
     singles: Vec<Stamp>,
@@ -117,11 +121,34 @@ impl Manifest {
             && self.singles.iter().all(|stamp| same(stamp, false))
     }
 
+    /// Did nothing happen since the files were written that may have kept them from reaching the disk? `boot` is the
+    /// present one. Where it cannot be told, the answer is yes.
+    pub fn is_settled(&self, boot: Option<&str>) -> bool {
+        match (&self.boot, boot) {
+            (Some(written), Some(now)) => written == now,
+            _ => true,
+        }
+    }
+
+    /// The manifest of a tree that is known to have reached the disk.
+    pub(super) fn settled(self) -> Manifest {
+        Manifest { boot: None, ..self }
+    }
+
+    /// Is this the content that was published at `path` (`private/test.csv`)?
+    pub fn vouches_for(data_dir: &Path, competition: &str, path: &str, content: &[u8]) -> bool {
+        let listing = Listing::read(&data_dir.join(competition));
+        listing
+            .get(path)
+            .is_some_and(|file| file.digest == Digest::of(content))
+    }
+
     /// Describes a complete tree.
     pub(super) fn complete(
         key: Digest,
         competition: &str,
         variant: &str,
+        boot: Option<String>,
         outputs: Vec<PublishedOutput>,
         prepared: &Path,
     ) -> Result<Manifest, ManifestError> {
@@ -152,6 +179,7 @@ impl Manifest {
             key,
             files: outputs.iter().map(|output| output.files).sum(),
             bytes: outputs.iter().map(|output| output.bytes).sum(),
+            boot,
             outputs,
             folders,
             singles,
@@ -168,8 +196,9 @@ impl Manifest {
         replace(home, MANIFEST, &text)
     }
 
-    /// From here on, and until [`Manifest::write`], nobody takes the tree for complete.
-    pub(super) fn mark_incomplete(home: &Path) -> Result<(), ManifestError> {
+    /// From here on, and until [`Manifest::write`], nobody takes the tree for complete. What is written to it is written
+    /// in `boot`.
+    pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST);
         let Ok(bytes) = fs::read(&path) else {
             return Ok(());
@@ -177,6 +206,7 @@ impl Manifest {
         match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(manifest) => Manifest {
                 complete: false,
+                boot,
                 ..manifest
             }
             .write(home),

@@ -3,10 +3,12 @@
 //! A first publication is made in a folder of its own beside `prepared` and renamed as a whole. Later ones are a diff: a
 //! file is written anew only if its content changed, under a temporary name first, and what does not belong is removed.
 //! The [`Manifest`] is what says that a tree is complete: it is marked incomplete before the first change and written
-//! anew after the last, so an interrupted publication is never taken for a complete one.
+//! anew after the last, so an interrupted publication is never taken for a complete one. What a loss of power may have
+//! torn is found by [`settle`].
 
 mod diff;
 mod manifest;
+mod settle;
 mod write;
 
 use std::fs::File;
@@ -17,6 +19,7 @@ use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
+pub use settle::{Settled, settle};
 
 use super::pack::place;
 use crate::value::{Tree, TreeEntry};
@@ -51,6 +54,8 @@ pub(crate) struct Publish {
     pub competition: String,
     pub variant: String,
     pub data_dir: PathBuf,
+    /// The present boot of the machine, where boots can be told apart.
+    pub boot: Option<String>,
     /// Inputs that are outputs: name of the input, path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
 }
@@ -126,9 +131,8 @@ impl Publish {
 
 /// Keeps out processes that publish here from another store, as long as the handle lives. Where the file system has no
 /// locks (some that are mounted over a network), the user has to see to that.
-fn lock_folder(home: &Path) -> Result<File, StepError> {
-    let folder =
-        File::open(home).map_err(|cause| PublishError::io("open the folder", home, cause))?;
+fn lock_folder(home: &Path) -> std::io::Result<File> {
+    let folder = File::open(home)?;
     loop {
         match folder.lock() {
             Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
@@ -155,7 +159,9 @@ impl Sink for Publish {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
         Ok(manifest.is_some_and(|manifest| {
-            manifest.key == *key && manifest.is_intact(&self.home().join("prepared"))
+            manifest.key == *key
+                && manifest.is_settled(self.boot.as_deref())
+                && manifest.is_intact(&self.home().join("prepared"))
         }))
     }
 
@@ -167,16 +173,25 @@ impl Sink for Publish {
             "publish {}",
             home.canonicalize().unwrap_or(home.clone()).display()
         ))?;
-        let _folder = lock_folder(&home)?;
+        let _folder = lock_folder(&home)
+            .map_err(|cause| PublishError::io("open the folder", &home, cause))?;
         write::remove_leftovers(&home)?;
         let desired = self.desired(context, inputs)?;
         let prepared = home.join("prepared");
-        let old = if prepared.exists() {
-            Listing::read(&home)
-        } else {
-            Listing::default()
-        };
+        let manifest =
+            Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
+        let is_settled = |manifest: &Manifest| manifest.is_settled(self.boot.as_deref());
         let fresh = !prepared.exists();
+        let old = match &manifest {
+            _ if fresh => Listing::default(),
+            Some(manifest) if is_settled(manifest) => Listing::read(&home),
+            _ => {
+                let old = settle::holding(&prepared, Listing::read(&home), context.limits.threads);
+                // Before the manifest names this boot: another attempt of it would trust the listing.
+                old.write(&home).map_err(StepError::machine)?;
+                old
+            }
+        };
         let changes = diff::compare(&desired, &old, &prepared)?;
         let bytes = changes
             .write
@@ -186,12 +201,18 @@ impl Sink for Publish {
             .sum();
         context.progress.set_total_bytes(bytes);
         if !changes.is_empty() {
-            Manifest::mark_incomplete(&home).map_err(StepError::machine)?;
+            Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
         }
         let written = if fresh {
             write::all(context, &home, &prepared, &changes)?
         } else {
             write::changed(context, &home, &prepared, &changes, &old)?
+        };
+        let boot = match manifest {
+            Some(manifest) if written.is_empty() && is_settled(&manifest) => manifest.boot,
+            // What is there was written in an earlier boot, and was just read.
+            Some(_) if written.is_empty() => None,
+            _ => self.boot.clone(),
         };
         let mut files: Vec<ListedFile> = changes.kept;
         files.extend(written);
@@ -201,6 +222,7 @@ impl Sink for Publish {
             *key,
             &self.competition,
             &self.variant,
+            boot,
             self.summary(context, inputs)?,
             &prepared,
         );

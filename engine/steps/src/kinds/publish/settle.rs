@@ -1,0 +1,98 @@
+//! After a restart of the machine: are the published files those that were written?
+//!
+//! Nothing is flushed to the disk while publishing, so a loss of power may tear files of a tree whose manifest says that
+//! it is complete. The manifest therefore notes in which boot of the machine files were written last. In the same boot
+//! the system answers for them. In a later one every file is read once and held against its digest in the listing; then
+//! the note is taken out, since what was read came from the disk.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use prep_cache::Digest;
+
+use super::diff::is_untouched;
+use super::lock_folder;
+use super::manifest::{ListedFile, Listing, Manifest, ManifestError};
+
+/// What came of looking at a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// Every file is what was written. The manifest says so from now on.
+    Whole,
+    /// These files are not, or it is not known what they should be. The tree does not count as complete any more.
+    Damaged { files: u64 },
+}
+
+/// Reads all files of a tree that was complete before a restart, on so many threads.
+///
+/// # Errors
+/// When the manifest cannot be read or written. A published file that cannot be read counts as damaged.
+pub fn settle(
+    data_dir: &Path,
+    competition: &str,
+    threads: usize,
+) -> Result<Settled, ManifestError> {
+    let home = data_dir.join(competition);
+    let _folder = lock_folder(&home).map_err(|cause| ManifestError::Io {
+        what: "open the folder",
+        path: home.clone(),
+        cause,
+    })?;
+    let damaged = match Manifest::read(data_dir, competition)? {
+        None => 0,
+        Some(manifest) => {
+            let whole = holding(&home.join("prepared"), Listing::read(&home), threads);
+            let damaged = manifest.files.abs_diff(whole.files.len() as u64);
+            if damaged == 0 && manifest.complete {
+                manifest.settled().write(&home)?;
+                return Ok(Settled::Whole);
+            }
+            // What is still listed was just read, so that the next publication need not read it again.
+            whole.write(&home)?;
+            Manifest::mark_incomplete(&home, None)?;
+            damaged
+        }
+    };
+    Ok(Settled::Damaged { files: damaged })
+}
+
+/// The listed files that hold what the listing says.
+pub(super) fn holding(prepared: &Path, listing: Listing, threads: usize) -> Listing {
+    let holds = |file: &ListedFile| {
+        is_untouched(prepared, file)
+            && digest_of(&prepared.join(&file.path)).is_ok_and(|digest| digest == file.digest)
+    };
+    let next = AtomicUsize::new(0);
+    let whole: Mutex<Vec<ListedFile>> = Mutex::default();
+    let work = || {
+        let mut mine = Vec::new();
+        while let Some(file) = listing.files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if holds(file) {
+                mine.push(file.clone());
+            }
+        }
+        let mut all = whole
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        all.append(&mut mine);
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.clamp(1, listing.files.len().max(1)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut files = whole
+        .into_inner()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Listing { files }
+}
+
+fn digest_of(path: &Path) -> std::io::Result<Digest> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok(Digest::from_bytes(*hasher.finalize().as_bytes()))
+}

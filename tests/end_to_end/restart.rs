@@ -1,0 +1,139 @@
+//! The machine was restarted after something was published, perhaps by a loss of power: what is there is read once, and
+//! what was torn is made again.
+//!
+//! A restart is played by putting another boot into the manifest; a torn file keeps its length, its time and its inode.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::support::{Gallery, Harbour, Sandbox};
+
+/// False on systems that do not number their boots: nothing can be noticed there.
+fn has_boots() -> bool {
+    fs::exists("/proc/sys/kernel/random/boot_id").is_ok_and(|there| there)
+}
+
+fn manifest(sandbox: &Sandbox, id: &str) -> Value {
+    let text = fs::read(sandbox.data().join(id).join("prepared.json")).expect("manifest");
+    serde_json::from_slice(&text).expect("JSON")
+}
+
+/// From now on the tree was published in an earlier boot.
+fn restart(sandbox: &Sandbox, id: &str) {
+    let mut manifest = manifest(sandbox, id);
+    assert!(manifest["boot"].is_string(), "{manifest}");
+    manifest["boot"] = "00000000-0000-4000-8000-000000000000".into();
+    sandbox.write(&format!("data/{id}/prepared.json"), manifest.to_string());
+}
+
+/// What a loss of power leaves of a file that was not on the disk yet.
+fn tear(sandbox: &Sandbox, id: &str, path: &str) {
+    let path = sandbox.prepared(id).join(path);
+    let metadata = fs::metadata(&path).expect("metadata");
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("mode");
+    let length = usize::try_from(metadata.len()).expect("a small file");
+    fs::write(&path, vec![0; length]).expect("write");
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).expect("mode");
+    let file = File::open(&path).expect("file");
+    let time = metadata.modified().expect("time");
+    file.set_modified(time).expect("time");
+}
+
+fn gallery() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(40, 1).bytes());
+    sandbox.run_well(Gallery::ID);
+    sandbox
+}
+
+#[test]
+fn a_whole_tree_is_read_once_and_left_alone() {
+    if !has_boots() {
+        return;
+    }
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
+    restart(&sandbox, Harbour::ID);
+    assert_eq!(sandbox.state(Harbour::ID), "not checked since a restart");
+    sandbox
+        .prep(&["plan", "-c", Harbour::ID, "--source", "source"])
+        .code(0)
+        .shows(&["publish", "restart"]);
+    // The answers are right, so grading need not wait for the rest.
+    let submission = "data/harbour/prepared/public/sample_submission.csv";
+    let grade = ["grade-sample", submission, Harbour::ID];
+    sandbox.prep(&grade).code(0);
+    let report = sandbox.run(Harbour::ID).code(0).says(&["was restarted"]);
+    assert_eq!(report.json()["competitions"][0]["steps_run"], 0);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
+    // What was read came from the disk: the next restart is none of its business.
+    assert!(manifest(&sandbox, Harbour::ID)["boot"].is_null());
+    let again = sandbox.run(Harbour::ID).code(0);
+    assert!(!again.stderr.contains("restarted"), "{}", again.stderr);
+}
+
+#[test]
+fn a_torn_file_is_found_and_only_it_is_written_again() {
+    if !has_boots() {
+        return;
+    }
+    let sandbox = gallery();
+    let before = sandbox.tree(Gallery::ID);
+    let torn = before
+        .files()
+        .find(|path| path.starts_with("public/train/"))
+        .expect("a picture");
+    tear(&sandbox, Gallery::ID, torn);
+    let now = sandbox.tree(Gallery::ID);
+    assert_ne!(now.contents(), before.contents());
+    restart(&sandbox, Gallery::ID);
+    let ended = sandbox.run(Gallery::ID).code(0);
+    ended.says(&["1 published file is not whole"]);
+    let after = sandbox.tree(Gallery::ID);
+    assert_eq!(after.contents(), before.contents());
+    assert_eq!(after.touched_since(&now), [torn]);
+    assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
+}
+
+#[test]
+fn torn_answers_are_not_graded_with() {
+    if !has_boots() {
+        return;
+    }
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    tear(&sandbox, Harbour::ID, "private/test.csv");
+    restart(&sandbox, Harbour::ID);
+    let submission = "data/harbour/prepared/public/sample_submission.csv";
+    sandbox
+        .prep(&["grade-sample", submission, Harbour::ID])
+        .code(4)
+        .says(&["not complete, or was changed since", "prep run -c harbour"]);
+    // The answers are a link to the store's object, which is torn with them.
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());
+    sandbox
+        .prep(&["grade-sample", submission, Harbour::ID])
+        .code(0);
+}
+
+#[test]
+fn a_torn_listing_is_no_proof() {
+    if !has_boots() {
+        return;
+    }
+    let sandbox = gallery();
+    let before = sandbox.tree(Gallery::ID);
+    let listing = sandbox.data().join(Gallery::ID).join("prepared.files");
+    let text = fs::read(&listing).expect("listing");
+    fs::write(&listing, &text[..text.len() / 2]).expect("listing");
+    restart(&sandbox, Gallery::ID);
+    sandbox.run(Gallery::ID).code(0).says(&["not whole"]);
+    assert_eq!(sandbox.tree(Gallery::ID).contents(), before.contents());
+    assert_eq!(sandbox.state(Gallery::ID), "prepared v1");
+}
