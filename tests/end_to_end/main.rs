@@ -3,12 +3,14 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
+//! restart       a loss of power after a publication: what was torn is found and made again
 //! transcripts   what the user sees, word by word, kept as text files
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
 //! ```
@@ -25,10 +27,12 @@
 
 mod bad_input;
 mod cases;
+mod demo;
 mod download;
 mod freshness;
 mod kill;
 mod others;
 mod parallel;
+mod restart;
 mod support;
 mod transcripts;

@@ -104,15 +104,14 @@ fn filter(text: &str, sandbox: &Sandbox) -> String {
     lines
 }
 
-/// Durations below ten seconds keep their width: `1.23 s` becomes `0.00 s`.
+/// Durations keep their width: `1.23 s` and `12.3 s` become `0.00 s`.
 fn seconds(line: &str) -> String {
     let mut bytes = line.as_bytes().to_vec();
     for start in 0..bytes.len().saturating_sub(5) {
         let window = &mut bytes[start..start + 6];
-        let digits = [0, 2, 3]
-            .iter()
-            .all(|place: &usize| window[*place].is_ascii_digit());
-        if digits && window[1] == b'.' && window[4..] == *b" s" {
+        let point = window.iter().position(|byte| *byte == b'.');
+        let digits = window.iter().filter(|byte| byte.is_ascii_digit()).count();
+        if matches!(point, Some(1 | 2)) && digits == 3 && window[4..] == *b" s" {
             window.copy_from_slice(b"0.00 s");
         }
     }

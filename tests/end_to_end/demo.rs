@@ -1,0 +1,59 @@
+//! `prep demo`, the first command that a newcomer runs: bundles that the program carries, prepared and graded.
+
+use crate::support::{Sandbox, Snapshot, names_in};
+
+#[test]
+fn a_demo_prepares_and_grades_and_stays_in_its_folder() {
+    let sandbox = Sandbox::new();
+    let before = Snapshot::of(&sandbox.path(""));
+    let first = sandbox.prep(&["demo", "--dir", "look", "--json"]).code(0);
+    let report = first.json();
+    let competitions = report["competitions"].as_array().expect("competitions");
+    assert!(competitions.len() >= 4, "{report}");
+    for one in competitions {
+        assert_eq!(one["state"], "prepared", "{one}");
+        let id = one["id"].as_str().expect("an id");
+        let prepared = sandbox.path(&format!("look/data/{id}/prepared"));
+        assert!(prepared.join("public/description.md").is_file(), "{id}");
+        assert_ne!(names_in(&prepared.join("private")), [""; 0], "{id}");
+    }
+    let submissions = report["submissions"].as_array().expect("submissions");
+    let scored = submissions.iter().filter(|one| one["score"].is_number());
+    let medals = submissions.iter().filter(|one| one["medal"].is_string());
+    let refused = submissions.iter().filter(|one| one["refusal"].is_string());
+    let (scored, refused) = (scored.count(), refused.count());
+    assert!(medals.count() > 0, "{report}");
+    assert!(scored >= competitions.len(), "{report}");
+    assert_eq!(scored + refused, submissions.len(), "{report}");
+    let written = report["report"].as_str().expect("a report");
+    assert!(sandbox.path(written).is_file(), "{written}");
+
+    // Everything else is as it was: no store, no data folder, nothing at home.
+    let tree = Snapshot::of(&sandbox.path("look"));
+    let after = Snapshot::of(&sandbox.path(""));
+    let outside = |snapshot: &Snapshot| -> Vec<String> {
+        let files = snapshot.files().filter(|path| !path.starts_with("look/"));
+        files.map(str::to_owned).collect()
+    };
+    assert_eq!(outside(&after), outside(&before));
+    assert_eq!(names_in(&sandbox.path("home")), [""; 0]);
+
+    let again = sandbox.prep(&["demo", "--dir", "look", "--json"]).code(0);
+    again.says(&["nothing had to run"]);
+    let later = Snapshot::of(&sandbox.path("look/data"));
+    let first = Snapshot::of(&sandbox.path("look/data"));
+    assert_eq!(later, first);
+    assert!(tree.files().count() > 0);
+}
+
+#[test]
+fn a_folder_of_something_else_is_refused_and_left_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("thesis/chapter.txt", "mine");
+    let before = Snapshot::of(&sandbox.path(""));
+    sandbox
+        .prep(&["demo", "--dir", "thesis"])
+        .code(2)
+        .says(&["error: thesis holds something else than a demo", "--dir"]);
+    assert_eq!(Snapshot::of(&sandbox.path("")), before);
+}
