@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use prep_core::{Event, Reporter, StepOutcome};
 
-/// The step after which nothing reads the bundle.
-const LAST: &str = "publish";
+use crate::progress::LAST;
 
 /// Passes events on; when a competition's last step has gone well, its bundle goes.
 pub struct Discarding {
@@ -19,11 +18,11 @@ impl Reporter for Discarding {
     fn event(&self, event: &Event) {
         if let Event::StepEnded {
             competition,
-            step,
+            kind,
             outcome: StepOutcome::Done { .. } | StepOutcome::Reused,
             ..
         } = event
-            && step == LAST
+            && *kind == LAST
         {
             discard(&self.data_dir, competition);
         }

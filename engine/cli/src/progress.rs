@@ -16,6 +16,8 @@ use crate::units;
 
 /// Bars of running steps; further ones are only counted.
 const MAX_BARS: usize = 5;
+/// The kind of step that ends a competition.
+pub const LAST: &str = "publish";
 const REDRAW: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -64,6 +66,10 @@ struct Clock {
     open: usize,
     ran: usize,
     failed: bool,
+    /// Its last step has ended well.
+    through: bool,
+    /// Its end was told. Steps may end once more afterwards, when a lost object had to be made again.
+    told: bool,
     first: Option<Instant>,
     last: Option<Instant>,
 }
@@ -231,8 +237,8 @@ impl State {
             Event::StepEnded {
                 competition,
                 step,
+                kind,
                 outcome,
-                ..
             } => {
                 self.ended += 1;
                 if let Some(running) = self.running.remove(&(competition.clone(), step.clone())) {
@@ -253,6 +259,8 @@ impl State {
                 if clock.first.is_some() {
                     clock.last = Some(Instant::now());
                 }
+                let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                clock.through |= well && *kind == LAST;
                 lines.extend(clock.end_line(competition));
             }
             Event::Started { .. } | Event::Finished => {}
@@ -310,7 +318,7 @@ impl State {
         let time = units::duration(self.begun.elapsed());
         format!(
             "{} of {} steps, {}, {time}; now {}{more}",
-            self.ended,
+            self.ended.min(self.steps),
             self.steps,
             self.amounts(),
             running.join(", ")
@@ -366,9 +374,10 @@ impl Running {
 
 impl Clock {
     /// The line that tells that a competition is through, if it is now and did anything.
-    fn end_line(&self, competition: &str) -> Option<String> {
+    fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
-        if self.open > 0 {
+        let ended = self.through || self.failed && self.open == 0;
+        if !ended || std::mem::replace(&mut self.told, true) {
             return None;
         }
         let time = units::duration(last.duration_since(first));
