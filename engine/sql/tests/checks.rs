@@ -30,11 +30,14 @@ fn found(output: &str) -> Vec<String> {
 }
 
 fn faults(text: &str) -> Vec<String> {
-    let pipeline = match prep_spec::load("x", "x.yaml", text, "v1") {
-        Ok(pipeline) => pipeline,
-        Err(error) => panic!("{text}\n{error}"),
+    let draft = prep_spec::read("x", "x.yaml", text);
+    let [reading] = draft.readings() else {
+        panic!("{text} has {} variants", draft.readings().len());
     };
-    let diagnostics = prep_sql::check(&Session::planner(), &pipeline);
+    let diagnostics = prep_sql::check(&Session::planner(), reading);
+    if let Err(error) = draft.clone().finish("v1") {
+        panic!("{text}\n{error}");
+    }
     let line = |one: &prep_spec::Diagnostic| format!("{}: {}", one.code, one.message);
     diagnostics.iter().map(line).collect()
 }
