@@ -28,8 +28,8 @@ const EXAMPLES: &str = concat!(
     "  prep list --set lite                    what there is, and what of it is prepared\n",
     "  prep plan --lite                        what a run would do\n",
     "  prep rules --lite                       which rules are still to be accepted on Kaggle\n",
-    "  prep run --lite                         prepare the low-complexity set, downloading what is not there\n",
-    "  prep run --lite --source ~/bundles      the same, from bundles that are there already\n",
+    "  prep run --lite                         prepare the low-complexity set; downloads bundles\n",
+    "  prep run --lite --source ~/bundles      the same, with bundles that are there already\n",
     "  prep grade-sample submission.csv ID     grade one submission\n\n",
     crate::exit_codes!()
 );

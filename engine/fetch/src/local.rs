@@ -23,7 +23,7 @@ pub struct LocalBundle {
 pub enum BundleError {
     #[error("no bundle: looked for {}; download it from Kaggle, or name its folder with --source", list(.0))]
     Missing(Vec<PathBuf>),
-    #[error("no bundle: looked for {}; it cannot be downloaded: {cause}", list(.looked))]
+    #[error("no bundle: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
     NotFetched {
         looked: Vec<PathBuf>,
         cause: Box<FetchError>,

@@ -38,16 +38,29 @@ fn what_is_no_readable_zip_is_refused() {
 
 #[test]
 fn a_bundle_that_is_not_there_is_named_with_the_places_searched() {
-    refuses(
-        |sandbox| fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove"),
-        4,
-        &[
-            "no bundle",
-            "source/harbour.zip",
-            "source/harbour/harbour.zip",
-            "--source",
-        ],
-    );
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let ended = sandbox.run(Harbour::ID).code(4);
+    assert_readable(&ended);
+    ended.says(&[
+        "no bundle",
+        "source/harbour.zip",
+        "source/harbour/harbour.zip",
+        "--source",
+    ]);
+    assert!(!sandbox.prepared(Harbour::ID).exists());
+}
+
+#[test]
+fn a_bundle_that_is_gone_is_not_missed_until_it_is_needed() {
+    let sandbox = Harbour::prepared();
+    let before = sandbox.tree(Harbour::ID);
+    fs::remove_file(sandbox.source().join("harbour.zip")).expect("remove");
+    assert_eq!(sandbox.run_well(Harbour::ID), 0);
+    // The store is gone, too: now it is.
+    fs::remove_dir_all(sandbox.store()).expect("remove");
+    sandbox.run(Harbour::ID).code(4).says(&["no bundle"]);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
 }
 
 #[test]
@@ -227,7 +240,11 @@ fn a_bundle_with_another_md5_is_refused_unless_asked_for() {
     let checked = ["run", "-c", Harbour::ID, "--source", "source"];
     let ended = sandbox.prep(&checked).code(5);
     assert_readable(&ended);
-    ended.says(&["source/harbour.zip has MD5", md5, "--skip-verification"]);
+    ended.says(&[
+        "source/harbour.zip has MD5",
+        md5,
+        "--skip-bundle-verification",
+    ]);
     assert!(!sandbox.prepared(Harbour::ID).exists());
     sandbox.run_well(Harbour::ID);
     // That it was used once does not make it right.

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 use crate::table::{Align, Table};
 use crate::{Ended, Session, units};
 
-/// List the files of a competition's bundle; one that is not there is listed on Kaggle, without downloading it
+/// List the files of a bundle, without downloading it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,8 +25,8 @@ Examples:
   prep ls dogs-vs-cats-redux-kernels-edition --source ~/bundles
   prep ls plant-pathology-2020-fgvc7 --json | jq '.files | length'
 
-Any competition of Kaggle can be listed, also one that has no pipeline. `used` marks what the pipeline reads: that is what
-`prep run --partial` downloads.")]
+A bundle that is not there is listed on Kaggle, of any competition, also of one without a pipeline.
+`used` marks what the pipeline reads: that is what `prep run --partial` downloads.")]
 pub struct Ls {
     #[arg(value_name = "ID")]
     id: String,

@@ -27,8 +27,9 @@ Examples:
   prep plan -c spaceship-titanic --source ~/bundles
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
-Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what downloading them would move, as a
-whole and with --partial. With --no-download, or without credentials, published sizes stand in.")]
+Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download
+would move, as a whole and with --partial. With --no-download, or without credentials, published
+sizes stand in.")]
 pub struct Plan {
     #[command(flatten)]
     selection: Selection,

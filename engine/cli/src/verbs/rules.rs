@@ -13,7 +13,7 @@ use crate::select::Selection;
 use crate::table::{Align, Table};
 use crate::{Ended, Session};
 
-/// Check on Kaggle whether bundles may be downloaded, and list the rules that are still to be accepted
+/// List the rules that are still to be accepted on Kaggle before bundles can be downloaded
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,8 +21,8 @@ Examples:
   prep rules spaceship-titanic dog-breed-identification
   prep rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
 
-Downloads nothing. The exit code is 0 if all bundles may be downloaded, 4 if rules are to be accepted, the credentials
-are refused or a competition is not known.")]
+Downloads nothing. The exit code is 0 if all bundles may be downloaded, 4 if rules are to be
+accepted, the credentials are refused or a competition is not known.")]
 pub struct Rules {
     #[arg(value_name = "ID")]
     ids: Vec<String>,

@@ -33,11 +33,11 @@ pub struct Run {
     selection: Selection,
     #[command(flatten)]
     how: How,
-    #[command(flatten)]
-    conduct: Conduct,
     /// Show what would run, and write nothing (the same as `prep plan`)
     #[arg(long, short = 'n')]
     dry_run: bool,
+    #[command(flatten)]
+    conduct: Conduct,
 }
 
 /// How a run goes about its work.
@@ -64,9 +64,10 @@ Examples:
   prep run --set dev --variant fixed --data-dir /data/mle-bench
   prep run --list ids.txt --json > report.json
 
-Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded from Kaggle to
-DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_USERNAME and KAGGLE_KEY, KAGGLE_API_TOKEN,
-~/.kaggle/kaggle.json or ~/.kaggle/access_token. Outputs go to DATA/ID/prepared.";
+Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded
+from Kaggle to DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_USERNAME and
+KAGGLE_KEY, KAGGLE_API_TOKEN, ~/.kaggle/kaggle.json or ~/.kaggle/access_token. Outputs go to
+DATA/ID/prepared.";
 
 /// How a run over several competitions ended.
 pub struct Preparation {
