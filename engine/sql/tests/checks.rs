@@ -119,7 +119,7 @@ fn lines_are_one_column_of_texts() {
     }
     is_found(
         "a.csv: SELECT text FROM lines",
-        "query: No field named text",
+        "query: there is no column `text`",
     );
 }
 

@@ -48,7 +48,7 @@ pub struct Conduct {
     pub keep_going: bool,
     #[command(flatten)]
     pub limits: downloads::Limits,
-    /// Keep bundles in the data folder, as without this option
+    /// Keep bundles in the data folder (this is the default)
     #[arg(long, overrides_with = "discard_bundle", help_heading = "Downloads")]
     pub keep_bundle: bool,
     /// Remove DATA/ID/ID.zip once its competition is prepared; it is downloaded again if its files are needed
