@@ -20,7 +20,18 @@ pub(crate) const REDIRECTS: usize = 5;
 /// Most bytes read of an answer that is not a bundle.
 const BODY: usize = 64 * 1024;
 
-/// The signed address of a bundle, after as many attempts as the options allow.
+/// The signed address of a bundle: the last one, or a new one if the store refused that.
+///
+/// # Errors
+/// As [`locate`].
+pub(crate) async fn address(shared: &Shared, id: &str) -> Result<Location, FetchError> {
+    match shared.addresses.get(id) {
+        Some(location) => Ok(location),
+        None => locate(shared, id).await,
+    }
+}
+
+/// A new signed address of a bundle, after as many attempts as the options allow.
 ///
 /// # Errors
 /// Those of one attempt, or the last trouble.
@@ -28,7 +39,10 @@ pub(crate) async fn locate(shared: &Shared, id: &str) -> Result<Location, FetchE
     let mut failures = 0;
     loop {
         let (trouble, message) = match attempt(shared, id).await {
-            Attempt::Located(location) => return Ok(location),
+            Attempt::Located(location) => {
+                shared.addresses.insert(id, location.clone());
+                return Ok(location);
+            }
             Attempt::Refused(error) => return Err(error),
             Attempt::Trouble(trouble, message) => (trouble, message),
         };

@@ -89,7 +89,7 @@ pub(crate) async fn first_answer(
         let permit = permit(shared).await?;
         let at = match &*location {
             Some(location) => location.clone(),
-            None => location.insert(api::locate(shared, id).await?).clone(),
+            None => location.insert(api::address(shared, id).await?).clone(),
         };
         let trouble = match ask(shared, &at, range.clone(), known).await {
             Ok(answer) => return Ok((answer, permit)),
@@ -106,6 +106,7 @@ pub(crate) async fn first_answer(
         }
         let pause = if matches!(trouble, Trouble::Address { .. }) {
             *location = None;
+            shared.addresses.forget(id);
             addresses += 1;
             (addresses < ADDRESSES).then_some(Duration::ZERO)
         } else {

@@ -25,6 +25,7 @@
 //! | No secret is shown or sent astray | only the API's own origin gets credentials; messages name hosts, not addresses |
 //! | No end without a cause | failures are counted, waited for, and bounded; the last one is the first line |
 
+mod addresses;
 mod answer;
 mod api;
 mod backoff;

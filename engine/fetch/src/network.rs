@@ -10,6 +10,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
+use crate::addresses::Addresses;
 use crate::api;
 use crate::credentials::Credentials;
 use crate::error::FetchError;
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) credentials: Credentials,
     pub(crate) connections: Arc<Semaphore>,
     pub(crate) rate: RateLimit,
+    pub(crate) addresses: Addresses,
     runtime: Option<Runtime>,
 }
 
@@ -78,6 +80,7 @@ impl Network {
             credentials,
             connections: Arc::new(Semaphore::new(options.connections.max(1))),
             rate: RateLimit::new(options.max_rate),
+            addresses: Addresses::default(),
             runtime: Some(runtime),
             options,
         };

@@ -237,7 +237,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             };
             if self.location.is_none() {
-                *self.location = Some(api::locate(&self.order.shared, &self.order.id).await?);
+                *self.location = Some(api::address(&self.order.shared, &self.order.id).await?);
             }
             self.spawn(range, None);
         }
@@ -318,6 +318,7 @@ impl<'a> Session<'a> {
                 self.address += 1;
                 self.patience.addresses += 1;
                 *self.location = None;
+                self.order.shared.addresses.forget(&self.order.id);
                 if self.patience.addresses >= ADDRESSES {
                     return Err(self.give_up(trouble, self.patience.addresses).into());
                 }

@@ -97,6 +97,8 @@ fn a_tenth_costs_a_tenth() -> Outcome {
             sent < used as u64 * 11 / 10,
             "{members:?}: {sent} for {used}"
         );
+        // The listing and the members come from the same address.
+        assert_eq!(world.server.requests_of(Side::Api).len(), 1);
         assert!(FileValue::of(&value)?.outside);
         // Nothing else is left, and nothing is fetched again.
         assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);

@@ -1,0 +1,29 @@
+//! The signed addresses of this process: whoever lists a bundle and then fetches it asks the API once.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::location::Location;
+
+/// The last address of each bundle, until the object store refuses it.
+#[derive(Default)]
+pub(crate) struct Addresses(Mutex<HashMap<String, Location>>);
+
+impl Addresses {
+    pub(crate) fn get(&self, id: &str) -> Option<Location> {
+        self.lock().get(id).cloned()
+    }
+
+    pub(crate) fn insert(&self, id: &str, location: Location) {
+        self.lock().insert(id.to_owned(), location);
+    }
+
+    /// The store refuses the address: it has expired.
+    pub(crate) fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Location>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
