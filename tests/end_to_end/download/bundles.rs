@@ -89,8 +89,8 @@ fn a_download_that_was_killed_goes_on() {
         hex_md5(&fs::read(path).expect("a bundle")),
         hex_md5(&bundle)
     );
-    // Of each connection that was cut, a piece and what was on its way: it came slowly.
-    let most = bundle.len() as u64 + kills * 1_000_000;
+    // Whoever begins anew after each kill moves 6 MB more. What a cut connection loses depends on the machine.
+    let most = bundle.len() as u64 + kills * 2_000_000;
     assert!(world.server.sent() < most, "{}", world.server.sent());
 }
 
