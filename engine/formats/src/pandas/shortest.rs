@@ -273,6 +273,17 @@ mod tests {
             }
         }
 
+        /// The nearest decimal of 16 or 17 digits is a longer one than need be for every other double.
+        #[test]
+        fn the_nearest_decimal_is_not_always_the_shortest(value in 1f64..100.0, decimals in 14usize..17) {
+            let cell = format!("{value:.decimals$}");
+            prop_assert_eq!(
+                is_surely_printed(cell.as_bytes(), FloatParser::RoundTrip),
+                is_printed(cell.as_bytes()),
+                "{}", cell
+            );
+        }
+
         #[test]
         fn what_is_printed_is_known(value in prop_oneof![1e-2f64..1.0, 1.0..1e4]) {
             // Powers of two and ties between two decimals are left open. Here one value in 2^28 is such a one.
