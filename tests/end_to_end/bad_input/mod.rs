@@ -81,8 +81,10 @@ fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
     );
     sandbox.bundle("marina", b"<!DOCTYPE html><title>Log in</title>");
     let arguments = Sandbox::run_arguments(&["marina", Harbour::ID]);
-    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    arguments.push("--keep-going");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let hasty = [&arguments[..], &["--fail-fast", "--jobs", "1"]].concat();
+    sandbox.prep(&hasty).code(4).says(&["marina/unpack"]);
+    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
     let report = sandbox
         .prep(&arguments)
         .code(4)

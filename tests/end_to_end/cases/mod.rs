@@ -51,8 +51,7 @@ fn check(name: &str) {
         std::os::unix::fs::symlink(case.folder.join("raw.zip"), bundle).expect("link");
     }
     let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
-    let mut arguments = Sandbox::run_arguments(&ids);
-    arguments.push("--keep-going".to_owned());
+    let arguments = Sandbox::run_arguments(&ids);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let run = sandbox.prep(&arguments);
     let scores = grade(&sandbox, &cases);

@@ -43,9 +43,12 @@ pub struct Run {
 /// How a run goes about its work.
 #[derive(Debug, Default, Clone, Args)]
 pub struct Conduct {
-    /// Go on with the other competitions when one fails
-    #[arg(long, short = 'k')]
+    /// Go on with the other competitions when one fails (this is the default)
+    #[arg(long, short = 'k', overrides_with = "fail_fast")]
     pub keep_going: bool,
+    /// Start nothing new once a competition has failed
+    #[arg(long, overrides_with = "keep_going")]
+    pub fail_fast: bool,
     #[command(flatten)]
     pub limits: downloads::Limits,
     /// Keep bundles in the data folder (this is the default)
@@ -59,7 +62,7 @@ pub struct Conduct {
 const EXAMPLES: &str = "\
 Examples:
   prep run -c spaceship-titanic
-  prep run --lite --source ~/bundles --no-download --keep-going
+  prep run --lite --source ~/bundles --no-download
   prep run --lite --partial --discard-bundle --max-rate 20MB
   prep run --set dev --variant fixed --data-dir /data/mle-bench
   prep run --list ids.txt --json > report.json
@@ -122,8 +125,7 @@ pub fn prepare(
         network: &network,
     };
     let mut assembly = assemble(ids, how, &around, catalog)?;
-    let keep_going = conduct.keep_going;
-    if !keep_going {
+    if conduct.fail_fast {
         assembly = assembly.complete()?;
     }
     let cancel = Cancel::default();
@@ -154,7 +156,7 @@ pub fn prepare(
     let graph = Arc::new(graph);
     let display = Display::new(&session.printer, &work_by_competition(&graph, &resolution));
     let options = RunOptions {
-        keep_going,
+        keep_going: !conduct.fail_fast,
         variant: how.variant.clone(),
     };
     let mut reporter = display.reporter();
