@@ -397,3 +397,47 @@ fn a_run_that_is_cancelled_during_its_last_step_is_complete() {
         assert!(matches!(outcome, StepOutcome::Done { .. }), "{outcome:?}");
     }
 }
+
+#[test]
+fn after_a_failure_the_others_start_only_if_asked_to() {
+    for (keep_going, expected) in [(false, 1), (true, 2)] {
+        let world = World::new();
+        let mut graph = Graph::new();
+        for competition in ["x", "y"] {
+            let step = Join {
+                text: competition.to_owned(),
+                runs: Arc::default(),
+                fails: true,
+            };
+            graph
+                .add(
+                    competition,
+                    "step",
+                    Action::Step(Box::new(step)),
+                    Vec::new(),
+                )
+                .unwrap();
+        }
+        let mut context = world.context();
+        context.limits.jobs = 1;
+        let graph = Arc::new(graph);
+        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let options = RunOptions {
+            keep_going,
+            variant: "v1".to_owned(),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let reporter = Arc::new(NullReporter);
+        let report = runtime
+            .block_on(run(graph, context, resolution, options, reporter))
+            .unwrap();
+        let failed = report
+            .outcomes
+            .values()
+            .filter(|outcome| matches!(outcome, StepOutcome::Failed { .. }));
+        assert_eq!(failed.count(), expected);
+    }
+}

@@ -82,9 +82,6 @@ fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
     sandbox.bundle("marina", b"<!DOCTYPE html><title>Log in</title>");
     let arguments = Sandbox::run_arguments(&["marina", Harbour::ID]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let hasty = [&arguments[..], &["--fail-fast", "--jobs", "1"]].concat();
-    sandbox.prep(&hasty).code(4).says(&["marina/unpack"]);
-    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
     let report = sandbox
         .prep(&arguments)
         .code(4)
@@ -94,4 +91,21 @@ fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
     assert_eq!(report["competitions"][1]["state"], "prepared", "{report}");
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
     assert_eq!(sandbox.state("marina"), "not prepared");
+}
+
+#[test]
+fn one_bad_pipeline_keeps_the_others_from_being_prepared_only_if_asked_for() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(
+        "marina",
+        &Harbour::PIPELINE.replace("category:", "kategory:"),
+    );
+    let arguments = Sandbox::run_arguments(&["marina", Harbour::ID]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let hasty = [&arguments[..], &["--fail-fast"]].concat();
+    sandbox.prep(&hasty).code(3).says(&["`kategory`"]);
+    assert_eq!(sandbox.state(Harbour::ID), "not prepared");
+    sandbox.prep(&arguments).code(3).says(&["`kategory`"]);
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
 }
