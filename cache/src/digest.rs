@@ -1,6 +1,7 @@
 //! The name of a content: its 256-bit BLAKE3 hash.
 
 use std::fmt;
+use std::io::{self, ErrorKind, Read};
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -37,6 +38,37 @@ impl Digest {
     /// The first 12 digits, for people. Never for looking something up.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
+    }
+}
+
+/// The digest and length of what `input` yields, read in pieces of `piece`
+/// bytes; `progress` is told how many were read since its last call.
+pub(crate) fn hash(
+    mut input: impl Read,
+    piece: usize,
+    progress: &dyn Fn(u64),
+) -> io::Result<(Digest, u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; piece];
+    let mut len = 0;
+    loop {
+        let read = next(&mut input, &mut buffer)?;
+        if read == 0 {
+            return Ok((hasher.finalize().into(), len));
+        }
+        hasher.update(buffer.get(..read).unwrap_or_default());
+        len += read as u64;
+        progress(read as u64);
+    }
+}
+
+/// The next bytes of `input`; 0 at its end.
+pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }
 

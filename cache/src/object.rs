@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::layout::Bucket;
 use crate::lock::is_file_at;
 use crate::stamp::Stamp;
-use crate::{Digest, Store, StoreError};
+use crate::{Digest, Store, StoreError, digest};
 
 /// Largest piece that is read at once while hashing.
 const CHUNK: u64 = 1024 * 1024;
@@ -242,19 +242,10 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
 
 /// Hashes all bytes of an object, telling `progress` how many were read since its last call.
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
-    let mut buffer = vec![0; usize::try_from(object.len.min(CHUNK)).unwrap_or(0)];
-    let mut hasher = blake3::Hasher::new();
-    let mut position = 0;
-    while position < object.len {
-        let read = match object.file.read_at(&mut buffer, position) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(StoreError::io("read", &object.path, error)),
-        };
-        hasher.update(buffer.get(..read).unwrap_or_default());
-        position += read as u64;
-        progress(read as u64);
+    let piece = usize::try_from(object.len.min(CHUNK)).unwrap_or(0);
+    let bytes = object.reader().take(object.len);
+    match digest::hash(bytes, piece, progress) {
+        Ok((digest, _)) => Ok(digest),
+        Err(error) => Err(StoreError::io("read", &object.path, error)),
     }
-    Ok(hasher.finalize().into())
 }

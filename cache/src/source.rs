@@ -9,7 +9,7 @@
 //! held, so that results made of it stay valid when the file is thrown away.
 
 use std::fs::{File, Metadata};
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 
-use crate::digest::hex;
+use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::stamp::Stamp;
@@ -105,27 +105,20 @@ impl Store {
         let stamp = Stamp::of(&before);
         wait_for_age(&before);
 
-        let hashed = if with_md5 {
-            hash_twice(&file, progress)
+        let (digest, md5, len) = if with_md5 {
+            let (digest, md5, len) = hash_twice(&file, progress).map_err(error)?;
+            (digest, Some(md5), len)
         } else {
-            hash_once(&file, progress)
+            let (digest, len) = hash(&file, CHUNK, progress).map_err(error)?;
+            (digest, None, len)
         };
-        let (digest, md5, len) = hashed.map_err(error)?;
         // By name, too: a writer that replaces files leaves ours untouched.
         let open = Stamp::of(&file.metadata().map_err(error)?);
         let named = Stamp::of(&path.metadata().map_err(error)?);
         if open != stamp || named != stamp || len != stamp.len {
             return Err(StoreError::Changed { path });
         }
-        let record = SourceRecord {
-            path: path.display().to_string(),
-            digest,
-            md5,
-            stamp,
-            name: None,
-        };
-        self.save(Bucket::Sources, &key_of(&path), &record)?;
-        Ok(record)
+        self.save_source(&path, digest, md5, stamp)
     }
 }
 
@@ -152,14 +145,24 @@ impl Store {
         if Stamp::of(&path.metadata().map_err(error)?) != stamp {
             return Err(StoreError::Changed { path });
         }
+        self.save_source(&path, digest, Some(md5.to_owned()), stamp)
+    }
+
+    fn save_source(
+        &self,
+        canonical: &Path,
+        digest: Digest,
+        md5: Option<String>,
+        stamp: Stamp,
+    ) -> Result<SourceRecord, StoreError> {
         let record = SourceRecord {
-            path: path.display().to_string(),
+            path: canonical.display().to_string(),
             digest,
-            md5: Some(md5.to_owned()),
+            md5,
             stamp,
             name: None,
         };
-        self.save(Bucket::Sources, &key_of(&path), &record)?;
+        self.save(Bucket::Sources, &key_of(canonical), &record)?;
         Ok(record)
     }
 
@@ -211,28 +214,12 @@ fn key_of_name(name: &str) -> Digest {
     Digest::of(format!("name\0{name}").as_bytes())
 }
 
-/// Digests and length of what was read.
-type Hashed = (Digest, Option<String>, u64);
-
-/// BLAKE3 and length of what `input` yields.
-fn hash_once(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<Hashed> {
-    let mut blake3 = blake3::Hasher::new();
-    let mut chunk = vec![0; CHUNK];
-    let mut len = 0;
-    loop {
-        let read = fill(&mut input, &mut chunk)?;
-        if read == 0 {
-            return Ok((blake3.finalize().into(), None, len));
-        }
-        blake3.update(chunk.get(..read).unwrap_or_default());
-        len += read as u64;
-        progress(read as u64);
-    }
-}
-
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
 /// thread; spent buffers come back from it.
-fn hash_twice(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<Hashed> {
+fn hash_twice(
+    mut input: impl Read,
+    progress: &dyn Fn(u64),
+) -> std::io::Result<(Digest, String, u64)> {
     thread::scope(|scope| {
         let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
         let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
@@ -242,7 +229,7 @@ fn hash_twice(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<H
         loop {
             let mut chunk = returned.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
             chunk.resize(CHUNK, 0);
-            let read = fill(&mut input, &mut chunk)?;
+            let read = next(&mut input, &mut chunk)?;
             if read == 0 {
                 break;
             }
@@ -258,18 +245,8 @@ fn hash_twice(mut input: impl Read, progress: &dyn Fn(u64)) -> std::io::Result<H
         let md5 = md5
             .join()
             .map_err(|_| std::io::Error::other("the MD5 thread died"))?;
-        Ok((blake3.finalize().into(), Some(md5), len))
+        Ok((blake3.finalize().into(), md5, len))
     })
-}
-
-/// The next bytes of `input`; 0 at its end.
-fn fill(input: &mut impl Read, chunk: &mut [u8]) -> std::io::Result<usize> {
-    loop {
-        match input.read(chunk) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
 }
 
 fn md5_of(incoming: &Receiver<Vec<u8>>, spent: &SyncSender<Vec<u8>>) -> String {
