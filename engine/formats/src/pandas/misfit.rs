@@ -7,9 +7,6 @@ use super::join::Joined;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::{ColumnType, CsvError, ReadOptions, header};
 
-/// Bytes read at a time.
-const CHUNK: usize = 1 << 18;
-
 /// A cell that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Misfit {
@@ -29,7 +26,7 @@ pub struct Misfit {
 /// # Errors
 /// As of [`Scanner`](super::Scanner), for the part of the file up to the cell.
 pub fn first_misfit(
-    mut input: impl Read,
+    input: impl Read,
     options: &ReadOptions,
     column: &str,
     fits: impl Fn(ColumnType) -> bool,
@@ -43,18 +40,7 @@ pub fn first_misfit(
         index: 0,
         found: None,
     };
-    let mut chunk = vec![0; CHUNK];
-    while search.found.is_none() {
-        match input.read(&mut chunk) {
-            Ok(0) => {
-                rows.finish(&mut search)?;
-                break;
-            }
-            Ok(count) => rows.feed(chunk.get(..count).unwrap_or_default(), &mut search)?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
+    rows.read(input, &mut search, |search| search.found.is_some())?;
     Ok(search.found)
 }
 

@@ -7,6 +7,7 @@ use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::value::{Value, value};
 use super::{CsvError, FloatParser, ReadOptions, Scan};
 
+/// Text that is gathered before it is written, in bytes.
 const CHUNK: usize = 1 << 18;
 
 /// Writes the canonical text of a raw file that was scanned with the same options.
@@ -14,7 +15,7 @@ const CHUNK: usize = 1 << 18;
 /// # Errors
 /// Reading or writing fails, or `raw` is not the text that was scanned.
 pub fn normalise(
-    mut raw: impl Read,
+    raw: impl Read,
     scan: &Scan,
     options: &ReadOptions,
     out: impl Write,
@@ -27,16 +28,7 @@ pub fn normalise(
         out,
     };
     sink.names();
-    let mut chunk = vec![0; CHUNK];
-    loop {
-        match raw.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(n) => rows.feed(chunk.get(..n).unwrap_or_default(), &mut sink)?,
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    rows.finish(&mut sink)?;
+    rows.read(raw, &mut sink, |_| false)?;
     if rows.rows() != scan.schema.rows {
         return Err(CsvError::Changed {
             expected: scan.schema.rows,

@@ -9,11 +9,15 @@
 //! LF (or further) and read the rows in between again and again, until a block is full of them.
 
 use std::borrow::Cow;
+use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr2};
 
 use super::tokens::{Field, Form, RowEnd, split_row};
 use super::{CsvError, ReadOptions};
+
+/// Bytes read at a time.
+const CHUNK: usize = 1 << 18;
 
 /// Longest row in bytes.
 pub const MAX_ROW: usize = 1 << 30;
@@ -200,6 +204,25 @@ impl RowReader {
         }
         let used = self.run(&chunk[at..], false, sink)?;
         self.keep(&chunk[at + used..])
+    }
+
+    /// Reads `input` to its end, or until the sink has `enough`.
+    pub fn read<S: RowSink>(
+        &mut self,
+        mut input: impl Read,
+        sink: &mut S,
+        enough: impl Fn(&S) -> bool,
+    ) -> Result<(), CsvError> {
+        let mut chunk = vec![0; CHUNK];
+        while !enough(sink) {
+            match input.read(&mut chunk) {
+                Ok(0) => return self.finish(sink),
+                Ok(count) => self.feed(chunk.get(..count).unwrap_or_default(), sink)?,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn keep(&mut self, rest: &[u8]) -> Result<(), CsvError> {
