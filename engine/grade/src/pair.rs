@@ -280,6 +280,24 @@ impl<'a> Pair<'a> {
         })
     }
 
+    /// A column of both sides, answers first, for metrics that compare cell by cell.
+    ///
+    /// # Errors
+    /// When the sides differ in length, have no row, or lack the column.
+    pub fn cells(&self, column: &str) -> Result<(Column<'_>, Column<'_>), Refusal> {
+        self.check_same_rows()?;
+        if self.answers.is_empty() {
+            return Err(Refusal::new(
+                RefusalKind::RowCount,
+                "there are no rows to grade",
+            ));
+        }
+        Ok((
+            self.answers.column(column)?,
+            self.submission.column(column)?,
+        ))
+    }
+
     /// Refuses sides of different length.
     pub fn check_same_rows(&self) -> Result<(), Refusal> {
         let (expected, found) = (self.answers.len(), self.submission.len());

@@ -8,7 +8,7 @@ use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numeric::mean;
 use crate::pair::Pair;
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::Refusal;
 use crate::target::text;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -49,17 +49,7 @@ struct AveragePrecisionAtK {
 
 impl Metric for AveragePrecisionAtK {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        if pair.answers.is_empty() {
-            return Err(Refusal::new(
-                RefusalKind::RowCount,
-                "there are no rows to grade",
-            ));
-        }
-        let (answers, prediction) = (
-            pair.answers.column(&self.column)?,
-            pair.submission.column(&self.column)?,
-        );
+        let (answers, prediction) = pair.cells(&self.column)?;
         let rows: Vec<f64> = answers
             .values()
             .zip(prediction.values())

@@ -55,17 +55,7 @@ struct MeanEditDistance {
 
 impl Metric for MeanEditDistance {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        pair.check_same_rows()?;
-        if pair.answers.is_empty() {
-            return Err(Refusal::new(
-                RefusalKind::RowCount,
-                "there are no rows to grade",
-            ));
-        }
-        let (answers, prediction) = (
-            pair.answers.column(&self.column)?,
-            pair.submission.column(&self.column)?,
-        );
+        let (answers, prediction) = pair.cells(&self.column)?;
         if self.other == Other::Refuse {
             only_text(&prediction)?;
             only_text(&answers)?;
