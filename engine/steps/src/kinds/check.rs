@@ -5,7 +5,7 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::one;
+use super::{QUERY_MEMORY, one};
 use crate::relation::query_rows_as_text;
 
 /// Offending rows that a message shows.
@@ -48,7 +48,7 @@ impl Step for Check {
     }
 
     fn memory(&self, _inputs: &Inputs) -> u64 {
-        512 << 20
+        QUERY_MEMORY
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

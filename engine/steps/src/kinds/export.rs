@@ -4,7 +4,7 @@ use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_spec::model::{Query, Quoting};
 use prep_sql::Session;
 
-use super::one;
+use super::{QUERY_MEMORY, one};
 use crate::emit::{write_csv, write_json, write_lines, write_npy, write_parquet};
 
 /// The form of the file.
@@ -54,7 +54,7 @@ impl Step for Export {
     }
 
     fn memory(&self, _inputs: &Inputs) -> u64 {
-        512 << 20
+        QUERY_MEMORY
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

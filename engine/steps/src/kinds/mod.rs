@@ -40,6 +40,9 @@ use prep_core::{Outputs, Value};
 /// Name of the only output of most kinds.
 pub(crate) const VALUE: &str = "value";
 
+/// Memory that a query may need beside what its tables map, in bytes.
+const QUERY_MEMORY: u64 = 512 << 20;
+
 /// A single output.
 fn one(value: Value) -> Outputs {
     Outputs::from([(VALUE.to_owned(), value)])

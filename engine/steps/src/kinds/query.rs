@@ -4,7 +4,7 @@ use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::one;
+use super::{QUERY_MEMORY, one};
 use crate::emit::store_table;
 
 pub(crate) struct QueryTable {
@@ -26,7 +26,7 @@ impl Step for QueryTable {
     }
 
     fn memory(&self, _inputs: &Inputs) -> u64 {
-        512 << 20
+        QUERY_MEMORY
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
