@@ -5,6 +5,7 @@
 
 mod macros;
 mod names;
+mod subset;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -145,6 +146,13 @@ impl Query {
         })
     }
 
+    /// The computed columns of the result that have no name, each with its line, its column and its text.
+    pub fn unnamed(&self) -> Vec<(u64, u64, String)> {
+        let found = subset::unnamed(&self.statement);
+        let found = found.into_iter();
+        found.map(|(at, text)| (at.line, at.column, text)).collect()
+    }
+
     /// The place in the pipeline file of a line and column (both from 1) of the query's text: the parser's places
     /// and DataFusion's.
     pub fn locate(&self, source: &SourceFile, line: u64, column: u64) -> Span {
@@ -174,7 +182,11 @@ fn read(
     lists: &BTreeMap<String, Vec<String>>,
     faults: &mut Vec<Fault>,
 ) -> Option<Parsed> {
-    let (mut tree, comments) = match select(text) {
+    let Text {
+        mut tree,
+        comments,
+        words,
+    } = match select(text) {
         Ok(found) => found,
         Err(fault) => {
             faults.push(fault);
@@ -182,6 +194,9 @@ fn read(
         }
     };
     if !names::check(&tree, faults) {
+        return None;
+    }
+    if !subset::check(&tree, &words, faults) {
         return None;
     }
     let used_lists = macros::expand(&mut tree, lists, faults);
@@ -194,8 +209,15 @@ fn read(
     })
 }
 
-/// The one SELECT of a text, and its comments that end with their line.
-fn select(text: &str) -> Result<(Box<Tree>, Vec<sqlparser::tokenizer::Span>), Fault> {
+/// The one SELECT of a text.
+struct Text {
+    tree: Box<Tree>,
+    /// Comments that end with their line.
+    comments: Vec<sqlparser::tokenizer::Span>,
+    words: Vec<subset::Word>,
+}
+
+fn select(text: &str) -> Result<Text, Fault> {
     let dialect = GenericDialect {};
     let tokens = Tokenizer::new(&dialect, text)
         .tokenize_with_location()
@@ -208,10 +230,11 @@ fn select(text: &str) -> Result<(Box<Tree>, Vec<sqlparser::tokenizer::Span>), Fa
     };
     let comments = tokens.iter().filter(|token| is_comment(&token.token));
     let comments = comments.map(|token| token.span).collect();
-    let words = tokens
+    let words = subset::words(&tokens);
+    let count = tokens
         .iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_)));
-    if words.count() > MAX_TOKENS {
+    if count.count() > MAX_TOKENS {
         let message = format!("the query has more than {MAX_TOKENS} words");
         let fault = Fault::new("query-too-long", Location::new(1, 1), message);
         return Err(fault.help("divide it into tables; put long lists of values into `lists`"));
@@ -234,7 +257,11 @@ fn select(text: &str) -> Result<(Box<Tree>, Vec<sqlparser::tokenizer::Span>), Fa
             .help("write one query; `WITH` names the parts of a long one"));
     }
     match first {
-        Statement::Query(tree) => Ok((tree, comments)),
+        Statement::Query(tree) => Ok(Text {
+            tree,
+            comments,
+            words,
+        }),
         _ => Err(names::not_a_select(Location::new(1, 1))),
     }
 }

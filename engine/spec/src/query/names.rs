@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    Expr, Ident, ObjectName, Query as Tree, Select, SelectItem, SetExpr, TableFactor, Visit,
-    Visitor,
+    Expr, Ident, ObjectName, Query as Tree, Select, SelectItem, SetExpr, Visit, Visitor,
 };
 use sqlparser::tokenizer::{Location, Span};
 
@@ -31,12 +30,10 @@ pub(super) fn tables(tree: &Tree) -> Vec<(String, Span)> {
 }
 
 /// Finds tables. A name that WITH defines hides a table of that name, in the query and in the definitions that come
-/// after it (in its own, too, if recursive).
+/// after it.
 #[derive(Default)]
 struct Finder {
     scopes: Vec<Scope>,
-    /// Names of table functions, which the walk meets right after the factor that calls them.
-    function: bool,
     found: Vec<(String, Span)>,
 }
 
@@ -44,7 +41,6 @@ struct Finder {
 struct Scope {
     /// Name, and the address of the query that makes it.
     names: Vec<(String, *const Tree)>,
-    recursive: bool,
     /// How many of them can be seen where the walk is.
     visible: usize,
 }
@@ -56,7 +52,7 @@ impl Visitor for Finder {
         if let Some(scope) = self.scopes.last_mut()
             && let Some(index) = scope.index(query)
         {
-            scope.visible = index + usize::from(scope.recursive);
+            scope.visible = index;
         }
         let with = query.with.as_ref();
         let names: Vec<_> = with
@@ -71,7 +67,6 @@ impl Visitor for Finder {
             .collect();
         self.scopes.push(Scope {
             visible: names.len(),
-            recursive: with.is_some_and(|with| with.recursive),
             names,
         });
         ControlFlow::Continue(())
@@ -87,15 +82,7 @@ impl Visitor for Finder {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
-        self.function = matches!(factor, TableFactor::Table { args: Some(_), .. });
-        ControlFlow::Continue(())
-    }
-
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<()> {
-        if std::mem::take(&mut self.function) {
-            return ControlFlow::Continue(());
-        }
         let name = dotted(relation);
         let hidden = self.scopes.iter().any(|scope| {
             let seen = scope.names.iter().take(scope.visible);

@@ -1,0 +1,114 @@
+//! The part of SQL that queries may use: what is known to be carried out, and nothing else.
+//!
+//! The parser reads the clauses of many databases, and the planner passes over many of those that it does not know. A
+//! clause without effect is worse than none, so every node of the tree is taken apart here, field by field and without
+//! `..`: a field that a later parser adds does not compile, and a variant that it adds is refused.
+//!
+//! ```text
+//! clauses   queries, set operations, SELECT and its clauses      exprs    expressions and literals
+//! tables    FROM: tables, subqueries, joins                      calls    functions and windows
+//! types     types in CAST                                        names    computed columns that need a name
+//! ```
+
+mod calls;
+mod clauses;
+mod exprs;
+mod names;
+mod tables;
+mod types;
+
+use sqlparser::ast::Query as Tree;
+use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Whitespace};
+
+use super::Fault;
+
+pub(super) use names::unnamed;
+
+/// Reports everything in a query that would have no effect, or another one than it seems; false if there is any.
+pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
+    let at = words.first().map_or(Location::new(1, 1), |word| word.at);
+    let before = faults.len();
+    let mut subset = Subset { words, faults, at };
+    subset.query(tree);
+    faults.len() == before
+}
+
+/// A word of a query's text, and where it stands.
+#[derive(Debug)]
+pub(super) struct Word {
+    /// In upper case if it is a bare word; names in quotes and texts are left out.
+    text: String,
+    at: Location,
+}
+
+/// The words by which clauses are found: the tree does not say where they stand.
+pub(super) fn words(tokens: &[TokenWithSpan]) -> Vec<Word> {
+    let word = |token: &TokenWithSpan| {
+        let text = match &token.token {
+            Token::Word(word) if word.quote_style.is_none() => word.value.to_uppercase(),
+            Token::Word(_) | Token::SingleQuotedString(_) => return None,
+            Token::Whitespace(Whitespace::MultiLineComment(text)) if text.starts_with('+') => {
+                "/*+".to_owned()
+            }
+            Token::Whitespace(_) => return None,
+            other => other.to_string().to_uppercase(),
+        };
+        let at = token.span.start;
+        Some(Word { text, at })
+    };
+    tokens.iter().filter_map(word).collect()
+}
+
+/// Walks a query and notes what is outside of the subset.
+struct Subset<'w, 'f> {
+    words: &'w [Word],
+    faults: &'f mut Vec<Fault>,
+    /// The nearest known place at or before what is looked at.
+    at: Location,
+}
+
+impl Subset<'_, '_> {
+    /// Refuses a clause that begins with `words`, the first time that they follow.
+    fn clause(&mut self, words: &str, help: &str) {
+        let wanted: Vec<&str> = words.split(' ').collect();
+        let follows = |found: &&[Word]| {
+            let is_behind = found.first().is_some_and(|word| word.at >= self.at);
+            is_behind && found.iter().map(|word| &word.text).eq(&wanted)
+        };
+        let found = self.words.windows(wanted.len()).find(follows);
+        let at = found.and_then(|found| found.first());
+        let at = at.map_or(self.at, |word| word.at);
+        self.refuse(at, words, help);
+    }
+
+    /// Refuses what begins at a place.
+    fn refuse(&mut self, at: Location, what: &str, help: &str) {
+        self.report(at, format!("`{what}` is not supported"), help);
+    }
+
+    fn report(&mut self, at: Location, message: String, help: &str) {
+        let fault = Fault::new("unsupported-sql", at, message);
+        self.faults.push(if help.is_empty() {
+            fault
+        } else {
+            fault.help(help)
+        });
+    }
+
+    /// The beginning of a span, or the nearest place before it if the tree does not know it.
+    fn start(&self, span: Span) -> Location {
+        if span.start.line == 0 {
+            self.at
+        } else {
+            span.start
+        }
+    }
+
+    /// Does something inside of a span; clauses are looked for behind its beginning.
+    fn inside(&mut self, span: Span, what: impl FnOnce(&mut Self)) {
+        let outside = self.at;
+        self.at = self.start(span);
+        what(self);
+        self.at = outside;
+    }
+}

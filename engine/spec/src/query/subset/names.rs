@@ -1,0 +1,51 @@
+//! Computed columns without a name, where the name would be written.
+
+use sqlparser::ast::{Expr, Query as Tree, SelectItem, SetExpr, Spanned as _};
+use sqlparser::tokenizer::Location;
+
+use super::super::macros::is_macro;
+
+/// The computed columns of a query that have no name (AS), each with its place and text. The names of a set operation
+/// are those of its first SELECT; a subquery in FROM counts if `*` passes its columns on.
+pub(in crate::query) fn unnamed(tree: &Tree) -> Vec<(Location, String)> {
+    let mut found = Vec::new();
+    in_query(tree, &mut found);
+    found
+}
+
+fn in_query(tree: &Tree, found: &mut Vec<(Location, String)>) {
+    in_body(&tree.body, found);
+}
+
+fn in_body(body: &SetExpr, found: &mut Vec<(Location, String)>) {
+    match body {
+        SetExpr::Select(select) => {
+            for item in &select.projection {
+                if let SelectItem::UnnamedExpr(expr) = item
+                    && !has_name(expr)
+                {
+                    let start = expr.span().start;
+                    let start = if start.line == 0 {
+                        select.select_token.0.span.start
+                    } else {
+                        start
+                    };
+                    found.push((start, expr.to_string()));
+                }
+            }
+        }
+        SetExpr::Query(query) => in_query(query, found),
+        SetExpr::SetOperation { left, .. } => in_body(left, found),
+        _ => {}
+    }
+}
+
+/// Does the column take its name from another one?
+fn has_name(expr: &Expr) -> bool {
+    match expr {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => true,
+        Expr::Nested(inner) => has_name(inner),
+        Expr::Function(function) => is_macro(function),
+        _ => false,
+    }
+}

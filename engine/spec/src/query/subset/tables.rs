@@ -1,0 +1,236 @@
+//! FROM: tables, subqueries and joins.
+
+use sqlparser::ast::{
+    Join, JoinConstraint, JoinOperator, Query as Tree, Spanned as _, TableAlias,
+    TableAliasColumnDef, TableFactor, TableWithJoins,
+};
+
+use super::Subset;
+use super::clauses::single;
+use super::names::unnamed;
+
+impl Subset<'_, '_> {
+    pub(super) fn table_with_joins(&mut self, table: &TableWithJoins) {
+        let TableWithJoins { relation, joins } = table;
+        self.table(relation);
+        for join in joins {
+            self.join(join);
+        }
+    }
+
+    fn join(&mut self, join: &Join) {
+        let Join {
+            relation,
+            global,
+            join_operator,
+        } = join;
+        self.table(relation);
+        if *global {
+            self.clause("GLOBAL", "");
+        }
+        let constraint = match join_operator {
+            JoinOperator::Join(constraint)
+            | JoinOperator::Inner(constraint)
+            | JoinOperator::Left(constraint)
+            | JoinOperator::LeftOuter(constraint)
+            | JoinOperator::Right(constraint)
+            | JoinOperator::RightOuter(constraint)
+            | JoinOperator::FullOuter(constraint)
+            | JoinOperator::LeftSemi(constraint)
+            | JoinOperator::RightSemi(constraint)
+            | JoinOperator::LeftAnti(constraint)
+            | JoinOperator::RightAnti(constraint) => constraint,
+            JoinOperator::CrossJoin(JoinConstraint::None) => return,
+            JoinOperator::CrossJoin(_) => {
+                let at = self.start(relation.span());
+                return self.refuse(at, "CROSS JOIN ... ON", "write JOIN");
+            }
+            JoinOperator::Semi(_) => return self.clause("SEMI JOIN", "write LEFT SEMI JOIN"),
+            JoinOperator::Anti(_) => return self.clause("ANTI JOIN", "write LEFT ANTI JOIN"),
+            JoinOperator::CrossApply => {
+                return self.clause("CROSS APPLY", "write CROSS JOIN LATERAL");
+            }
+            JoinOperator::OuterApply => {
+                return self.clause("OUTER APPLY", "write LEFT JOIN LATERAL ... ON true");
+            }
+            JoinOperator::AsOf { .. } => return self.clause("ASOF JOIN", ""),
+            JoinOperator::StraightJoin(_) => return self.clause("STRAIGHT_JOIN", "write JOIN"),
+            _ => return self.clause("ARRAY JOIN", "write `CROSS JOIN unnest(list) AS u(x)`"),
+        };
+        match constraint {
+            JoinConstraint::On(condition) => self.expr(condition),
+            JoinConstraint::Using(names) => {
+                for name in names.iter().filter(|name| single(name).is_none()) {
+                    let at = self.start(name.span());
+                    self.refuse(at, &name.to_string(), "USING names columns without their table");
+                }
+            }
+            JoinConstraint::Natural => self.clause(
+                "NATURAL",
+                "every table has the hidden column `_row`, which would be compared too; write USING",
+            ),
+            JoinConstraint::None => {
+                let at = self.start(relation.span());
+                let message = "this JOIN has no condition".to_owned();
+                self.report(at, message, "add ON or USING, or write CROSS JOIN");
+            }
+        }
+    }
+
+    fn table(&mut self, factor: &TableFactor) {
+        let span = factor.span();
+        self.inside(span, |inner| inner.table_inside(factor));
+    }
+
+    fn table_inside(&mut self, factor: &TableFactor) {
+        match factor {
+            TableFactor::Table {
+                name,
+                alias,
+                args,
+                with_hints,
+                version,
+                with_ordinality,
+                partitions,
+                json_path,
+                sample,
+                index_hints,
+            } => {
+                if args.is_some() {
+                    let what = format!("{name}(...) in FROM");
+                    self.refuse(
+                        self.at,
+                        &what,
+                        "of the table functions there is `unnest(list)`",
+                    );
+                }
+                self.maybe_alias(alias.as_ref());
+                if !with_hints.is_empty() {
+                    self.clause("WITH", "");
+                }
+                if version.is_some() {
+                    self.clause("FOR", "a table has one version");
+                }
+                if *with_ordinality {
+                    self.ordinality();
+                }
+                if !partitions.is_empty() {
+                    self.clause("PARTITION", "write a condition into WHERE");
+                }
+                if json_path.is_some() {
+                    self.refuse(self.at, "a path into a table", "");
+                }
+                if sample.is_some() {
+                    self.sample();
+                }
+                if let Some(hint) = index_hints.first() {
+                    let first = hint.to_string();
+                    let first = first.split_whitespace().next().unwrap_or("INDEX");
+                    self.clause(first, "how a query is computed is the engine's to choose");
+                }
+            }
+            TableFactor::Derived {
+                lateral: _,
+                subquery,
+                alias,
+                sample,
+            } => {
+                self.query(subquery);
+                self.part_of_from(subquery, alias.as_ref());
+                self.maybe_alias(alias.as_ref());
+                if sample.is_some() {
+                    self.sample();
+                }
+            }
+            TableFactor::UNNEST {
+                alias,
+                array_exprs,
+                with_offset,
+                with_offset_alias,
+                with_ordinality,
+            } => {
+                self.exprs(array_exprs);
+                self.maybe_alias(alias.as_ref());
+                if *with_offset || with_offset_alias.is_some() {
+                    self.clause("WITH OFFSET", "unnest a list of numbers beside it");
+                }
+                if *with_ordinality {
+                    self.ordinality();
+                }
+            }
+            TableFactor::NestedJoin { .. } => {
+                self.refuse(
+                    self.at,
+                    "(a JOIN b)",
+                    "write a subquery: (SELECT ... FROM a JOIN b) AS c",
+                );
+            }
+            TableFactor::Pivot { .. } => self.clause("PIVOT", "write sum(...) FILTER (WHERE ...)"),
+            TableFactor::Unpivot { .. } => self.clause("UNPIVOT", "write UNION ALL"),
+            TableFactor::MatchRecognize { .. } => self.clause("MATCH_RECOGNIZE", ""),
+            TableFactor::Function { name, .. } => {
+                let what = format!("{name}(...) in FROM");
+                self.refuse(
+                    self.at,
+                    &what,
+                    "of the table functions there is `unnest(list)`",
+                );
+            }
+            other => {
+                let text = other.to_string();
+                let first = text.split(['(', ' ']).next().unwrap_or_default().to_owned();
+                self.refuse(self.at, &first, "");
+            }
+        }
+    }
+
+    fn ordinality(&mut self) {
+        self.clause("WITH ORDINALITY", "unnest a list of numbers beside it");
+    }
+
+    fn sample(&mut self) {
+        let help = "a sample is drawn by a `split`, which has a seed";
+        let is_short = !self.words.iter().any(|word| word.text == "TABLESAMPLE");
+        self.clause(if is_short { "SAMPLE" } else { "TABLESAMPLE" }, help);
+    }
+
+    /// Columns of a subquery are reached by their names, or passed on with them by `*`.
+    pub(super) fn part_of_from(&mut self, query: &Tree, alias: Option<&TableAlias>) {
+        if alias.is_some_and(|alias| !alias.columns.is_empty()) {
+            return;
+        }
+        for (at, text) in unnamed(query) {
+            let message = format!("the computed column `{text}` has no name");
+            self.report(at, message, "write `... AS name`");
+        }
+    }
+
+    fn maybe_alias(&mut self, alias: Option<&TableAlias>) {
+        if let Some(alias) = alias {
+            self.alias(alias);
+        }
+    }
+
+    pub(super) fn alias(&mut self, alias: &TableAlias) {
+        let TableAlias {
+            explicit: _,
+            name: _,
+            columns,
+            at,
+        } = alias;
+        for column in columns {
+            let TableAliasColumnDef { name, data_type } = column;
+            if let Some(data_type) = data_type {
+                let what = format!("{name} {data_type}");
+                self.refuse(
+                    name.span.start,
+                    &what,
+                    "write a CAST where the column is computed",
+                );
+            }
+        }
+        if let Some(at) = at {
+            self.refuse(at.span.start, "AT", "");
+        }
+    }
+}
