@@ -62,7 +62,7 @@ impl Plain {
         }
         let mut whole = 0u64;
         let mut point = 0;
-        for byte in text {
+        for byte in text.iter().take(MAX_DIGITS) {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
                 break;
