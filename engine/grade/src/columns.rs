@@ -11,9 +11,21 @@ pub enum Columns {
     One(String),
     Many(Vec<String>),
     Others {
-        /// The columns of the answers that are not meant.
+        /// The columns that are not meant.
         all_except: Names,
+        /// Whose columns the others are.
+        #[serde(default)]
+        of: Whose,
     },
+}
+
+/// A table, as a pipeline names it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whose {
+    #[default]
+    Answers,
+    Submission,
 }
 
 /// One name or several.
@@ -38,17 +50,29 @@ impl Default for Columns {
     fn default() -> Self {
         Columns::Others {
             all_except: Names::Many(Vec::new()),
+            of: Whose::Answers,
         }
     }
 }
 
 impl Columns {
     /// The names, in order.
-    pub fn resolve<'s>(&'s self, answers: &'s Side<'_>) -> Vec<&'s str> {
+    pub fn of<'s>(&'s self, pair: &'s Pair<'_>) -> Vec<&'s str> {
+        match self {
+            Columns::Others {
+                of: Whose::Submission,
+                ..
+            } => self.resolve(&pair.submission),
+            _ => self.resolve(&pair.answers),
+        }
+    }
+
+    /// The names, in order, the others being those of this table.
+    pub fn resolve<'s>(&'s self, side: &'s Side<'_>) -> Vec<&'s str> {
         match self {
             Columns::One(name) => vec![name],
             Columns::Many(names) => names.iter().map(String::as_str).collect(),
-            Columns::Others { all_except } => answers
+            Columns::Others { all_except, .. } => side
                 .names()
                 .filter(|name| !all_except.contains(name))
                 .collect(),
@@ -57,10 +81,7 @@ impl Columns {
 
     /// The names, owned: for rules that change the pair.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
-        self.resolve(&pair.answers)
-            .into_iter()
-            .map(str::to_owned)
-            .collect()
+        self.of(pair).into_iter().map(str::to_owned).collect()
     }
 
     /// Names that are written down, for checks before any table is there.
@@ -70,9 +91,11 @@ impl Columns {
             Columns::Many(names) => names.iter().map(String::as_str).collect(),
             Columns::Others {
                 all_except: Names::One(name),
+                ..
             } => vec![name],
             Columns::Others {
                 all_except: Names::Many(names),
+                ..
             } => names.iter().map(String::as_str).collect(),
         }
     }

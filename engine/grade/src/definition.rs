@@ -38,9 +38,18 @@ pub enum ParameterKind {
     /// A whole number that is not negative.
     Integer,
     Boolean,
+    Text,
+    /// A list of numbers.
+    Numbers,
+    /// A list of texts.
+    Texts,
     /// Text, number or boolean.
     Scalar,
     Choice(&'static [&'static str]),
+    /// A column's name, or a number that holds for all rows.
+    ColumnOrNumber,
+    /// Metrics and their weights.
+    WeightedMetrics,
 }
 
 impl ParameterKind {
@@ -49,13 +58,20 @@ impl ParameterKind {
         match self {
             ParameterKind::Column => "a column's name".to_owned(),
             ParameterKind::Columns => {
-                "a column's name, a list of names, or `{ all_except: [...] }`: the answers' other columns".to_owned()
+                "a column's name, a list of names, or `{ all_except: [...] }`: the answers' other columns, with `of: submission` those of the submission".to_owned()
             }
             ParameterKind::Number => "a number".to_owned(),
             ParameterKind::Integer => "a whole number".to_owned(),
             ParameterKind::Boolean => "true or false".to_owned(),
+            ParameterKind::Text => "text".to_owned(),
+            ParameterKind::Numbers => "a list of numbers".to_owned(),
+            ParameterKind::Texts => "a list of texts".to_owned(),
             ParameterKind::Scalar => "text, a number, or true or false".to_owned(),
             ParameterKind::Choice(names) => format!("one of {}", names.join(", ")),
+            ParameterKind::ColumnOrNumber => "a column's name or a number".to_owned(),
+            ParameterKind::WeightedMetrics => {
+                "a list of `{ metric: ..., weight: NUMBER, complement: true or false }`".to_owned()
+            }
         }
     }
 
@@ -69,7 +85,10 @@ impl ParameterKind {
                 names,
                 {
                     "type": "object",
-                    "properties": { "all_except": { "oneOf": [{ "type": "string" }, names] } },
+                    "properties": {
+                        "all_except": { "oneOf": [{ "type": "string" }, names] },
+                        "of": { "enum": ["answers", "submission"] },
+                    },
                     "required": ["all_except"],
                     "additionalProperties": false,
                 },
@@ -77,8 +96,25 @@ impl ParameterKind {
             ParameterKind::Number => json!({ "type": "number" }),
             ParameterKind::Integer => json!({ "type": "integer", "minimum": 0 }),
             ParameterKind::Boolean => json!({ "type": "boolean" }),
+            ParameterKind::Text => json!({ "type": "string" }),
+            ParameterKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
+            ParameterKind::Texts => names,
             ParameterKind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
             ParameterKind::Choice(names) => json!({ "enum": names }),
+            ParameterKind::ColumnOrNumber => json!({ "type": ["string", "number"] }),
+            ParameterKind::WeightedMetrics => json!({
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "metric": { "type": ["string", "object"] },
+                        "weight": { "type": "number" },
+                        "complement": { "type": "boolean" },
+                    },
+                    "required": ["metric", "weight"],
+                    "additionalProperties": false,
+                },
+            }),
         }
     }
 }

@@ -15,22 +15,55 @@ const ZEROS: &[u32] = &[
 /// The integer that a text spells for Python: blanks around, a sign, decimal digits of any script, `_` between digits.
 /// `None` where Python raises `ValueError`, and beyond 128 bits.
 pub fn python_int(text: &str) -> Option<i128> {
+    match read(text)? {
+        Read::Exact(value) => Some(value),
+        Read::Beyond { .. } => None,
+    }
+}
+
+/// As [`python_int`], but integers beyond 120 bits are taken as the largest or smallest of that size.
+pub fn python_int_clamped(text: &str) -> Option<i128> {
+    const LIMIT: i128 = 1 << 120;
+    match read(text)? {
+        Read::Exact(value) => Some(value.clamp(-LIMIT, LIMIT)),
+        Read::Beyond { negative } => Some(if negative { -LIMIT } else { LIMIT }),
+    }
+}
+
+/// Python reads no more digits than these.
+const MOST_DIGITS: usize = 4_300;
+
+enum Read {
+    Exact(i128),
+    /// Beyond 128 bits.
+    Beyond {
+        negative: bool,
+    },
+}
+
+fn read(text: &str) -> Option<Read> {
     let text = text.trim_matches(is_python_blank);
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let mut value: i128 = 0;
+    let mut value: Option<i128> = Some(0);
     let mut after_digit = false;
+    let mut count = 0;
     for c in digits.chars() {
         if c == '_' && after_digit {
             after_digit = false;
             continue;
         }
-        value = value.checked_mul(10)?.checked_add(i128::from(digit(c)?))?;
+        let digit = i128::from(digit(c)?);
+        value = value.and_then(|value| value.checked_mul(10)?.checked_add(digit));
         after_digit = true;
+        count += 1;
     }
-    after_digit.then_some(if negative { -value } else { value })
+    (after_digit && count <= MOST_DIGITS).then_some(match value {
+        Some(value) => Read::Exact(if negative { -value } else { value }),
+        None => Read::Beyond { negative },
+    })
 }
 
 /// The value of a decimal digit of any script.

@@ -20,6 +20,9 @@ pub mod rules;
 pub mod schema;
 pub mod submission;
 
+mod box_3d;
+mod boxes;
+mod coco;
 mod columns;
 mod edit_distance;
 mod error;
@@ -27,14 +30,18 @@ mod frame;
 mod grader;
 mod integer;
 mod key;
+mod mask;
+mod mask_columns;
 mod numbers;
 pub mod numeric;
 mod pair;
+mod python_sort;
 mod refusal;
 pub mod sort;
 mod spec;
 mod suggest;
 mod target;
+mod volume;
 
 pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use grader::{Grader, Outcome};

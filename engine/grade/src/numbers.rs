@@ -100,3 +100,22 @@ pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64
         .map(|(truth, predicted)| truth - predicted)
         .collect())
 }
+
+/// All values of a column as doubles, NaN for a missing one: for metrics that let NaN pass. A column that pandas has no
+/// type of numbers for is refused.
+///
+/// # Errors
+/// For a column of text or of mixed cells.
+pub fn doubles(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
+    if let ColumnData::Object(_) = column.data() {
+        let odd = column
+            .values()
+            .position(|value| matches!(value, Value::Text(_)));
+        let expected = "a number, in a column of numbers";
+        return Err(column.refuse(RefusalKind::Type, odd.unwrap_or_default(), expected));
+    }
+    Ok(column
+        .values()
+        .map(|value| number(value).unwrap_or(f64::NAN))
+        .collect())
+}

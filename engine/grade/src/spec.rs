@@ -218,7 +218,9 @@ fn full(
 
 /// `{ all_except: ... }` is a set of columns, not a map of parameters.
 fn is_short(definition: &Definition, given: &Map<String, Value>) -> bool {
-    definition.shorthand == Some("columns") && given.len() == 1 && given.contains_key("all_except")
+    definition.shorthand == Some("columns")
+        && given.contains_key("all_except")
+        && given.keys().all(|key| key == "all_except" || key == "of")
 }
 
 fn known_keys(

@@ -2,24 +2,45 @@
 
 use serde::Deserialize;
 
+use super::groups::{at, groups};
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::columns::Columns;
-use crate::definition::Definition;
+use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numbers::differences;
 use crate::numeric::mean;
 use crate::pair::Pair;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RefusalKind};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
         name: "mean_absolute_error",
         summary: "Mean absolute difference; for several columns the plain mean of theirs.",
-        details: "mean(|true - predicted|). Missing and infinite values are refused; a sum beyond the doubles makes the \
-                  score infinite.",
+        details: "mean(|true - predicted|), of all rows or as the plain mean over groups. Missing and infinite values are refused; \
+                  a sum beyond the doubles makes the score infinite. The logarithm of no error at all is minus infinity.",
         source: "sklearn.metrics.mean_absolute_error",
         shorthand: Some("columns"),
-        parameters: &[COLUMNS],
+        parameters: &[
+            COLUMNS,
+            Parameter {
+                name: "groups",
+                kind: ParameterKind::Column,
+                required: false,
+                doc: "The answers' column that tells groups of rows apart, which weigh the same; rows without a group do not count.",
+            },
+            Parameter {
+                name: "logarithm",
+                kind: ParameterKind::Boolean,
+                required: false,
+                doc: "Whether the natural logarithm of each group's error is taken before their mean.",
+            },
+            Parameter {
+                name: "whole",
+                kind: ParameterKind::Boolean,
+                required: false,
+                doc: "Whether the score is rounded to a whole number, halves to even; an infinite one is then refused.",
+            },
+        ],
     },
     direction: Direction::LowerIsBetter,
     parse: parse::<MeanAbsoluteError>,
@@ -29,19 +50,53 @@ pub(super) static KIND: MetricKind = MetricKind {
 #[serde(deny_unknown_fields)]
 struct MeanAbsoluteError {
     columns: Columns,
+    groups: Option<String>,
+    #[serde(default)]
+    logarithm: bool,
+    #[serde(default)]
+    whole: bool,
 }
 
 impl Metric for MeanAbsoluteError {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        mean_over(&self.columns, pair, |truth, predicted| {
+        let groups = self
+            .groups
+            .as_deref()
+            .map(|column| groups(pair, column))
+            .transpose()?;
+        let score = mean_over(&self.columns, pair, |truth, predicted| {
             let errors = differences(truth, predicted)?;
-            Ok(mean(
-                &errors.into_iter().map(f64::abs).collect::<Vec<f64>>(),
-            ))
-        })
+            let errors: Vec<f64> = errors.into_iter().map(f64::abs).collect();
+            Ok(match &groups {
+                None => self.of_group(&errors),
+                Some(groups) => {
+                    let of_each = groups
+                        .iter()
+                        .map(|group| self.of_group(&at(&errors, group)));
+                    mean(&of_each.collect::<Vec<f64>>())
+                }
+            })
+        })?;
+        match self.whole {
+            true if !score.value.is_finite() => {
+                let message = "the error is beyond all numbers";
+                Err(Refusal::new(RefusalKind::Undefined, message))
+            }
+            true => Ok(Score::python(score.value.round_ties_even())),
+            false => Ok(score),
+        }
     }
 
     fn columns(&self) -> Vec<&str> {
-        self.columns.named()
+        let mut names = self.columns.named();
+        names.extend(self.groups.as_deref());
+        names
+    }
+}
+
+impl MeanAbsoluteError {
+    fn of_group(&self, errors: &[f64]) -> f64 {
+        let error = mean(errors);
+        if self.logarithm { error.ln() } else { error }
     }
 }

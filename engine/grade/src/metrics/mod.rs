@@ -11,19 +11,32 @@ use crate::refusal::Refusal;
 
 mod accuracy;
 mod average_precision_at_k;
+mod average_precision_of_boxes;
+mod average_precision_of_boxes_3d;
+mod coco_average_precision;
 mod cohen_kappa;
 mod f1;
 mod f1_of_words;
+mod f_beta_of_masks;
+mod groups;
+mod hausdorff_of_volumes;
+mod haversine_distance;
+mod iou_precision_of_masks;
+mod kl_divergence;
 mod label_pair;
+mod laplace_log_likelihood;
 mod log_loss;
 mod matthews_corrcoef;
 mod mean_absolute_error;
 mod mean_angular_error;
 mod mean_edit_distance;
+mod pearson;
 mod per_column;
 mod roc_auc;
 mod root_mean_squared_error;
 mod root_mean_squared_log_error;
+mod spearman;
+mod weighted_sum;
 
 pub use cohen_kappa::cohen_kappa;
 pub use log_loss::log_loss;
@@ -103,17 +116,29 @@ pub struct MetricKind {
 pub static ALL: &[&MetricKind] = &[
     &accuracy::KIND,
     &average_precision_at_k::KIND,
+    &average_precision_of_boxes::KIND,
+    &average_precision_of_boxes_3d::KIND,
+    &coco_average_precision::KIND,
     &cohen_kappa::KIND,
     &f1::KIND,
     &f1_of_words::KIND,
+    &f_beta_of_masks::KIND,
+    &hausdorff_of_volumes::KIND,
+    &haversine_distance::KIND,
+    &iou_precision_of_masks::KIND,
+    &kl_divergence::KIND,
+    &laplace_log_likelihood::KIND,
     &log_loss::KIND,
     &matthews_corrcoef::KIND,
     &mean_absolute_error::KIND,
     &mean_angular_error::KIND,
     &mean_edit_distance::KIND,
+    &pearson::KIND,
     &roc_auc::KIND,
     &root_mean_squared_error::KIND,
     &root_mean_squared_log_error::KIND,
+    &spearman::KIND,
+    &weighted_sum::KIND,
 ];
 
 /// Reads the parameters of a metric of type `M`.

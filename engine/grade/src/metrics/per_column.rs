@@ -23,7 +23,7 @@ pub(super) fn mean_over(
 ) -> Result<Score, Refusal> {
     pair.check_same_rows()?;
     let scores = columns
-        .resolve(&pair.answers)
+        .of(pair)
         .into_iter()
         .map(|name| score(&pair.answers.column(name)?, &pair.submission.column(name)?))
         .collect::<Result<Vec<f64>, Refusal>>()?;

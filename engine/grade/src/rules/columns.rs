@@ -34,7 +34,7 @@ struct RequiredColumns {
 
 impl Rule for RequiredColumns {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.resolve(&pair.answers) {
+        for name in self.columns.of(pair) {
             pair.submission.column(name)?;
         }
         Ok(())

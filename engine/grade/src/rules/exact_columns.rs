@@ -54,7 +54,7 @@ struct ExactColumns {
 
 impl Rule for ExactColumns {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let expected = self.columns.resolve(&pair.answers);
+        let expected = self.columns.of(pair);
         for name in &expected {
             pair.submission.column(name)?;
         }

@@ -34,7 +34,7 @@ struct Finite {
 
 impl Rule for Finite {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.resolve(&pair.answers) {
+        for name in self.columns.of(pair) {
             let column = pair.submission.column(name)?;
             for (position, value) in column.values().enumerate() {
                 let kind = match number(value) {

@@ -1,6 +1,6 @@
 //! `keep_rows`: only some rows are scored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 
@@ -18,7 +18,8 @@ pub(super) static KIND: RuleKind = RuleKind {
         summary: "Keeps the rows that the answers mark as scored.",
         details: "A row of the answers is kept if the sum of its columns `sum_of` (missing ones left out) lies between \
                   `min` and `max`. Of the submission, the rows in the same positions are kept; with `by`, those whose \
-                  identifier is that of a kept row, and an identifier that the answers do not have is refused.",
+                  identifier is that of a kept row, and an identifier that the answers do not have is refused; with `in_file`, \
+                  those at the kept rows' places in the file, wherever they are by now.",
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
@@ -46,6 +47,12 @@ pub(super) static KIND: RuleKind = RuleKind {
                 required: false,
                 doc: "The identifier that finds the rows of the submission; default: their position.",
             },
+            Parameter {
+                name: "in_file",
+                kind: ParameterKind::Boolean,
+                required: false,
+                doc: "Whether it is the position in the file that finds them, as pandas' index does after sorting.",
+            },
         ],
     },
     parse: parse::<KeepRows>,
@@ -58,13 +65,15 @@ struct KeepRows {
     min: Option<f64>,
     max: Option<f64>,
     by: Option<String>,
+    #[serde(default)]
+    in_file: bool,
 }
 
 impl Rule for KeepRows {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .sum_of
-            .resolve(&pair.answers)
+            .of(pair)
             .into_iter()
             .map(|name| pair.answers.column(name))
             .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
@@ -78,6 +87,7 @@ impl Rule for KeepRows {
             })
             .collect();
         let of_submission = match &self.by {
+            None if self.in_file => by_file_row(pair, &kept),
             None => kept.clone(),
             Some(by) => look_up(pair, by, &kept)?,
         };
@@ -105,6 +115,19 @@ fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusa
             Some(kept) => Ok(*kept),
             None => Err(submission.refuse(RefusalKind::Ids, row, "an identifier of the answers")),
         })
+        .collect()
+}
+
+fn by_file_row(pair: &Pair<'_>, kept: &[bool]) -> Vec<bool> {
+    let rows = pair.answers.rows().iter().zip(kept);
+    let marked: HashSet<u32> = rows
+        .filter(|(_, kept)| **kept)
+        .map(|(row, _)| *row)
+        .collect();
+    pair.submission
+        .rows()
+        .iter()
+        .map(|row| marked.contains(row))
         .collect()
 }
 

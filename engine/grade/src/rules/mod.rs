@@ -12,10 +12,14 @@ use crate::pair::Pair;
 use crate::refusal::Refusal;
 
 mod align;
+mod align_groups;
 mod columns;
+mod drop_missing;
 mod exact_columns;
 mod fill_missing;
 mod finite;
+mod join;
+mod keep_last;
 mod keep_rows;
 mod not_empty;
 mod numeric;
@@ -23,6 +27,7 @@ mod range;
 mod rows_sum_to;
 mod same_ids;
 mod same_rows;
+mod text;
 
 /// A rule with its parameters.
 pub trait Rule: fmt::Debug + Send + Sync {
@@ -53,12 +58,17 @@ pub static ALL: &[&RuleKind] = &[
     &same_rows::KIND,
     &same_ids::KIND,
     &numeric::KIND,
+    &text::KIND,
     &finite::KIND,
     &range::KIND,
     &rows_sum_to::KIND,
     &fill_missing::KIND,
     &align::KIND,
+    &align_groups::KIND,
+    &join::KIND,
     &keep_rows::KIND,
+    &keep_last::KIND,
+    &drop_missing::KIND,
 ];
 
 /// Reads the parameters of a rule of type `R`.

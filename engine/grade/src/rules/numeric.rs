@@ -33,9 +33,10 @@ pub(super) static KIND: RuleKind = RuleKind {
             },
             Parameter {
                 name: "booleans",
-                kind: ParameterKind::Choice(&["allow", "refuse"]),
+                kind: ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
                 required: false,
-                doc: "Whether True and False pass as 1 and 0 (default) or not.",
+                doc: "Whether True and False pass as 1 and 0 (default) or not; `allow_complete`: in a column without missing \
+                      cells, since pandas has no boolean type for others.",
             },
         ],
     },
@@ -56,6 +57,7 @@ enum Booleans {
     #[default]
     Allow,
     Refuse,
+    AllowComplete,
 }
 
 #[derive(Debug, Deserialize)]
@@ -70,7 +72,7 @@ struct Numeric {
 
 impl Rule for Numeric {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        for name in self.columns.resolve(&pair.answers) {
+        for name in self.columns.of(pair) {
             self.check(&pair.submission.column(name)?)?;
         }
         Ok(())
@@ -86,7 +88,7 @@ impl Numeric {
         let booleans = self.booleans == Booleans::Allow;
         match column.data() {
             ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Float64(_) => return Ok(()),
-            ColumnData::Bool(_) if booleans => return Ok(()),
+            ColumnData::Bool(_) if self.booleans != Booleans::Refuse => return Ok(()),
             ColumnData::Bool(_) | ColumnData::Object(_) => {}
         }
         let passes = |value: Value<'_>| match value {

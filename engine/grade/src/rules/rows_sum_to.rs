@@ -84,7 +84,7 @@ impl Rule for RowsSumTo {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .columns
-            .resolve(&pair.answers)
+            .of(pair)
             .into_iter()
             .map(|name| pair.submission.column(name))
             .collect::<Result<Vec<Column<'_>>, Refusal>>()?;

@@ -1,0 +1,133 @@
+//! Boxes as texts: `label confidence x_min y_min x_max y_max ...`, in the order of fields that a pipeline says.
+
+use serde::Deserialize;
+
+use crate::definition::{Parameter, ParameterKind};
+use crate::numeric::{is_python_blank, python_float};
+use crate::pair::{Column, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub const FIELDS: Parameter = Parameter {
+    name: "fields",
+    kind: ParameterKind::Texts,
+    required: true,
+    doc: "What the words of a box are, in their order.",
+};
+
+pub const SEPARATED_BY: Parameter = Parameter {
+    name: "separated_by",
+    kind: ParameterKind::Choice(&["blanks", "single_blanks"]),
+    required: false,
+    doc: "Whether any number of blanks, tabs and line ends stands between words (default), or exactly one blank.",
+};
+
+/// How words are told apart.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeparatedBy {
+    #[default]
+    Blanks,
+    /// Two in a row make an empty word, and so does one at an end.
+    SingleBlanks,
+}
+
+/// A box with its label. A field of fixed name has a fixed place among the numbers.
+#[derive(Debug, Clone)]
+pub struct Labelled<const N: usize> {
+    pub label: String,
+    pub numbers: [f64; N],
+}
+
+/// The layout of a box's words: where its label and its numbers are.
+#[derive(Debug)]
+pub struct Layout<const N: usize> {
+    /// For each word the place among the numbers, or none for the label.
+    places: Vec<Option<usize>>,
+    pub separated_by: SeparatedBy,
+}
+
+impl<const N: usize> Layout<N> {
+    /// Reads the names of the fields.
+    ///
+    /// # Errors
+    /// In words, when they are not `label` and `numbers`, each once.
+    pub fn new(
+        fields: &[String],
+        numbers: [&str; N],
+        separated_by: SeparatedBy,
+    ) -> Result<Self, String> {
+        let place = |field: &String| numbers.iter().position(|number| number == field);
+        let places: Vec<Option<usize>> = fields.iter().map(place).collect();
+        let known = fields
+            .iter()
+            .all(|field| field == "label" || place(field).is_some());
+        let mut sorted = places.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if known && sorted.len() == fields.len() && fields.len() == N + 1 {
+            Ok(Layout {
+                places,
+                separated_by,
+            })
+        } else {
+            Err(format!(
+                "expected the fields label, {}, each once",
+                numbers.join(", ")
+            ))
+        }
+    }
+
+    /// The boxes of each cell.
+    ///
+    /// # Errors
+    /// When a cell is no text, or not a number of whole boxes with numbers where they belong.
+    pub fn read(&self, column: &Column<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
+        let cell = |(position, value): (usize, Value<'_>)| match value {
+            Value::Text(text) => self
+                .parse(text)
+                .map_err(|expected| column.refuse(RefusalKind::Type, position, &expected)),
+            Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "boxes")),
+            _ => Err(column.refuse(RefusalKind::Type, position, "boxes, as text")),
+        };
+        column.values().enumerate().map(cell).collect()
+    }
+
+    fn parse(&self, text: &str) -> Result<Vec<Labelled<N>>, String> {
+        let words: Vec<&str> = match self.separated_by {
+            SeparatedBy::Blanks => text
+                .split(is_python_blank)
+                .filter(|word| !word.is_empty())
+                .collect(),
+            SeparatedBy::SingleBlanks if text.trim_matches(is_python_blank).is_empty() => {
+                Vec::new()
+            }
+            SeparatedBy::SingleBlanks => text.split(' ').collect(),
+        };
+        let size = self.places.len();
+        if !words.len().is_multiple_of(size) {
+            return Err(format!(
+                "{size} words for each box, not {} in all",
+                words.len()
+            ));
+        }
+        words
+            .chunks_exact(size)
+            .map(|words| self.labelled(words))
+            .collect()
+    }
+
+    fn labelled(&self, words: &[&str]) -> Result<Labelled<N>, String> {
+        let mut label = String::new();
+        let mut numbers = [0.0; N];
+        for (word, place) in words.iter().zip(&self.places) {
+            match place.and_then(|place| numbers.get_mut(place)) {
+                None => (*word).clone_into(&mut label),
+                Some(number) => {
+                    *number =
+                        python_float(word).ok_or_else(|| format!("a number, not `{word}`"))?;
+                }
+            }
+        }
+        Ok(Labelled { label, numbers })
+    }
+}

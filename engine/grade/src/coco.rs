@@ -1,0 +1,147 @@
+//! COCO's matching and average precision of one label at one threshold (`COCOeval.evaluateImg` and `accumulate`).
+
+use std::cmp::Ordering;
+
+/// A box of either side.
+#[derive(Debug, Clone)]
+pub struct CocoBox {
+    /// What the tables of matches hold; 0 reads as `no match`.
+    pub number: u64,
+    /// x, y, width, height.
+    pub sides: [f64; 4],
+    pub area: f64,
+    /// 0 for a true box.
+    pub confidence: f64,
+}
+
+impl CocoBox {
+    /// Whether the area is outside of the range that counts.
+    fn is_ignored(&self) -> bool {
+        self.area < 0.0 || self.area > 1e10
+    }
+}
+
+/// The boxes of one label in one image.
+#[derive(Debug, Clone, Default)]
+pub struct Image {
+    pub truth: Vec<CocoBox>,
+    pub predicted: Vec<CocoBox>,
+}
+
+#[derive(Debug)]
+pub struct Rules {
+    pub max_detections: usize,
+}
+
+/// What became of a predicted box.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    confidence: f64,
+    hit: bool,
+    ignored: bool,
+}
+
+/// The interpolated precision at the recalls 0, 0.01, ..., 1; nothing if there is nothing to find.
+pub fn average_precision(images: &[Image], threshold: f64, rules: &Rules) -> Vec<f64> {
+    let truth = images.iter().flat_map(|image| &image.truth);
+    let positives = truth.filter(|truth| !truth.is_ignored()).count();
+    if positives == 0 {
+        return Vec::new();
+    }
+    let mut outcomes: Vec<Outcome> = images
+        .iter()
+        .flat_map(|image| matches(image, threshold, rules))
+        .collect();
+    outcomes.sort_by(|a, b| falling(a.confidence, b.confidence));
+    let (mut hits, mut misses) = (0.0, 0.0);
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(outcomes.len());
+    for outcome in outcomes {
+        match (outcome.ignored, outcome.hit) {
+            (true, _) => {}
+            (false, true) => hits += 1.0,
+            (false, false) => misses += 1.0,
+        }
+        points.push((
+            hits / positives as f64,
+            hits / (misses + hits + f64::EPSILON),
+        ));
+    }
+    let mut highest: f64 = 0.0;
+    for point in points.iter_mut().rev() {
+        highest = highest.max(point.1);
+        point.1 = highest;
+    }
+    let at = |step: u32| {
+        let recall = if step == 100 {
+            1.0
+        } else {
+            f64::from(step) * 0.01
+        };
+        let first = points.partition_point(|point| point.0 < recall);
+        points.get(first).map_or(0.0, |point| point.1)
+    };
+    (0..=100).map(at).collect()
+}
+
+/// Largest first, NaN last.
+fn falling(a: f64, b: f64) -> Ordering {
+    b.partial_cmp(&a)
+        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn matches(image: &Image, threshold: f64, rules: &Rules) -> Vec<Outcome> {
+    let mut truth: Vec<&CocoBox> = image.truth.iter().collect();
+    truth.sort_by_key(|truth| truth.is_ignored());
+    let mut taken = vec![false; truth.len()];
+    let mut predicted: Vec<&CocoBox> = image.predicted.iter().collect();
+    predicted.sort_by(|a, b| falling(a.confidence, b.confidence));
+    predicted.truncate(rules.max_detections);
+    let least = threshold.min(1.0 - 1e-10);
+    let mut outcomes = Vec::with_capacity(predicted.len());
+    for one in predicted {
+        let mut best: Option<(usize, &CocoBox)> = None;
+        let mut largest = least;
+        for (index, candidate) in truth.iter().enumerate() {
+            if taken.get(index) == Some(&true) {
+                continue;
+            }
+            let counts = best.is_some_and(|(_, best)| !best.is_ignored());
+            if counts && candidate.is_ignored() {
+                break;
+            }
+            let iou = overlap(one.sides, candidate.sides);
+            // A NaN is not below anything, so it is taken.
+            if iou < largest {
+                continue;
+            }
+            largest = iou;
+            best = Some((index, candidate));
+        }
+        if let Some(taken) = best.and_then(|(index, _)| taken.get_mut(index)) {
+            *taken = one.number > 0;
+        }
+        let hit = best.is_some_and(|(_, best)| best.number > 0);
+        let ignored = best.is_some_and(|(_, best)| best.is_ignored());
+        outcomes.push(Outcome {
+            confidence: one.confidence,
+            hit,
+            ignored: ignored || (!hit && one.is_ignored()),
+        });
+    }
+    outcomes
+}
+
+/// Intersection over union. C's `fmin` and `fmax`, as Rust's, pass over a NaN.
+fn overlap(a: [f64; 4], b: [f64; 4]) -> f64 {
+    let ([ax, ay, aw, ah], [bx, by, bw, bh]) = (a, b);
+    let width = (aw + ax).min(bw + bx) - ax.max(bx);
+    if width <= 0.0 {
+        return 0.0;
+    }
+    let height = (ah + ay).min(bh + by) - ay.max(by);
+    if height <= 0.0 {
+        return 0.0;
+    }
+    let both = width * height;
+    both / (aw * ah + bw * bh - both)
+}

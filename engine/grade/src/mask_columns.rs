@@ -1,0 +1,167 @@
+//! The columns that hold masks, on both sides, and the sizes of the images.
+
+use serde::Deserialize;
+
+use crate::definition::{Parameter, ParameterKind};
+use crate::mask::Mask;
+use crate::numbers::number;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub const COLUMN: Parameter = Parameter {
+    name: "column",
+    kind: ParameterKind::Column,
+    required: true,
+    doc: "The submission's column of masks.",
+};
+
+pub const TRUTH: Parameter = Parameter {
+    name: "truth",
+    kind: ParameterKind::Column,
+    required: false,
+    doc: "The answers' column of masks; default: of the same name.",
+};
+
+pub const WIDTH: Parameter = Parameter {
+    name: "width",
+    kind: ParameterKind::ColumnOrNumber,
+    required: true,
+    doc: "The images' width: a number, or the answers' column that holds it.",
+};
+
+pub const HEIGHT: Parameter = Parameter {
+    name: "height",
+    kind: ParameterKind::ColumnOrNumber,
+    required: true,
+    doc: "The images' height, likewise.",
+};
+
+pub const EMPTY: Parameter = Parameter {
+    name: "empty",
+    kind: ParameterKind::Text,
+    required: false,
+    doc: "A further way to write an empty mask.",
+};
+
+pub const SURPLUS_ROWS: Parameter = Parameter {
+    name: "surplus_rows",
+    kind: ParameterKind::Choice(&["refuse", "ignore"]),
+    required: false,
+    doc: "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are refused.",
+};
+
+/// The parameters that name the columns.
+#[derive(Debug, Deserialize)]
+pub struct MaskColumns {
+    pub column: String,
+    truth: Option<String>,
+    width: Extent,
+    height: Extent,
+    empty: Option<String>,
+    #[serde(default)]
+    surplus_rows: SurplusRows,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Extent {
+    Pixels(u32),
+    Column(String),
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SurplusRows {
+    #[default]
+    Refuse,
+    Ignore,
+}
+
+/// Width and height of an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub width: u64,
+    pub height: u64,
+}
+
+impl Size {
+    pub fn pixels(self) -> u64 {
+        self.width.saturating_mul(self.height)
+    }
+}
+
+/// The masks of both sides; those of the submission stop where the answers do.
+#[derive(Debug)]
+pub struct Masks {
+    pub predicted: Vec<Mask>,
+    pub truth: Vec<Mask>,
+    pub sizes: Vec<Size>,
+}
+
+impl MaskColumns {
+    pub fn read(&self, pair: &Pair<'_>) -> Result<Masks, Refusal> {
+        if self.surplus_rows == SurplusRows::Refuse {
+            pair.check_same_rows()?;
+        }
+        let (widths, heights) = (self.width.read(pair)?, self.height.read(pair)?);
+        let sizes: Vec<Size> = widths
+            .into_iter()
+            .zip(heights)
+            .map(|(width, height)| Size { width, height })
+            .collect();
+        let truth = pair.answers.column(self.truth())?;
+        Ok(Masks {
+            predicted: self.decode(&pair.submission.column(&self.column)?, &sizes)?,
+            truth: self.decode(&truth, &sizes)?,
+            sizes,
+        })
+    }
+
+    fn truth(&self) -> &str {
+        self.truth.as_deref().unwrap_or(&self.column)
+    }
+
+    fn decode(&self, column: &Column<'_>, sizes: &[Size]) -> Result<Vec<Mask>, Refusal> {
+        let mask = |(position, (value, size)): (usize, (Value<'_>, &Size))| match value {
+            Value::Text(text) if Some(text) == self.empty.as_deref() => Ok(Mask::default()),
+            Value::Text(text) => Mask::decode(text, size.pixels())
+                .map_err(|expected| column.refuse(RefusalKind::Range, position, expected)),
+            Value::Missing => {
+                Err(column.refuse(RefusalKind::Missing, position, "a run-length code"))
+            }
+            _ => Err(column.refuse(RefusalKind::Type, position, "a run-length code, as text")),
+        };
+        column.values().zip(sizes).enumerate().map(mask).collect()
+    }
+
+    pub fn named(&self) -> Vec<&str> {
+        let mut names = vec![self.column.as_str(), self.truth()];
+        names.extend(
+            [&self.width, &self.height]
+                .iter()
+                .filter_map(|extent| extent.column()),
+        );
+        names
+    }
+}
+
+impl Extent {
+    fn column(&self) -> Option<&str> {
+        match self {
+            Extent::Pixels(_) => None,
+            Extent::Column(name) => Some(name),
+        }
+    }
+
+    fn read(&self, pair: &Pair<'_>) -> Result<Vec<u64>, Refusal> {
+        let column = match self {
+            Extent::Pixels(pixels) => return Ok(vec![u64::from(*pixels); pair.answers.len()]),
+            Extent::Column(name) => pair.answers.column(name)?,
+        };
+        let extent = |(position, value): (usize, Value<'_>)| match number(value) {
+            Some(number) if (0.0..=f64::from(u32::MAX)).contains(&number) => Ok(number as u64),
+            _ => Err(column.refuse(RefusalKind::Answers, position, "a number of pixels")),
+        };
+        column.values().enumerate().map(extent).collect()
+    }
+}

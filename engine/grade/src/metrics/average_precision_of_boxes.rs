@@ -1,0 +1,187 @@
+//! `average_precision_of_boxes`: detection at one IoU threshold, by scikit-learn's average precision.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::Value;
+
+use super::{Direction, Metric, MetricKind, Score};
+use crate::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numeric::{mean, sum};
+use crate::pair::Pair;
+use crate::python_sort::{max, min, sort_descending};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "average_precision_of_boxes",
+        summary: "Mean over the answers' labels of the average precision of boxes at an IoU threshold, without interpolation.",
+        details: "In each row and for each label, predicted boxes are taken by falling confidence; each finds the true box with the \
+                  largest IoU above the threshold that is not taken yet. A box that finds one counts as positive at its \
+                  confidence, another as negative; a true box that is left over counts as positive at 0, and a row without \
+                  any box of the label as negative at 0. Average precision of these: sum of (R_i - R_(i-1)) P_i over the distinct \
+                  confidences. Boxes of labels that the answers do not have are ignored. A confidence that is not finite is \
+                  refused, and so is a label without any negative.",
+        source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of boxes, on both sides.",
+            },
+            FIELDS,
+            SEPARATED_BY,
+            Parameter {
+                name: "threshold",
+                kind: ParameterKind::Number,
+                required: true,
+                doc: "The IoU that a match must exceed.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: read,
+};
+
+const NUMBERS: [&str; 5] = ["confidence", "x_min", "y_min", "x_max", "y_max"];
+
+type Box = Labelled<5>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    column: String,
+    fields: Vec<String>,
+    #[serde(default)]
+    separated_by: SeparatedBy,
+    threshold: f64,
+}
+
+#[derive(Debug)]
+struct AveragePrecisionOfBoxes {
+    column: String,
+    layout: Layout<5>,
+    threshold: f64,
+}
+
+fn read(value: Value) -> Result<std::boxed::Box<dyn Metric>, serde_json::Error> {
+    let written: Written = serde_json::from_value(value)?;
+    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
+    Ok(std::boxed::Box::new(AveragePrecisionOfBoxes {
+        column: written.column,
+        layout: layout.map_err(serde_json::Error::custom)?,
+        threshold: written.threshold,
+    }))
+}
+
+impl Metric for AveragePrecisionOfBoxes {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, submission) = pair.cells(&self.column)?;
+        let truth = self.layout.read(&answers)?;
+        let mut predicted = self.layout.read(&submission)?;
+        let labels: BTreeSet<&str> = truth.iter().flatten().map(|truth| &*truth.label).collect();
+        let mut precisions = Vec::new();
+        for label in labels {
+            let mut outcomes = Vec::new();
+            for (position, (predicted, truth)) in predicted.iter_mut().zip(&truth).enumerate() {
+                sort_descending(predicted, confidence);
+                let wrong = predicted
+                    .iter()
+                    .find(|one| one.label == label && !confidence(one).is_finite());
+                if wrong.is_some() {
+                    let expected = "finite confidences";
+                    return Err(submission.refuse(RefusalKind::Range, position, expected));
+                }
+                self.judge(label, predicted, truth, &mut outcomes);
+            }
+            if outcomes.iter().all(|outcome| outcome.positive) {
+                let message = format!("there is no negative for the label `{label}`");
+                return Err(Refusal::new(RefusalKind::Undefined, message));
+            }
+            precisions.push(average_precision(outcomes));
+        }
+        if precisions.is_empty() {
+            return Ok(Score::python(0.0));
+        }
+        Ok(Score::numpy(mean(&precisions)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// A box or the lack of one, and how sure the prediction was.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    positive: bool,
+    confidence: f64,
+}
+
+impl AveragePrecisionOfBoxes {
+    fn judge(&self, label: &str, predicted: &[Box], truth: &[Box], outcomes: &mut Vec<Counted>) {
+        let before = outcomes.len();
+        let mut free: Vec<&Box> = truth.iter().filter(|truth| truth.label == label).collect();
+        for one in predicted.iter().filter(|one| one.label == label) {
+            let mut best: Option<(usize, f64)> = None;
+            for (index, truth) in free.iter().enumerate() {
+                let iou = overlap(one, truth);
+                if iou > best.map_or(0.0, |best| best.1) && iou > self.threshold {
+                    best = Some((index, iou));
+                }
+            }
+            outcomes.push(Counted {
+                positive: best.is_some(),
+                confidence: confidence(one),
+            });
+            if let Some((index, _)) = best {
+                free.remove(index);
+            }
+        }
+        let left_over = Counted {
+            positive: true,
+            confidence: 0.0,
+        };
+        outcomes.extend(free.iter().map(|_| left_over));
+        if outcomes.len() == before {
+            outcomes.push(Counted {
+                positive: false,
+                confidence: 0.0,
+            });
+        }
+    }
+}
+
+fn confidence(one: &Box) -> f64 {
+    let [confidence, ..] = one.numbers;
+    confidence
+}
+
+/// Intersection over union; 0 where the union has no area.
+fn overlap(a: &Box, b: &Box) -> f64 {
+    let ([_, ax, ay, ax_max, ay_max], [_, bx, by, bx_max, by_max]) = (a.numbers, b.numbers);
+    let width = max(0.0, min(ax_max, bx_max) - max(ax, bx));
+    let height = max(0.0, min(ay_max, by_max) - max(ay, by));
+    let both = width * height;
+    let union = (ax_max - ax) * (ay_max - ay) + (bx_max - bx) * (by_max - by) - both;
+    if union > 0.0 { both / union } else { 0.0 }
+}
+
+fn average_precision(mut outcomes: Vec<Counted>) -> f64 {
+    outcomes.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    let positives = outcomes.iter().filter(|outcome| outcome.positive).count() as f64;
+    let (mut hits, mut count, mut recall_before) = (0.0, 0.0, 0.0);
+    let mut steps = Vec::new();
+    for tied in outcomes.chunk_by(|a, b| a.confidence == b.confidence) {
+        hits += tied.iter().filter(|outcome| outcome.positive).count() as f64;
+        count += tied.len() as f64;
+        let recall = hits / positives;
+        steps.push((recall - recall_before) * (hits / count));
+        recall_before = recall;
+    }
+    sum(&steps)
+}

@@ -1,0 +1,206 @@
+//! `average_precision_of_boxes_3d`: detection of upright boxes at several IoU thresholds.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::Value;
+
+use super::{Direction, Metric, MetricKind, Score};
+use crate::box_3d::{Box3d, iou};
+use crate::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numeric::{mean, sum};
+use crate::pair::{Column, Pair};
+use crate::python_sort::sort_descending;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "average_precision_of_boxes_3d",
+        summary: "Mean over rows and IoU thresholds of the mean average precision of upright boxes in space.",
+        details: "A box has centre, width (across), length (along its heading), height and yaw (about the z axis, in radians). In each row, \
+                  for each of its true labels and each threshold, predicted boxes are taken by falling confidence; one is right \
+                  if the true box with which it has the largest IoU, taken ones included, lies above the threshold and is not \
+                  taken yet. Average precision is the area under the precision's running maximum from the right, over the \
+                  recall; a label without prediction has 0, labels that the row's truth does not have are ignored. A box of a \
+                  true label with a missing coordinate, an extent that is not above 0, or corners that are not at right angles \
+                  within 1e-8 is refused, and so is an infinite yaw.",
+        source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of boxes, on both sides.",
+            },
+            FIELDS,
+            SEPARATED_BY,
+            Parameter {
+                name: "thresholds",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The IoUs that a match must exceed.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: read,
+};
+
+const NUMBERS: [&str; 8] = [
+    "confidence",
+    "x",
+    "y",
+    "z",
+    "width",
+    "length",
+    "height",
+    "yaw",
+];
+
+type Written3d = Labelled<8>;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    column: String,
+    fields: Vec<String>,
+    #[serde(default)]
+    separated_by: SeparatedBy,
+    thresholds: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct AveragePrecisionOfBoxes3d {
+    column: String,
+    layout: Layout<8>,
+    thresholds: Vec<f64>,
+}
+
+fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
+    let written: Written = serde_json::from_value(value)?;
+    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
+    Ok(Box::new(AveragePrecisionOfBoxes3d {
+        column: written.column,
+        layout: layout.map_err(serde_json::Error::custom)?,
+        thresholds: written.thresholds,
+    }))
+}
+
+impl Metric for AveragePrecisionOfBoxes3d {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, submission) = pair.cells(&self.column)?;
+        let truth = self.layout.read(&answers)?;
+        let predicted = self.layout.read(&submission)?;
+        let mut scores = Vec::new();
+        for (position, (truth, predicted)) in truth.iter().zip(predicted).enumerate() {
+            check_yaws(&submission, position, &predicted)?;
+            let labels: BTreeSet<&str> = truth.iter().map(|one| &*one.label).collect();
+            let mut of_labels = Vec::new();
+            for label in labels {
+                let mut predicted: Vec<&Written3d> =
+                    predicted.iter().filter(|one| one.label == label).collect();
+                sort_descending(&mut predicted, |one| confidence(one));
+                let predicted = place(&submission, position, &predicted)?;
+                let truth: Vec<&Written3d> =
+                    truth.iter().filter(|one| one.label == label).collect();
+                of_labels.push(best_matches(
+                    &place(&answers, position, &truth)?,
+                    &predicted,
+                ));
+            }
+            for threshold in &self.thresholds {
+                let precisions = of_labels
+                    .iter()
+                    .map(|(count, matches)| average_precision(*count, matches, *threshold));
+                scores.push(mean(&precisions.collect::<Vec<f64>>()));
+            }
+        }
+        Ok(Score::numpy(mean(&scores)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+fn confidence(one: &Written3d) -> f64 {
+    let [confidence, ..] = one.numbers;
+    confidence
+}
+
+/// Python has no cosine of an infinite angle, whatever the box's label.
+fn check_yaws(column: &Column<'_>, position: usize, boxes: &[Written3d]) -> Result<(), Refusal> {
+    let infinite = boxes.iter().any(|one| {
+        let [.., yaw] = one.numbers;
+        yaw.is_infinite()
+    });
+    match infinite {
+        true => Err(column.refuse(RefusalKind::Range, position, "finite yaws")),
+        false => Ok(()),
+    }
+}
+
+fn place(
+    column: &Column<'_>,
+    position: usize,
+    boxes: &[&Written3d],
+) -> Result<Vec<Box3d>, Refusal> {
+    let one = |one: &&Written3d| {
+        let [_, x, y, z, width, length, height, yaw] = one.numbers;
+        Box3d::new([x, y, z], [width, length, height], yaw)
+            .map_err(|expected| column.refuse(RefusalKind::Range, position, expected))
+    };
+    boxes.iter().map(one).collect()
+}
+
+/// The number of true boxes, and for each predicted one the true box that it covers best, with the IoU.
+fn best_matches(truth: &[Box3d], predicted: &[Box3d]) -> (usize, Vec<(usize, f64)>) {
+    let matches = predicted.iter().map(|one| {
+        let mut best = (0, f64::NEG_INFINITY);
+        for (index, truth) in truth.iter().enumerate() {
+            let iou = iou(one, truth);
+            if iou > best.1 {
+                best = (index, iou);
+            }
+        }
+        best
+    });
+    (truth.len(), matches.collect())
+}
+
+fn average_precision(positives: usize, matches: &[(usize, f64)], threshold: f64) -> f64 {
+    if matches.is_empty() {
+        return 0.0;
+    }
+    let mut taken = vec![false; positives];
+    let (mut hits, mut count) = (0.0, 0.0);
+    let mut points = vec![(0.0, 0.0)];
+    for (index, iou) in matches {
+        count += 1.0;
+        if let Some(taken) = taken.get_mut(*index)
+            && *iou > threshold
+            && !*taken
+        {
+            *taken = true;
+            hits += 1.0;
+        }
+        points.push((hits / positives as f64, hits / count));
+    }
+    points.push((1.0, 0.0));
+    let mut highest: f64 = 0.0;
+    for point in points.iter_mut().rev() {
+        highest = highest.max(point.1);
+        point.1 = highest;
+    }
+    let steps: Vec<f64> = points
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [before, after] if after.0 != before.0 => Some((after.0 - before.0) * after.1),
+            _ => None,
+        })
+        .collect();
+    sum(&steps)
+}

@@ -1,0 +1,286 @@
+//! `coco_average_precision`: detection as COCO's evaluation has it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::Value;
+
+use super::{Direction, Metric, MetricKind, Score};
+use crate::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
+use crate::coco::{CocoBox, Image, Rules, average_precision};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::numbers::number;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "coco_average_precision",
+        summary: "COCO's average precision of boxes: the mean over labels, IoU thresholds and 101 recalls of the interpolated precision.",
+        details: "The answers have a row per true box, the submission a row per image (or several) with a text of boxes. In each image \
+                  and for each label, the `max_detections` boxes of largest confidence are taken by falling confidence; each takes the \
+                  free true box with the largest IoU of at least the threshold, the last one of equals. Over all images, by falling \
+                  confidence, the precision is made monotone from the right and read at the recalls 0, 0.01, ..., 1; it is 0 beyond \
+                  the last. Boxes whose area is below 0 or above 1e10 are ignored: a true one need not be found, a predicted one \
+                  that finds none is no mistake. Labels are whole numbers, fractions are cut off; labels that the answers do \
+                  not have are ignored. A cell without boxes is refused.",
+        source: "pycocotools 2.0, COCOeval",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "image",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The image's identifier, on both sides.",
+            },
+            Parameter {
+                name: "label",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The answers' column of labels.",
+            },
+            Parameter {
+                name: "box",
+                kind: ParameterKind::Texts,
+                required: true,
+                doc: "The answers' columns of x, y, width and height.",
+            },
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The submission's column of boxes.",
+            },
+            FIELDS,
+            SEPARATED_BY,
+            Parameter {
+                name: "thresholds",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The IoUs that a match must reach.",
+            },
+            Parameter {
+                name: "max_detections",
+                kind: ParameterKind::Integer,
+                required: false,
+                doc: "How many boxes of a label count in an image; default 100.",
+            },
+            Parameter {
+                name: "area",
+                kind: ParameterKind::Choice(&["size", "corners"]),
+                required: false,
+                doc: "`corners`: width and height are taken for the far corner when the area is checked (and only there), as where a \
+                      reference hands corners to COCO; default `size`.",
+            },
+            Parameter {
+                name: "numbered_from",
+                kind: ParameterKind::Integer,
+                required: false,
+                doc: "The number of the first box of each side; default 1. COCO's tables say 0 for `no match`: with 0, a match with \
+                      the first true box counts as none, and the first predicted box leaves the true box that it takes free.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: read,
+};
+
+const NUMBERS: [&str; 5] = ["confidence", "x", "y", "width", "height"];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    image: String,
+    label: String,
+    r#box: Vec<String>,
+    column: String,
+    fields: Vec<String>,
+    #[serde(default)]
+    separated_by: SeparatedBy,
+    thresholds: Vec<f64>,
+    #[serde(default = "hundred")]
+    max_detections: usize,
+    #[serde(default)]
+    area: Area,
+    #[serde(default = "one")]
+    numbered_from: u64,
+}
+
+fn hundred() -> usize {
+    100
+}
+
+fn one() -> u64 {
+    1
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Area {
+    #[default]
+    Size,
+    Corners,
+}
+
+#[derive(Debug)]
+struct CocoAveragePrecision {
+    image: String,
+    label: String,
+    sides: [String; 4],
+    column: String,
+    layout: Layout<5>,
+    thresholds: Vec<f64>,
+    max_detections: usize,
+    area: Area,
+    numbered_from: u64,
+}
+
+fn read(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
+    let written: Written = serde_json::from_value(value)?;
+    let layout = Layout::new(&written.fields, NUMBERS, written.separated_by);
+    let sides = written.r#box.try_into();
+    Ok(Box::new(CocoAveragePrecision {
+        image: written.image,
+        label: written.label,
+        sides: sides.map_err(|_| serde_json::Error::custom("`box` takes four columns"))?,
+        column: written.column,
+        layout: layout.map_err(serde_json::Error::custom)?,
+        thresholds: written.thresholds,
+        max_detections: written.max_detections,
+        area: written.area,
+        numbered_from: written.numbered_from,
+    }))
+}
+
+/// The boxes of each label, image by image.
+type Labels = BTreeMap<i64, Vec<Image>>;
+
+impl Metric for CocoAveragePrecision {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let images = pair.answers.column(&self.image)?;
+        let mut numbers = HashMap::new();
+        for row in 0..images.len() {
+            let next = numbers.len();
+            numbers.entry(key(&images, row)).or_insert(next);
+        }
+        let count = numbers.len();
+        let mut labels = Labels::new();
+        self.read_answers(pair, count, &mut labels, |row| {
+            numbers.get(&key(&images, row)).copied()
+        })?;
+        let of_submission = pair.submission.column(&self.image)?;
+        self.read_submission(pair, &mut labels, |row| {
+            numbers.get(&key(&of_submission, row)).copied()
+        })?;
+        let rules = Rules {
+            max_detections: self.max_detections,
+        };
+        let mut precisions: Vec<f64> = Vec::new();
+        for threshold in &self.thresholds {
+            for images in labels.values() {
+                precisions.extend(average_precision(images, *threshold, &rules));
+            }
+        }
+        // COCO's word for `not defined`.
+        let score = if precisions.is_empty() {
+            -1.0
+        } else {
+            mean(&precisions)
+        };
+        Ok(Score::numpy(score))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = vec![&self.image, &self.label, &self.column];
+        names.extend(self.sides.iter().map(String::as_str));
+        names
+    }
+}
+
+impl CocoAveragePrecision {
+    fn read_answers(
+        &self,
+        pair: &Pair<'_>,
+        count: usize,
+        labels: &mut Labels,
+        image: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), Refusal> {
+        let column_of_labels = pair.answers.column(&self.label)?;
+        let [x, y, width, height] = [0, 1, 2, 3].map(|side| self.side(pair, side));
+        let (x, y, width, height) = (x?, y?, width?, height?);
+        for row in 0..pair.answers.len() {
+            let side = |column: &Column<'_>| {
+                number(column.value(row))
+                    .ok_or_else(|| column.refuse(RefusalKind::Answers, row, "a number"))
+            };
+            let sides = [side(&x)?, side(&y)?, side(&width)?, side(&height)?];
+            let label = number(column_of_labels.value(row)).and_then(whole);
+            let Some(label) = label else {
+                return Err(column_of_labels.refuse(RefusalKind::Answers, row, "a whole number"));
+            };
+            let images = labels
+                .entry(label)
+                .or_insert_with(|| vec![Image::default(); count]);
+            if let Some(image) = image(row).and_then(|image| images.get_mut(image)) {
+                image.truth.push(self.coco_box(row as u64, sides, 0.0));
+            }
+        }
+        Ok(())
+    }
+
+    fn side<'p>(&self, pair: &'p Pair<'_>, side: usize) -> Result<Column<'p>, Refusal> {
+        pair.answers
+            .column(self.sides.get(side).map_or("", String::as_str))
+    }
+
+    fn read_submission(
+        &self,
+        pair: &Pair<'_>,
+        labels: &mut Labels,
+        image: impl Fn(usize) -> Option<usize>,
+    ) -> Result<(), Refusal> {
+        let column = pair.submission.column(&self.column)?;
+        let mut count = 0;
+        for (row, boxes) in self.layout.read(&column)?.into_iter().enumerate() {
+            if boxes.is_empty() {
+                return Err(column.refuse(RefusalKind::Type, row, "at least one box"));
+            }
+            for one in boxes {
+                let label = crate::numeric::python_float(&one.label).and_then(whole);
+                let Some(label) = label else {
+                    return Err(column.refuse(RefusalKind::Type, row, "labels that are numbers"));
+                };
+                let [confidence, x, y, width, height] = one.numbers;
+                let found = labels.get_mut(&label).zip(image(row));
+                if let Some(image) = found.and_then(|(images, image)| images.get_mut(image)) {
+                    image
+                        .predicted
+                        .push(self.coco_box(count, [x, y, width, height], confidence));
+                }
+                count += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn coco_box(&self, index: u64, sides: [f64; 4], confidence: f64) -> CocoBox {
+        let [x, y, width, height] = sides;
+        CocoBox {
+            number: self.numbered_from + index,
+            sides,
+            area: match self.area {
+                Area::Size => width * height,
+                Area::Corners => (width - x) * (height - y),
+            },
+            confidence,
+        }
+    }
+}
+
+/// Python's `int` of a finite number, as far as labels go.
+fn whole(value: f64) -> Option<i64> {
+    value.is_finite().then_some(value as i64)
+}

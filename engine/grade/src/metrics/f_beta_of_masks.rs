@@ -1,0 +1,151 @@
+//! `f_beta_of_masks`: overlap of run-length encoded masks.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::mask_columns::{
+    COLUMN, EMPTY, HEIGHT, MaskColumns, Masks, SURPLUS_ROWS, Size, TRUTH, WIDTH,
+};
+use crate::numeric::sum;
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "f_beta_of_masks",
+        summary: "F-beta over the pixels of run-length encoded masks; with beta 1 the Dice coefficient.",
+        details: "(1 + beta^2) |A and B| / (beta^2 |A| + |B|), A the true and B the predicted mask: of each row, then the plain \
+                  mean, or of all pixels at once. A cell holds `start length` pairs, starts from 1 and in order. Blanks alone are \
+                  an empty mask, so is a lone number; one length serves two starts. Runs beyond the image are cut off. \
+                  Overlapping runs, starts out of order, numbers below 1 and cells that are no text are refused.",
+        source: "sklearn.metrics.fbeta_score; Dice (1945)",
+        shorthand: None,
+        parameters: &[
+            COLUMN,
+            TRUTH,
+            WIDTH,
+            HEIGHT,
+            EMPTY,
+            Parameter {
+                name: "beta",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "What recall weighs beside precision; default 1.",
+            },
+            Parameter {
+                name: "average",
+                kind: ParameterKind::Choice(&["rows", "pixels"]),
+                required: false,
+                doc: "Whether rows (default) or pixels weigh the same; with `pixels`, all images have one size.",
+            },
+            Parameter {
+                name: "both_empty",
+                kind: ParameterKind::Choice(&["zero", "one", "skip"]),
+                required: false,
+                doc: "What two empty masks score: 0 (default), 1, or nothing. If nothing is left, the score is NaN.",
+            },
+            SURPLUS_ROWS,
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<FBetaOfMasks>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Average {
+    #[default]
+    Rows,
+    Pixels,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BothEmpty {
+    #[default]
+    Zero,
+    One,
+    Skip,
+}
+
+#[derive(Debug, Deserialize)]
+struct FBetaOfMasks {
+    #[serde(flatten)]
+    masks: MaskColumns,
+    #[serde(default = "one")]
+    beta: f64,
+    #[serde(default)]
+    average: Average,
+    #[serde(default)]
+    both_empty: BothEmpty,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Pixels of truth, of prediction and of both.
+#[derive(Debug, Default, Clone, Copy)]
+struct Areas {
+    truth: u64,
+    predicted: u64,
+    both: u64,
+}
+
+impl Metric for FBetaOfMasks {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let masks = self.masks.read(pair)?;
+        let areas = masks.truth.iter().zip(&masks.predicted);
+        let areas = areas.map(|(truth, predicted)| Areas {
+            truth: truth.area(),
+            predicted: predicted.area(),
+            both: truth.overlap(predicted),
+        });
+        let areas: Vec<Areas> = match self.average {
+            Average::Rows => areas.collect(),
+            Average::Pixels => {
+                check_one_size(&masks)?;
+                let all = areas.fold(Areas::default(), |all, row| Areas {
+                    truth: all.truth + row.truth,
+                    predicted: all.predicted + row.predicted,
+                    both: all.both + row.both,
+                });
+                vec![all]
+            }
+        };
+        let scores: Vec<Option<f64>> = areas.into_iter().map(|row| self.f_beta(row)).collect();
+        // Skipped rows take part in NumPy's sum as zeros, which decides how the others are grouped.
+        let values: Vec<f64> = scores.iter().map(|score| score.unwrap_or(0.0)).collect();
+        let count = scores.iter().flatten().count();
+        Ok(Score::numpy(sum(&values) / count as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.masks.named()
+    }
+}
+
+impl FBetaOfMasks {
+    fn f_beta(&self, areas: Areas) -> Option<f64> {
+        if areas.truth + areas.predicted == 0 {
+            return match self.both_empty {
+                BothEmpty::Zero => Some(0.0),
+                BothEmpty::One => Some(1.0),
+                BothEmpty::Skip => None,
+            };
+        }
+        let square = self.beta * self.beta;
+        let below = square * areas.truth as f64 + areas.predicted as f64;
+        Some((1.0 + square) * areas.both as f64 / below)
+    }
+}
+
+fn check_one_size(masks: &Masks) -> Result<(), Refusal> {
+    let first: Option<Size> = masks.sizes.first().copied();
+    if masks.sizes.iter().all(|size| Some(*size) == first) {
+        return Ok(());
+    }
+    let message = "the answers hold images of different sizes, expected one size";
+    Err(Refusal::new(RefusalKind::Answers, message))
+}

@@ -1,0 +1,33 @@
+//! Rows that belong together, by a column of the answers.
+
+use std::collections::HashMap;
+
+use crate::key::key;
+use crate::pair::{Pair, Value};
+use crate::refusal::Refusal;
+
+/// The positions of each group's rows, groups in the order of their first row; rows without a group are left out.
+pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {
+    let column = pair.answers.column(column)?;
+    let mut places = HashMap::new();
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (position, value) in column.values().enumerate() {
+        if value == Value::Missing {
+            continue;
+        }
+        let place = *places.entry(key(&column, position)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(position),
+            None => groups.push(vec![position]),
+        }
+    }
+    Ok(groups)
+}
+
+/// The values at some positions.
+pub(super) fn at(values: &[f64], positions: &[usize]) -> Vec<f64> {
+    positions
+        .iter()
+        .filter_map(|&position| values.get(position).copied())
+        .collect()
+}

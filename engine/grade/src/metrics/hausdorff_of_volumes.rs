@@ -1,0 +1,160 @@
+//! `hausdorff_of_volumes`: distance of volumes that are stacked from run-length encoded masks.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::mask::Mask;
+use crate::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size, TRUTH, WIDTH};
+use crate::numeric::sum;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::volume::{Volume, hausdorff};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "hausdorff_of_volumes",
+        summary: "Mean Hausdorff distance of stacks of run-length encoded masks, 1 being the diagonal of a volume.",
+        details: "On each side, the masks of one identifier are united to a slice; slices whose identifiers agree up to \
+                  `stacked_by` make a volume, in the order of the identifiers. The volumes of both sides are paired in the order \
+                  of their identifiers; surplus ones are left out. The distance is the larger of the two directed Hausdorff \
+                  distances between the voxels' places, divided along each axis by the true volume's extent, divided by the \
+                  square root of 3. Pairs of empty volumes are left out; if one is empty, or the predicted one has more than \
+                  `most_times` the voxels of the true one, the distance is 1. If nothing is left, the score is NaN. \
+                  Masks are written as in `f_beta_of_masks`, column by column.",
+        source: "scipy.spatial.distance.directed_hausdorff",
+        shorthand: None,
+        parameters: &[
+            COLUMN,
+            TRUTH,
+            WIDTH,
+            HEIGHT,
+            EMPTY,
+            Parameter {
+                name: "slice",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The identifier of a slice, on both sides.",
+            },
+            Parameter {
+                name: "stacked_by",
+                kind: ParameterKind::Text,
+                required: true,
+                doc: "What follows the volume's part of the identifier.",
+            },
+            Parameter {
+                name: "most_times",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "Larger predictions are not measured; default: all are.",
+            },
+            SURPLUS_ROWS,
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<HausdorffOfVolumes>,
+};
+
+#[derive(Debug, Deserialize)]
+struct HausdorffOfVolumes {
+    #[serde(flatten)]
+    masks: MaskColumns,
+    slice: String,
+    stacked_by: String,
+    most_times: Option<f64>,
+}
+
+impl Metric for HausdorffOfVolumes {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let masks = self.masks.read(pair)?;
+        let predicted = pair.submission.column(&self.slice)?;
+        let predicted = self.stack(&predicted, masks.predicted, &masks.sizes)?;
+        let truth = self.stack(
+            &pair.answers.column(&self.slice)?,
+            masks.truth,
+            &masks.sizes,
+        )?;
+        let distances: Vec<Option<f64>> = predicted
+            .iter()
+            .zip(&truth)
+            .map(|(predicted, truth)| self.distance(predicted, truth))
+            .collect();
+        let values: Vec<f64> = distances.iter().map(|value| value.unwrap_or(0.0)).collect();
+        let count = distances.iter().flatten().count();
+        Ok(Score::numpy(sum(&values) / count as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        let mut names = self.masks.named();
+        names.push(&self.slice);
+        names
+    }
+}
+
+impl HausdorffOfVolumes {
+    fn distance(&self, predicted: &Volume, truth: &Volume) -> Option<f64> {
+        let (found, expected) = (predicted.voxels(), truth.voxels());
+        if found == 0 && expected == 0 {
+            return None;
+        }
+        if predicted == truth {
+            return Some(0.0);
+        }
+        let too_large = self
+            .most_times
+            .is_some_and(|times| found as f64 > times * expected as f64);
+        if found == 0 || expected == 0 || too_large {
+            return Some(1.0);
+        }
+        Some(hausdorff(truth, predicted, truth) / 3f64.sqrt())
+    }
+
+    fn stack(
+        &self,
+        ids: &Column<'_>,
+        masks: Vec<Mask>,
+        sizes: &[Size],
+    ) -> Result<Vec<Volume>, Refusal> {
+        let mut rows: Vec<(&str, usize, Mask)> = Vec::with_capacity(masks.len());
+        for (position, mask) in masks.into_iter().enumerate() {
+            match ids.value(position) {
+                Value::Text(id) => rows.push((id, position, mask)),
+                Value::Missing => {
+                    return Err(ids.refuse(RefusalKind::Missing, position, "the name of a slice"));
+                }
+                _ => return Err(ids.refuse(RefusalKind::Type, position, "the name of a slice")),
+            }
+        }
+        rows.sort_by(|a, b| a.0.cmp(b.0));
+        let mut volumes: Vec<(&str, Volume)> = Vec::new();
+        let mut last_id = None;
+        for (id, position, mask) in rows {
+            let name = id.split(self.stacked_by.as_str()).next().unwrap_or(id);
+            let size = sizes.get(position).copied().unwrap_or(Size {
+                width: 0,
+                height: 0,
+            });
+            let place = match volumes.iter().rposition(|(other, _)| *other == name) {
+                Some(place) => place,
+                None => {
+                    let slices = Vec::new();
+                    volumes.push((name, Volume { size, slices }));
+                    volumes.len() - 1
+                }
+            };
+            let Some((_, volume)) = volumes.get_mut(place) else {
+                continue;
+            };
+            if volume.size != size {
+                let expected = "slices of a volume to be of one size";
+                return Err(ids.refuse(RefusalKind::Ids, position, expected));
+            }
+            match volume.slices.last_mut() {
+                Some(slice) if last_id == Some(id) => *slice = slice.union(&mask),
+                _ => volume.slices.push(mask),
+            }
+            last_id = Some(id);
+        }
+        Ok(volumes.into_iter().map(|(_, volume)| volume).collect())
+    }
+}

@@ -1,0 +1,173 @@
+//! `haversine_distance`: places on a sphere.
+
+use serde::Deserialize;
+
+use super::groups::{at, groups};
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numbers::doubles;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair};
+use crate::refusal::Refusal;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "haversine_distance",
+        summary: "Mean of quantiles of the great-circle distance between true and predicted places, of each group, then over groups.",
+        details: "2 r arcsin(sqrt(sin^2((b2 - b1) / 2) + cos b1 cos b2 sin^2((l2 - l1) / 2))), b: latitude, l: longitude, in \
+                  degrees of any size. Quantiles lie linearly between neighbours. A missing or infinite coordinate makes the \
+                  score NaN; text is refused. Booleans are 0 and 1, whose radians have half precision, as NumPy's.",
+        source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "latitude",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The latitude, in degrees.",
+            },
+            Parameter {
+                name: "longitude",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The longitude, in degrees.",
+            },
+            Parameter {
+                name: "quantiles",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The quantiles, from 0 to 1, whose mean counts.",
+            },
+            Parameter {
+                name: "groups",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The answers' column that tells groups of rows apart.",
+            },
+            Parameter {
+                name: "radius",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The sphere's radius; default 6,371,000 (the earth's, in metres).",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<HaversineDistance>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HaversineDistance {
+    latitude: String,
+    longitude: String,
+    quantiles: Vec<f64>,
+    groups: String,
+    #[serde(default = "earth")]
+    radius: f64,
+}
+
+fn earth() -> f64 {
+    6_371_000.0
+}
+
+/// One degree in half precision.
+const HALF_DEGREE: f64 = 0.017_456_054_687_5;
+
+impl Metric for HaversineDistance {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let angle = |column: Column<'_>| Angle::of(&column);
+        let truth = angle(pair.answers.column(&self.latitude)?)?;
+        let predicted = angle(pair.submission.column(&self.latitude)?)?;
+        let true_longitude = angle(pair.answers.column(&self.longitude)?)?.radians;
+        let longitude = angle(pair.submission.column(&self.longitude)?)?.radians;
+        let half_sine = |a: f64, b: f64| {
+            let sine = ((b - a) / 2.0).sin();
+            sine * sine
+        };
+        let north = predicted
+            .radians
+            .iter()
+            .zip(&truth.radians)
+            .map(|(a, b)| half_sine(*a, *b));
+        let east = longitude
+            .iter()
+            .zip(&true_longitude)
+            .map(|(a, b)| half_sine(*a, *b));
+        let cosines = predicted
+            .cosines
+            .iter()
+            .zip(&truth.cosines)
+            .map(|(a, b)| a * b);
+        let distances: Vec<f64> = north
+            .zip(east)
+            .zip(cosines)
+            .map(|((north, east), cosines)| {
+                2.0 * self.radius * (north + cosines * east).sqrt().asin()
+            })
+            .collect();
+        let of_groups: Vec<f64> = groups(pair, &self.groups)?
+            .iter()
+            .map(|group| self.of_group(at(&distances, group)))
+            .collect();
+        Ok(Score::numpy(mean(&of_groups)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.latitude, &self.longitude, &self.groups]
+    }
+}
+
+impl HaversineDistance {
+    fn of_group(&self, mut distances: Vec<f64>) -> f64 {
+        if distances.iter().any(|distance| distance.is_nan()) {
+            return f64::NAN;
+        }
+        distances.sort_unstable_by(f64::total_cmp);
+        let of_each = self
+            .quantiles
+            .iter()
+            .map(|share| quantile(&distances, *share));
+        mean(&of_each.collect::<Vec<f64>>())
+    }
+}
+
+/// A column of angles and their cosines.
+struct Angle {
+    radians: Vec<f64>,
+    cosines: Vec<f64>,
+}
+
+impl Angle {
+    fn of(column: &Column<'_>) -> Result<Self, Refusal> {
+        let degrees = doubles(column)?;
+        let halved = matches!(column.data(), ColumnData::Bool(_));
+        let degree = if halved {
+            HALF_DEGREE
+        } else {
+            std::f64::consts::PI / 180.0
+        };
+        let radians: Vec<f64> = degrees.into_iter().map(|value| value * degree).collect();
+        // In half precision the cosine of one degree is 1.
+        let cosine = |angle: &f64| if halved { 1.0 } else { angle.cos() };
+        let cosines = radians.iter().map(cosine).collect();
+        Ok(Angle { radians, cosines })
+    }
+}
+
+/// NumPy's linear quantile of sorted values.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len().saturating_sub(1)) as f64;
+    let at = |index: f64| sorted.get(index as usize).or(sorted.last()).copied();
+    let (Some(a), Some(b)) = (at(place.floor()), at(place.floor() + 1.0)) else {
+        return f64::NAN;
+    };
+    let part = place - place.floor();
+    if part < 0.5 {
+        a + (b - a) * part
+    } else {
+        b - (b - a) * (1.0 - part)
+    }
+}

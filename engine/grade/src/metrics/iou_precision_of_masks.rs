@@ -1,0 +1,93 @@
+//! `iou_precision_of_masks`: share of IoU thresholds that a mask passes.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::mask::Mask;
+use crate::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, TRUTH, WIDTH};
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "iou_precision_of_masks",
+        summary: "Mean over images of the precision averaged over IoU thresholds, one object per image.",
+        details: "With one object, the precision at a threshold is 1 if |A and B| / |A or B| lies above it, else 0; an image scores \
+                  the mean over the thresholds. Where the truth is empty, it scores 1 for an empty prediction and 0 otherwise. \
+                  Masks are written as in `f_beta_of_masks`.",
+        source: "Kaggle's evaluation of the TGS salt challenge",
+        shorthand: None,
+        parameters: &[
+            COLUMN,
+            TRUTH,
+            WIDTH,
+            HEIGHT,
+            EMPTY,
+            Parameter {
+                name: "thresholds",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The IoU thresholds.",
+            },
+            Parameter {
+                name: "empty_prediction",
+                kind: ParameterKind::Choice(&["nothing", "everything"]),
+                required: false,
+                doc: "`everything`: where the truth is not empty, an empty prediction counts as one of the whole image, which is \
+                      what `numpy.histogram` makes of an array of equal values; default `nothing`.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<IouPrecisionOfMasks>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum EmptyPrediction {
+    #[default]
+    Nothing,
+    Everything,
+}
+
+#[derive(Debug, Deserialize)]
+struct IouPrecisionOfMasks {
+    #[serde(flatten)]
+    masks: MaskColumns,
+    thresholds: Vec<f64>,
+    #[serde(default)]
+    empty_prediction: EmptyPrediction,
+}
+
+impl Metric for IouPrecisionOfMasks {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let masks = self.masks.read(pair)?;
+        let rows = masks.truth.iter().zip(&masks.predicted).zip(&masks.sizes);
+        let scores: Vec<f64> = rows
+            .map(|((truth, predicted), size)| self.precision(truth, predicted, size.pixels()))
+            .collect();
+        Ok(Score::numpy(mean(&scores)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.masks.named()
+    }
+}
+
+impl IouPrecisionOfMasks {
+    fn precision(&self, truth: &Mask, predicted: &Mask, pixels: u64) -> f64 {
+        if truth.is_empty() {
+            return f64::from(u8::from(predicted.is_empty()));
+        }
+        let iou = if predicted.is_empty() && self.empty_prediction == EmptyPrediction::Everything {
+            truth.area() as f64 / pixels as f64
+        } else {
+            let both = truth.overlap(predicted);
+            both as f64 / (truth.area() + predicted.area() - both) as f64
+        };
+        let passed = self.thresholds.iter().filter(|threshold| iou > **threshold);
+        passed.count() as f64 / self.thresholds.len() as f64
+    }
+}

@@ -1,0 +1,93 @@
+//! `kl_divergence`: predicted against true distributions.
+
+use serde::Deserialize;
+
+use super::per_column::COLUMNS;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numbers::doubles;
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "kl_divergence",
+        summary: "Mean over rows of the Kullback-Leibler divergence of the predicted from the true distribution.",
+        details: "sum of y ln(y / p) over the columns, y the true value divided by the row's sum; y = 0 adds nothing, and neither does \
+                  a missing p. p is clipped to [`clip`, 1 - `clip`], but not in a column of whole numbers, where pandas rounds it \
+                  back: a 0 where y is not 0 makes the score infinite.",
+        source: "kaggle.com/code/metric/kullback-leibler-divergence",
+        shorthand: Some("columns"),
+        parameters: &[
+            COLUMNS,
+            Parameter {
+                name: "clip",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "The smallest probability; default 1e-15.",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<KlDivergence>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KlDivergence {
+    columns: Columns,
+    #[serde(default = "clip")]
+    clip: f64,
+}
+
+fn clip() -> f64 {
+    1e-15
+}
+
+impl Metric for KlDivergence {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let names = self.columns.of(pair);
+        let truth = names
+            .iter()
+            .map(|name| doubles(&pair.answers.column(name)?))
+            .collect::<Result<Vec<Vec<f64>>, Refusal>>()?;
+        let mut totals = vec![0.0; pair.answers.len()];
+        for column in &truth {
+            for (total, value) in totals.iter_mut().zip(column) {
+                *total += value;
+            }
+        }
+        let mut divergences = vec![0.0; totals.len()];
+        for (name, truth) in names.iter().zip(&truth) {
+            let column = pair.submission.column(name)?;
+            let whole = matches!(column.data(), ColumnData::Int64(_) | ColumnData::UInt64(_));
+            let predicted = doubles(&column)?;
+            let rows = divergences
+                .iter_mut()
+                .zip(&totals)
+                .zip(truth)
+                .zip(predicted);
+            for (((divergence, total), truth), predicted) in rows {
+                let y = truth / total;
+                let p = if whole {
+                    predicted
+                } else {
+                    predicted.clamp(self.clip, 1.0 - self.clip)
+                };
+                let term = y * (y / p).ln();
+                if y != 0.0 && !term.is_nan() {
+                    *divergence += term;
+                }
+            }
+        }
+        Ok(Score::numpy(mean(&divergences)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}

@@ -1,0 +1,93 @@
+//! `laplace_log_likelihood`: a prediction with its confidence.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::doubles;
+use crate::numeric::mean;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "laplace_log_likelihood",
+        summary: "Mean log likelihood under Laplace distributions of predicted centre and standard deviation, both bounded.",
+        details: "mean(-sqrt(2) d / s - ln(sqrt(2) s)), d = min(|true - predicted|, `max_error`), s = max(deviation, \
+                  `min_deviation`). A missing value, or no row at all, makes the score NaN; an infinite prediction has the largest \
+                  error, an infinite deviation the likelihood minus infinity. Text is refused, booleans count as 0 and 1.",
+        source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The predicted value.",
+            },
+            Parameter {
+                name: "deviation",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The submission's column of standard deviations.",
+            },
+            Parameter {
+                name: "min_deviation",
+                kind: ParameterKind::Number,
+                required: true,
+                doc: "The smallest deviation that counts.",
+            },
+            Parameter {
+                name: "max_error",
+                kind: ParameterKind::Number,
+                required: true,
+                doc: "The largest error that counts.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<LaplaceLogLikelihood>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LaplaceLogLikelihood {
+    column: String,
+    deviation: String,
+    min_deviation: f64,
+    max_error: f64,
+}
+
+impl Metric for LaplaceLogLikelihood {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let truth = doubles(&pair.answers.column(&self.column)?)?;
+        let predicted = doubles(&pair.submission.column(&self.column)?)?;
+        let deviations = doubles(&pair.submission.column(&self.deviation)?)?;
+        let root = 2f64.sqrt();
+        let rows: Vec<f64> = truth
+            .iter()
+            .zip(&predicted)
+            .zip(&deviations)
+            .map(|((truth, predicted), deviation)| {
+                let error = keep_nan((truth - predicted).abs(), f64::min, self.max_error);
+                let deviation = keep_nan(*deviation, f64::max, self.min_deviation);
+                -root * error / deviation - (root * deviation).ln()
+            })
+            .collect();
+        Ok(Score::numpy(mean(&rows)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column, &self.deviation]
+    }
+}
+
+/// NumPy's minimum and maximum, which are NaN if a value is.
+fn keep_nan(value: f64, bound: fn(f64, f64) -> f64, by: f64) -> f64 {
+    if value.is_nan() {
+        value
+    } else {
+        bound(value, by)
+    }
+}

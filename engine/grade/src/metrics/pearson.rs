@@ -1,0 +1,92 @@
+//! `pearson`: linear correlation.
+
+use serde::Deserialize;
+
+use super::per_column::{COLUMNS, mean_over};
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::Definition;
+use crate::numbers::doubles;
+use crate::numeric::{mean, sum};
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "pearson",
+        summary: "Pearson's correlation; for several columns the plain mean of theirs.",
+        details: "sum(x y), x and y being the values less their mean, divided by their norm; clipped to [-1, 1], with two rows rounded to a whole number. Fewer than two \
+                  rows are refused, and so is text; booleans count as 0 and 1. Equal values on one side, missing or infinite ones \
+                  make the score NaN.",
+        source: "scipy.stats.pearsonr (1.13)",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<Pearson>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Pearson {
+    columns: Columns,
+}
+
+impl Metric for Pearson {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let (x, y) = (doubles(truth)?, doubles(predicted)?);
+            if x.len() < 2 {
+                let message = "a correlation needs at least two rows";
+                return Err(Refusal::new(RefusalKind::RowCount, message));
+            }
+            Ok(correlation(&x, &y))
+        })
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+fn correlation(x: &[f64], y: &[f64]) -> f64 {
+    let (Some((x, norm_x)), Some((y, norm_y))) = (centred(x), centred(y)) else {
+        return f64::NAN;
+    };
+    // In this order, which shows where the values are close to the smallest doubles.
+    let products: Vec<f64> = x
+        .iter()
+        .zip(&y)
+        .map(|(x, y)| x / norm_x * y / norm_y)
+        .collect();
+    let correlation = sum(&products);
+    if x.len() == 2 {
+        correlation.round()
+    } else {
+        correlation.clamp(-1.0, 1.0)
+    }
+}
+
+/// The values less their mean, and their norm, which is taken of values up to 1 so that it does not overflow. `None` if
+/// all values are equal.
+fn centred(values: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let first = values.first()?;
+    if values.iter().all(|value| value == first) {
+        return None;
+    }
+    let mean = mean(values);
+    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    // NumPy's maximum is NaN if there is one.
+    let largest = centred
+        .iter()
+        .fold(0.0, |largest: f64, value| match value.is_nan() {
+            true => f64::NAN,
+            false if largest.is_nan() => largest,
+            false => largest.max(value.abs()),
+        });
+    let squares: Vec<f64> = centred
+        .iter()
+        .map(|value| (value / largest).powi(2))
+        .collect();
+    Some((centred, largest * sum(&squares).sqrt()))
+}

@@ -1,0 +1,108 @@
+//! `spearman`: rank correlation.
+
+use std::cmp::Ordering;
+
+use serde::Deserialize;
+
+use super::per_column::{COLUMNS, mean_over};
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::Definition;
+use crate::frame::ColumnData;
+use crate::numbers::number;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "spearman",
+        summary: "Spearman's rank correlation; for several columns the plain mean of theirs.",
+        details: "Pearson's correlation of the ranks, equal values sharing their mean rank. Infinite values are the largest and \
+                  smallest, booleans 0 and 1; a column of text is ranked by code point, whatever the texts say. A column of equal \
+                  values, a missing value or fewer than two rows make the score NaN.",
+        source: "scipy.stats.spearmanr",
+        shorthand: Some("columns"),
+        parameters: &[COLUMNS],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<Spearman>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spearman {
+    columns: Columns,
+}
+
+impl Metric for Spearman {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        mean_over(&self.columns, pair, |truth, predicted| {
+            let exact = [truth, predicted].into_iter().all(is_whole);
+            let (truth, predicted) = (ranks(truth, exact)?, ranks(predicted, exact)?);
+            Ok(truth.zip(predicted).map_or(f64::NAN, |(truth, predicted)| {
+                correlation(&truth, &predicted)
+            }))
+        })
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+/// Whether NumPy compares the column's values as integers, if those of the other side are, too.
+fn is_whole(column: &Column<'_>) -> bool {
+    matches!(column.data(), ColumnData::Int64(_) | ColumnData::Bool(_))
+}
+
+/// Ranks from 1; `None` where the correlation is not defined.
+fn ranks(column: &Column<'_>, exact: bool) -> Result<Option<Vec<f64>>, Refusal> {
+    let values: Vec<Value<'_>> = column.values().collect();
+    if values.len() < 2 || values.contains(&Value::Missing) {
+        return Ok(None);
+    }
+    let is_text = |value: &Value<'_>| matches!(value, Value::Text(_));
+    let texts = values.iter().filter(|value| is_text(value)).count();
+    if texts > 0 && texts < values.len() {
+        let odd = values.iter().position(is_text).unwrap_or_default();
+        return Err(column.refuse(RefusalKind::Type, odd, "numbers only, or text only"));
+    }
+    let compare = |a: &Value<'_>, b: &Value<'_>| match (a, b) {
+        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Value::Int(a), Value::Int(b)) if exact => a.cmp(b),
+        (a, b) => number(*a)
+            .partial_cmp(&number(*b))
+            .unwrap_or(Ordering::Equal),
+    };
+    let mut order: Vec<(usize, Value<'_>)> = values.into_iter().enumerate().collect();
+    order.sort_by(|a, b| compare(&a.1, &b.1));
+    let mut ranks = vec![0.0; order.len()];
+    let mut before = 0;
+    for tied in order.chunk_by(|a, b| compare(&a.1, &b.1) == Ordering::Equal) {
+        if tied.len() == ranks.len() {
+            return Ok(None);
+        }
+        let rank = before as f64 + (tied.len() + 1) as f64 / 2.0;
+        before += tied.len();
+        for (position, _) in tied {
+            if let Some(place) = ranks.get_mut(*position) {
+                *place = rank;
+            }
+        }
+    }
+    Ok(Some(ranks))
+}
+
+/// Pearson's correlation of ranks.
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let centre = |values: &[f64]| -> Vec<f64> {
+        let mean = mean(values);
+        values.iter().map(|value| value - mean).collect()
+    };
+    let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let (a, b) = (centre(a), centre(b));
+    let free = (a.len() - 1) as f64;
+    let (deviation_a, deviation_b) = ((dot(&a, &a) / free).sqrt(), (dot(&b, &b) / free).sqrt());
+    (dot(&a, &b) / free / deviation_a / deviation_b).clamp(-1.0, 1.0)
+}

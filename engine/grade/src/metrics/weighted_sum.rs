@@ -1,0 +1,95 @@
+//! `weighted_sum`: one score of several metrics.
+
+use serde::Deserialize;
+use serde::de::Error;
+use serde_json::{Value, json};
+
+use super::{Direction, Metric, MetricKind, Score};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::spec;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "weighted_sum",
+        summary: "Several metrics, each times its weight, summed up.",
+        details: "With `complement: true`, 1 less the metric takes part instead of it. A metric that refuses refuses the whole.",
+        source: "-",
+        shorthand: Some("of"),
+        parameters: &[Parameter {
+            name: "of",
+            kind: ParameterKind::WeightedMetrics,
+            required: true,
+            doc: "The metrics, written as everywhere.",
+        }],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse_parts,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    of: Vec<WrittenPart>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenPart {
+    metric: Value,
+    weight: f64,
+    #[serde(default)]
+    complement: bool,
+}
+
+#[derive(Debug)]
+struct WeightedSum {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    metric: Box<dyn Metric>,
+    weight: f64,
+    complement: bool,
+}
+
+fn parse_parts(value: Value) -> Result<Box<dyn Metric>, serde_json::Error> {
+    let written: Written = serde_json::from_value(value)?;
+    let part = |part: WrittenPart| {
+        let section = json!({ "metric": part.metric });
+        let metric = spec::parse(&section)
+            .map_err(serde_json::Error::custom)?
+            .metric;
+        Ok(Part {
+            metric,
+            weight: part.weight,
+            complement: part.complement,
+        })
+    };
+    let parts = written
+        .of
+        .into_iter()
+        .map(part)
+        .collect::<Result<_, serde_json::Error>>()?;
+    Ok(Box::new(WeightedSum { parts }))
+}
+
+impl Metric for WeightedSum {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let mut sum = 0.0;
+        for part in &self.parts {
+            let score = part.metric.score(pair)?.value;
+            sum += part.weight * if part.complement { 1.0 - score } else { score };
+        }
+        Ok(Score::numpy(sum))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.metric.columns())
+            .collect()
+    }
+}

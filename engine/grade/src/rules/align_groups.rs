@@ -1,0 +1,92 @@
+//! `align_groups`: rows are paired by their place within a group.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::{Key, key};
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind, count};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "align_groups",
+        summary: "Pairs the rows of each group in their order; both tables must have as many of each.",
+        details: "The groups come in the order in which the answers first name them. Groups that the answers do not have go.",
+        source: "MLE-bench graders",
+        shorthand: Some("by"),
+        parameters: &[Parameter {
+            name: "by",
+            kind: ParameterKind::Column,
+            required: true,
+            doc: "The column that tells the groups apart.",
+        }],
+    },
+    parse: parse::<AlignGroups>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AlignGroups {
+    by: String,
+}
+
+impl Rule for AlignGroups {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (left, right) = self.pairs(pair)?;
+        pair.answers.select(&left);
+        pair.submission.select(&right);
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.by]
+    }
+}
+
+impl AlignGroups {
+    fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
+        let (answers, submission) = (
+            pair.answers.column(&self.by)?,
+            pair.submission.column(&self.by)?,
+        );
+        let (order, expected) = groups(&answers);
+        let (_, found) = groups(&submission);
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (group, first) in order {
+            let expected = expected.get(&group).map_or(&[][..], Vec::as_slice);
+            let found = found.get(&group).map_or(&[][..], Vec::as_slice);
+            if expected.len() != found.len() {
+                let message = format!(
+                    "{} for {}, expected {}",
+                    count(found.len(), "row"),
+                    answers.value(first).shown(),
+                    expected.len()
+                );
+                return Err(Refusal::new(RefusalKind::RowCount, message).in_column(answers.name));
+            }
+            left.extend(expected);
+            right.extend(found);
+        }
+        Ok((left, right))
+    }
+}
+
+type Groups<'a> = (Vec<(Key<'a>, usize)>, HashMap<Key<'a>, Vec<u32>>);
+
+/// The groups in order of appearance, with their first row, and the rows of each.
+fn groups<'a>(column: &Column<'a>) -> Groups<'a> {
+    let mut order = Vec::new();
+    let mut rows: HashMap<Key<'a>, Vec<u32>> = HashMap::new();
+    for (row, position) in (0..column.len()).zip(0u32..) {
+        let group = key(column, row);
+        let members = rows.entry(group).or_default();
+        if members.is_empty() {
+            order.push((group, row));
+        }
+        members.push(position);
+    }
+    (order, rows)
+}

@@ -1,0 +1,55 @@
+//! `drop_missing`: answers without a value are not scored.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::Refusal;
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "drop_missing",
+        summary: "Rows of the answers that have no value in one of the columns go.",
+        details: "The submission stays as it is (see `join`).",
+        source: "pandas.DataFrame.dropna",
+        shorthand: Some("columns"),
+        parameters: &[Parameter {
+            name: "columns",
+            kind: ParameterKind::Columns,
+            required: true,
+            doc: "The columns.",
+        }],
+    },
+    parse: parse::<DropMissing>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropMissing {
+    columns: Columns,
+}
+
+impl Rule for DropMissing {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let columns = self
+            .columns
+            .of(pair)
+            .into_iter()
+            .map(|name| pair.answers.column(name))
+            .collect::<Result<Vec<Column<'_>>, Refusal>>()?;
+        let complete = |row: &u32| {
+            columns
+                .iter()
+                .all(|column| column.value(*row as usize) != Value::Missing)
+        };
+        let kept: Vec<u32> = (0u32..).take(pair.answers.len()).filter(complete).collect();
+        pair.answers.select(&kept);
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}

@@ -1,0 +1,108 @@
+//! `join`: every row of the submission beside its row of the answers.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "join",
+        summary: "Pairs the rows of both tables that have the same identifier; the others go.",
+        details: "The rows come in the answers' order, and those of one identifier in the submission's. An identifier that is \
+                  repeated gives a row for each pair, so that it weighs more.",
+        source: "pandas.DataFrame.merge",
+        shorthand: Some("by"),
+        parameters: &[
+            Parameter {
+                name: "by",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The identifier.",
+            },
+            Parameter {
+                name: "repeated",
+                kind: ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
+                required: false,
+                doc: "`refuse`: one that the submission repeats is refused; `allow_alone`: unless no other is left, since NumPy \
+                      compares a single number with many.",
+            },
+        ],
+    },
+    parse: parse::<Join>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Repeated {
+    #[default]
+    Allow,
+    Refuse,
+    AllowAlone,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Join {
+    by: String,
+    #[serde(default)]
+    repeated: Repeated,
+}
+
+impl Rule for Join {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (of_answers, of_submission) = self.pairs(pair)?;
+        pair.answers.select(&of_answers);
+        pair.submission.select(&of_submission);
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.by]
+    }
+}
+
+impl Join {
+    /// Positions in both tables, pair by pair.
+    fn pairs(&self, pair: &Pair<'_>) -> Result<(Vec<u32>, Vec<u32>), Refusal> {
+        let (answers, submission) = (
+            pair.answers.column(&self.by)?,
+            pair.submission.column(&self.by)?,
+        );
+        let mut places: HashMap<_, Vec<u32>> = HashMap::new();
+        for (row, position) in (0..submission.len()).zip(0u32..) {
+            places
+                .entry(key(&submission, row))
+                .or_default()
+                .push(position);
+        }
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        let (mut matched, mut repeated) = (0, None);
+        for (row, position) in (0..answers.len()).zip(0u32..) {
+            let Some(found) = places.get(&key(&answers, row)) else {
+                continue;
+            };
+            matched += 1;
+            repeated = repeated.or(found.get(1).copied());
+            left.extend(found.iter().map(|_| position));
+            right.extend(found);
+        }
+        let refused = match self.repeated {
+            Repeated::Allow => false,
+            Repeated::Refuse => true,
+            Repeated::AllowAlone => matched > 1,
+        };
+        match repeated {
+            Some(position) if refused => {
+                let expected = "each identifier once";
+                Err(submission.refuse(RefusalKind::Ids, position as usize, expected))
+            }
+            _ => Ok((left, right)),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! `keep_last`: only the last answers of each group are scored.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::sort::sort_positions;
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "keep_last",
+        summary: "Of each group, the rows of the answers that come last in an order are kept.",
+        details: "The answers are sorted by `by` (see `align`). A group with fewer rows is kept whole, rows without a group go. \
+                  The submission stays as it is (see `join`).",
+        source: "pandas.DataFrame.groupby(...).tail",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "groups",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The answers' column that tells the groups apart.",
+            },
+            Parameter {
+                name: "by",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The answers' column that they are sorted by.",
+            },
+            Parameter {
+                name: "count",
+                kind: ParameterKind::Integer,
+                required: true,
+                doc: "How many rows of a group are kept.",
+            },
+        ],
+    },
+    parse: parse::<KeepLast>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeepLast {
+    groups: String,
+    by: String,
+    count: usize,
+}
+
+impl Rule for KeepLast {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let order = sort_positions(&pair.answers.column(&self.by)?)?;
+        let groups = pair.answers.column(&self.groups)?;
+        let mut counts: HashMap<_, usize> = HashMap::new();
+        let mut kept: Vec<u32> = Vec::new();
+        for position in order.into_iter().rev() {
+            if groups.value(position as usize) == crate::pair::Value::Missing {
+                continue;
+            }
+            let count = counts.entry(key(&groups, position as usize)).or_default();
+            *count += 1;
+            if *count <= self.count {
+                kept.push(position);
+            }
+        }
+        kept.reverse();
+        pair.answers.select(&kept);
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.groups, &self.by]
+    }
+}

@@ -1,0 +1,53 @@
+//! `text`: columns of text.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::{Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "text",
+        summary: "Every cell of the columns is text.",
+        details: "A column that reads as numbers or booleans as a whole is refused, and so is a missing cell (see `fill_missing`).",
+        source: "MLE-bench graders",
+        shorthand: Some("columns"),
+        parameters: &[Parameter {
+            name: "columns",
+            kind: ParameterKind::Columns,
+            required: true,
+            doc: "The columns.",
+        }],
+    },
+    parse: parse::<Text>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Text {
+    columns: Columns,
+}
+
+impl Rule for Text {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.of(pair) {
+            let column = pair.submission.column(name)?;
+            for (position, value) in column.values().enumerate() {
+                let kind = match value {
+                    Value::Text(_) => continue,
+                    Value::Missing => RefusalKind::Missing,
+                    _ => RefusalKind::Type,
+                };
+                return Err(column.refuse(kind, position, "text"));
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}

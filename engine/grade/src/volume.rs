@@ -1,0 +1,216 @@
+//! Volumes: stacks of masks, and how far two of them are apart.
+//!
+//! Distances are taken by a distance transform, one axis after the other (Felzenszwalb and Huttenlocher 2012), within
+//! the box that holds both volumes: time grows with the box, not with the product of the two numbers of voxels.
+
+use crate::mask::Mask;
+use crate::mask_columns::Size;
+
+/// Slices of one size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Volume {
+    pub size: Size,
+    pub slices: Vec<Mask>,
+}
+
+impl Volume {
+    /// Number of voxels.
+    pub fn voxels(&self) -> u64 {
+        self.slices.iter().map(Mask::area).sum()
+    }
+
+    /// The columns of voxels, as slice, column, and rows from the first to before the last. A mask runs down the
+    /// columns.
+    fn columns(&self) -> impl Iterator<Item = (usize, u64, u64, u64)> + '_ {
+        let height = self.size.height.max(1);
+        self.slices
+            .iter()
+            .enumerate()
+            .flat_map(move |(slice, mask)| {
+                mask.runs().iter().flat_map(move |&(low, high)| {
+                    (low / height..=high.saturating_sub(1) / height).map(move |column| {
+                        let start = column * height;
+                        let top = low.max(start) - start;
+                        (slice, column, top, high.min(start + height) - start)
+                    })
+                })
+            })
+    }
+}
+
+/// The box around voxels: first and past-the-last index along slices, columns and rows.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    low: [usize; 3],
+    high: [usize; 3],
+}
+
+impl Bounds {
+    fn around(volumes: [&Volume; 2]) -> Self {
+        let mut bounds = Bounds {
+            low: [usize::MAX; 3],
+            high: [0; 3],
+        };
+        for (slice, column, top, end) in volumes.into_iter().flat_map(Volume::columns) {
+            let first = [slice, column as usize, top as usize];
+            let past = [slice + 1, column as usize + 1, end as usize];
+            for axis in 0..3 {
+                bounds.low[axis] = bounds.low[axis].min(first[axis]);
+                bounds.high[axis] = bounds.high[axis].max(past[axis]);
+            }
+        }
+        bounds
+    }
+
+    fn extent(&self, axis: usize) -> usize {
+        self.high[axis].saturating_sub(self.low[axis])
+    }
+}
+
+/// The larger of both directed Hausdorff distances between two volumes that are not empty, coordinates divided by the
+/// number of slices and the size of `unit`.
+pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> f64 {
+    let scale = [
+        1.0 / unit.slices.len() as f64,
+        1.0 / unit.size.width as f64,
+        1.0 / unit.size.height as f64,
+    ];
+    let bounds = Bounds::around([a, b]);
+    directed(a, b, bounds, scale).max(directed(b, a, bounds, scale))
+}
+
+/// The distance from `b` of the voxel of `a` that is furthest from it.
+fn directed(a: &Volume, b: &Volume, bounds: Bounds, scale: [f64; 3]) -> f64 {
+    let extent = [bounds.extent(0), bounds.extent(1), bounds.extent(2)];
+    let mut squares = vec![f64::INFINITY; extent[0] * extent[1] * extent[2]];
+    let line = |slice: usize, column: u64| {
+        ((slice - bounds.low[0]) * extent[1] + column as usize - bounds.low[1]) * extent[2]
+    };
+    for (slice, column, top, end) in b.columns() {
+        let start = line(slice, column);
+        squares[start + top as usize - bounds.low[2]..start + end as usize - bounds.low[2]]
+            .fill(0.0);
+    }
+    for column in squares.chunks_exact_mut(extent[2]) {
+        along_rows(column, scale[2]);
+    }
+    let mut transform = Transform::default();
+    for slice in 0..extent[0] {
+        for row in 0..extent[2] {
+            let start = slice * extent[1] * extent[2] + row;
+            transform.run(&mut squares, start, extent[2], extent[1], scale[1]);
+        }
+    }
+    // The last axis is only needed where `a` has voxels.
+    let mut wanted = vec![false; extent[1] * extent[2]];
+    for (_, column, top, end) in a.columns() {
+        let start = (column as usize - bounds.low[1]) * extent[2];
+        wanted[start + top as usize - bounds.low[2]..start + end as usize - bounds.low[2]]
+            .fill(true);
+    }
+    for (start, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
+        transform.run(
+            &mut squares,
+            start,
+            extent[1] * extent[2],
+            extent[0],
+            scale[0],
+        );
+    }
+    let mut furthest: f64 = 0.0;
+    for (slice, column, top, end) in a.columns() {
+        let start = line(slice, column);
+        let voxels =
+            &squares[start + top as usize - bounds.low[2]..start + end as usize - bounds.low[2]];
+        furthest = voxels
+            .iter()
+            .fold(furthest, |furthest, square| furthest.max(*square));
+    }
+    furthest.sqrt()
+}
+
+/// Squared distances along one line of zeros and infinities.
+fn along_rows(line: &mut [f64], scale: f64) {
+    let mut since: Option<usize> = None;
+    for square in line.iter_mut() {
+        since = if *square == 0.0 {
+            Some(0)
+        } else {
+            since.map(|since| since + 1)
+        };
+        if let Some(since) = since {
+            *square = (since as f64 * scale).powi(2);
+        }
+    }
+    let mut until: Option<usize> = None;
+    for square in line.iter_mut().rev() {
+        until = if *square == 0.0 {
+            Some(0)
+        } else {
+            until.map(|until| until + 1)
+        };
+        if let Some(until) = until {
+            *square = square.min((until as f64 * scale).powi(2));
+        }
+    }
+}
+
+/// The lower envelope of parabolas over one line, with its memory.
+#[derive(Debug, Default)]
+struct Transform {
+    /// Place and height of each parabola of the envelope, and where it begins to be the lowest.
+    envelope: Vec<(f64, f64, f64)>,
+}
+
+impl Transform {
+    /// Replaces each of `count` squared distances, `step` apart from `start`, by the least of all plus the square of
+    /// the way there.
+    fn run(&mut self, squares: &mut [f64], start: usize, step: usize, count: usize, scale: f64) {
+        self.envelope.clear();
+        for (index, square) in squares
+            .iter()
+            .skip(start)
+            .step_by(step)
+            .take(count)
+            .enumerate()
+        {
+            if square.is_infinite() {
+                continue;
+            }
+            let place = index as f64 * scale;
+            let mut begin = f64::NEG_INFINITY;
+            while let Some(&(other, height, other_begin)) = self.envelope.last() {
+                begin = (square + place * place - height - other * other) / (2.0 * (place - other));
+                if begin > other_begin {
+                    break;
+                }
+                self.envelope.pop();
+                begin = f64::NEG_INFINITY;
+            }
+            self.envelope.push((place, *square, begin));
+        }
+        if self.envelope.is_empty() {
+            return;
+        }
+        let mut current = 0;
+        for (index, square) in squares
+            .iter_mut()
+            .skip(start)
+            .step_by(step)
+            .take(count)
+            .enumerate()
+        {
+            let place = index as f64 * scale;
+            while self
+                .envelope
+                .get(current + 1)
+                .is_some_and(|next| next.2 < place)
+            {
+                current += 1;
+            }
+            if let Some((other, height, _)) = self.envelope.get(current) {
+                *square = height + (place - other).powi(2);
+            }
+        }
+    }
+}
