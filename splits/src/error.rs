@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::keys::Role;
 use crate::size::Size;
 
 /// A split that cannot be made. Where scikit-learn or pandas refuses, so does this crate, for the same reason.
@@ -68,16 +69,18 @@ pub enum SplitError {
         high: f64,
     },
     /// The method works on keys, and none were given.
-    #[error("the method `{method}` needs a key for every row; name one with `group_by`")]
+    #[error("the method `{method}` needs a column of keys, and none was given")]
     KeysMissing {
         /// The method.
         method: &'static str,
     },
-    /// The method works on rows, and keys were given.
-    #[error("the method `{method}` does not use keys; leave `group_by` out")]
+    /// Keys were given for something that the method does not do.
+    #[error("the method `{method}` does not know `{role}`; leave it out")]
     KeysUnused {
         /// The method.
         method: &'static str,
+        /// What the keys were given for.
+        role: Role,
     },
     /// Not one key per row.
     #[error("{keys} keys were given for {rows} rows")]
@@ -139,18 +142,6 @@ pub enum SplitError {
         /// As given.
         ratio: f64,
     },
-    /// A list of candidates is smaller than its quota, or its quota is already exceeded.
-    #[error(
-        "layer {layer} must add {quota} of {candidates} candidates; change the fraction or the layers"
-    )]
-    Quota {
-        /// Position of the layer, from 0.
-        layer: usize,
-        /// Rows to add; negative when earlier layers took too many.
-        quota: i64,
-        /// Rows that may be drawn.
-        candidates: usize,
-    },
     /// A draw that the generator refuses.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -174,6 +165,20 @@ pub enum RandomError {
         wanted: u64,
         /// Items there are.
         population: u64,
+    },
+    /// NumPy's legacy generator takes seeds of 32 bits.
+    #[error("the seed {seed} is too large; NumPy's `RandomState` takes 0 to 4294967295")]
+    SeedTooLarge {
+        /// As given.
+        seed: u64,
+    },
+    /// The library's generator has no such function, or draws in a way that is not implemented.
+    #[error("the generator `{generator}` does not draw `{draw}`")]
+    Unsupported {
+        /// The generator.
+        generator: &'static str,
+        /// What was to be drawn.
+        draw: &'static str,
     },
     /// Probabilities must be non-negative and add up to 1.
     #[error("probabilities must be at least 0 and add up to 1, but add up to {sum}")]

@@ -4,7 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::both_sides::both_sides;
 use crate::error::SplitError;
+use crate::first_fit::first_fit;
 use crate::group_split::{fill_groups, group_split, ratio_repair};
+use crate::keys::{Keys, Role, within};
+use crate::python_random::PythonRandom;
+use crate::python_sample::python_sample;
 use crate::sample::sample;
 use crate::shuffle_split::{Order, Split, shuffle_split};
 use crate::size::Size;
@@ -14,11 +18,12 @@ use crate::within_groups::{WithinGroups, chunk_split, within_groups};
 
 /// How rows are split; parameters have the names that scikit-learn and pandas use.
 ///
-/// | `method` | keys (`group_by`) | `order` if not given |
+/// | `method` | keys | `order` if not given |
 /// |---|---|---|
-/// | `shuffle` | optional: whole groups are split | rows: `split`; groups: `file` |
+/// | `shuffle` | none, or groups, classes (`stratify`), `within` | of groups: `file`; else `split` |
 /// | `stratified` | classes, numbered in sorted order | `split` |
-/// | `sample` | none | `split` (test; train is always in table order) |
+/// | `sample`, `python_sample` | none, or `within` | `split` (test; train is in table order) |
+/// | `first_fit` | groups | `file` |
 /// | `chunks` | none | `split` |
 /// | `within_groups` | groups | `split` |
 /// | `fill` | groups | `split` |
@@ -63,6 +68,24 @@ pub enum Method {
         /// `random_state`.
         seed: u32,
         /// Order of the test rows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<Order>,
+    },
+    /// Python's `random.sample`: the sampled rows are test. See [`python_sample`].
+    PythonSample {
+        /// Share or number of test rows; a share is rounded to the nearest, halves to even.
+        test_size: Size,
+        /// Seed of `random.Random`.
+        seed: u32,
+        /// Order of the test rows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        order: Option<Order>,
+    },
+    /// Whole groups, in the order of the table, as long as they fit into the test part. See [`first_fit`].
+    FirstFit {
+        /// Test rows.
+        test_size: Size,
+        /// Order of the rows inside the parts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
     },
@@ -143,6 +166,8 @@ impl Method {
             Method::Shuffle { .. } => "shuffle",
             Method::Stratified { .. } => "stratified",
             Method::Sample { .. } => "sample",
+            Method::PythonSample { .. } => "python_sample",
+            Method::FirstFit { .. } => "first_fit",
             Method::Chunks { .. } => "chunks",
             Method::WithinGroups { .. } => "within_groups",
             Method::Fill { .. } => "fill",
@@ -152,53 +177,76 @@ impl Method {
         }
     }
 
+    /// What keys may be for; empty for a method that only knows rows.
+    pub fn roles(&self) -> &'static [Role] {
+        match self {
+            Method::Shuffle { .. } => &[Role::Groups, Role::Stratify, Role::Within],
+            Method::Stratified { .. } => &[Role::Stratify],
+            Method::Sample { .. } | Method::PythonSample { .. } | Method::WithinGroups { .. } => {
+                &[Role::Within]
+            }
+            Method::Chunks { .. } => &[],
+            _ => &[Role::Groups],
+        }
+    }
+
     /// Whether the method works on keys: `None` if it may.
     pub fn needs_keys(&self) -> Option<bool> {
         match self {
             Method::Shuffle { .. } => None,
-            Method::Sample { .. } | Method::Chunks { .. } => Some(false),
+            Method::Sample { .. } | Method::PythonSample { .. } | Method::Chunks { .. } => {
+                Some(false)
+            }
             _ => Some(true),
         }
     }
 }
 
-/// Splits `rows` rows. `keys`, where the method uses them, are codes in row order, numbered 0, 1, 2, ... without holes; see
-/// [`Groups`](crate::Groups) for what their order means.
+/// Splits `rows` rows.
 ///
 /// # Errors
 /// [`SplitError`]: missing, surplus or sparse keys, and whatever the method refuses.
-pub fn split(method: &Method, rows: usize, keys: Option<&[u32]>) -> Result<Split, SplitError> {
+pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Split, SplitError> {
     let count = u32::try_from(rows).map_err(|_| SplitError::TooManyRows { rows })?;
-    if let Some(keys) = keys.filter(|keys| keys.len() != rows) {
-        return Err(SplitError::KeysLength {
-            keys: keys.len(),
-            rows,
-        });
-    }
     let name = method.name();
-    match (method.needs_keys(), keys) {
-        (Some(false), Some(_)) => return Err(SplitError::KeysUnused { method: name }),
-        (Some(true), None) => return Err(SplitError::KeysMissing { method: name }),
-        _ => {}
+    if let Some(keys) = keys {
+        if keys.codes.len() != rows {
+            return Err(SplitError::KeysLength {
+                keys: keys.codes.len(),
+                rows,
+            });
+        }
+        if !method.roles().contains(&keys.role) {
+            return Err(SplitError::KeysUnused {
+                method: name,
+                role: keys.role,
+            });
+        }
+    } else if method.needs_keys() == Some(true) {
+        return Err(SplitError::KeysMissing { method: name });
     }
-    // Methods that may do without keys look at the option itself.
-    let codes = keys.unwrap_or_default();
+    let role = keys.map(|keys| keys.role);
+    // Methods that may do without keys look at the role.
+    let codes = keys.map(|keys| keys.codes).unwrap_or_default();
+    let of_rows_or_within = |split_rows: &dyn Fn(u32) -> Result<Split, SplitError>| match role {
+        Some(Role::Within) => within(codes, split_rows),
+        _ => split_rows(count),
+    };
     match *method {
         Method::Shuffle {
             test_size,
             train_size,
             seed,
             order,
-        } => match keys {
-            None => shuffle_split(count, test_size, train_size, seed)
+        } => match role {
+            Some(Role::Groups) => {
+                let order = order.unwrap_or(Order::File);
+                group_split(codes, test_size, train_size, seed, order)
+            }
+            Some(Role::Stratify) => stratified_split(codes, test_size, train_size, seed)
                 .map(|split| split.ordered(order.unwrap_or(Order::Split))),
-            Some(keys) => group_split(
-                keys,
-                test_size,
-                train_size,
-                seed,
-                order.unwrap_or(Order::File),
-            ),
+            _ => of_rows_or_within(&|rows| shuffle_split(rows, test_size, train_size, seed))
+                .map(|split| split.ordered(order.unwrap_or(Order::Split))),
         },
         Method::Stratified {
             test_size,
@@ -211,8 +259,18 @@ pub fn split(method: &Method, rows: usize, keys: Option<&[u32]>) -> Result<Split
             test_size,
             seed,
             order,
-        } => {
-            sample(count, test_size, seed).map(|split| split.ordered(order.unwrap_or(Order::Split)))
+        } => of_rows_or_within(&|rows| sample(rows, test_size, seed))
+            .map(|split| split.ordered(order.unwrap_or(Order::Split))),
+        Method::PythonSample {
+            test_size,
+            seed,
+            order,
+        } => of_rows_or_within(&|rows| {
+            python_sample(rows, test_size, &mut PythonRandom::new(seed.into()))
+        })
+        .map(|split| split.ordered(order.unwrap_or(Order::Split))),
+        Method::FirstFit { test_size, order } => {
+            first_fit(codes, test_size, order.unwrap_or(Order::File))
         }
         Method::Chunks {
             chunk_size,

@@ -5,6 +5,10 @@
 //! in the seeding: NumPy's `RandomState(seed)` spreads one word ([`Mt19937::from_word`]), Python's `random.seed(int)`
 //! mixes an array of words ([`Mt19937::from_words`]).
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 /// Words of state.
 const N: usize = 624;
 /// Distance of the word that the recurrence adds.
@@ -13,12 +17,56 @@ const M: usize = 397;
 /// The generator: a state of 624 words and the 624 outputs made from it.
 ///
 /// The outputs of a whole round are made at once, in loops without branches that the compiler turns into vector code.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Saved", try_from = "Saved")]
 pub struct Mt19937 {
     state: [u32; N],
     outputs: [u32; N],
     /// Outputs of this round that were handed out.
     used: usize,
+}
+
+/// The state as it is stored: the outputs follow from it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    words: Vec<u32>,
+    used: usize,
+}
+
+impl From<Mt19937> for Saved {
+    fn from(generator: Mt19937) -> Self {
+        Saved {
+            words: generator.state.to_vec(),
+            used: generator.used,
+        }
+    }
+}
+
+impl TryFrom<Saved> for Mt19937 {
+    type Error = &'static str;
+
+    fn try_from(saved: Saved) -> Result<Self, Self::Error> {
+        let state: [u32; N] = saved
+            .words
+            .try_into()
+            .map_err(|_| "the state of a Mersenne Twister has 624 words")?;
+        if saved.used > N {
+            return Err("of 624 words at most 624 are used");
+        }
+        Ok(Mt19937 {
+            state,
+            outputs: state.map(temper),
+            used: saved.used,
+        })
+    }
+}
+
+impl fmt::Debug for Mt19937 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mt19937")
+            .field("used", &self.used)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Mt19937 {
@@ -34,7 +82,7 @@ impl Mt19937 {
         }
         Mt19937 {
             state,
-            outputs: [0; N],
+            outputs: state.map(temper),
             used: N,
         }
     }
@@ -66,6 +114,7 @@ impl Mt19937 {
             advance(&mut at, state);
         }
         state[0] = 0x8000_0000;
+        generator.outputs = generator.state.map(temper);
         generator
     }
 

@@ -1,5 +1,7 @@
 //! NumPy's `Generator` as `numpy.random.default_rng(seed)` makes it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::RandomError;
 use crate::pcg64::Pcg64;
 
@@ -9,7 +11,7 @@ use crate::pcg64::Pcg64;
 /// use prep_splits::Generator;
 /// assert_eq!(Generator::new(0).random(), 0.6369616873214543);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
     bits: Pcg64,
 }
@@ -30,6 +32,65 @@ impl Generator {
     /// `uniform(low, high)`: `low + (high - low) * random()`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random()
+    }
+
+    /// `integers(low, high)`: an integer in low..high, by Lemire's method. A range that fits 32 bits takes halves of draws.
+    ///
+    /// Source: D. Lemire, "Fast random integer generation in an interval", ACM TOMACS 29 (2019).
+    ///
+    /// # Errors
+    /// [`RandomError::EmptyRange`] if `low >= high`.
+    pub fn integers(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
+        if low >= high {
+            return Err(RandomError::EmptyRange { low, high });
+        }
+        let largest = high.wrapping_sub(1).wrapping_sub(low) as u64;
+        Ok(low.wrapping_add(self.at_most(largest) as i64))
+    }
+
+    /// A number in 0..=largest; a single possibility takes nothing from the generator.
+    fn at_most(&mut self, largest: u64) -> u64 {
+        match u32::try_from(largest) {
+            Ok(0) => 0,
+            Ok(u32::MAX) => self.bits.next_u32().into(),
+            Ok(largest) => {
+                let range = largest + 1;
+                let threshold = (u32::MAX - largest) % range;
+                loop {
+                    let product = u64::from(self.bits.next_u32()) * u64::from(range);
+                    if product as u32 >= threshold {
+                        return product >> 32;
+                    }
+                }
+            }
+            // A range of 64 bits has at most 2^64 - 1 numbers here: `high` is excluded.
+            Err(_) => {
+                let range = largest.wrapping_add(1);
+                let threshold = (u64::MAX - largest) % range.max(1);
+                loop {
+                    let product = u128::from(self.bits.next_u64()) * u128::from(range);
+                    if product as u64 >= threshold {
+                        return (product >> 64) as u64;
+                    }
+                }
+            }
+        }
+    }
+
+    /// `permutation(n)`: the numbers 0..n in random order. Its swaps are drawn by masking and rejection.
+    pub fn permutation(&mut self, n: u32) -> Vec<u32> {
+        let mut numbers: Vec<u32> = (0..n).collect();
+        for last in (1..n).rev() {
+            let mask = u32::MAX >> last.leading_zeros();
+            let other = loop {
+                let candidate = self.bits.next_u32() & mask;
+                if candidate <= last {
+                    break candidate;
+                }
+            };
+            numbers.swap(last as usize, other as usize);
+        }
+        numbers
     }
 
     /// `choice(n, p=weights)`: a position, drawn with one double.

@@ -3,6 +3,8 @@
 //! scikit-learn and pandas draw from it, too. Bounded integers are drawn by masking and rejection, not by Lemire's
 //! method as in the newer `Generator`.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::RandomError;
 use crate::mt19937::Mt19937;
 
@@ -15,7 +17,7 @@ const BLOCK: usize = 1024;
 /// use prep_splits::RandomState;
 /// assert_eq!(RandomState::new(0).permutation(5), [2, 0, 1, 3, 4]);
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RandomState {
     twister: Mt19937,
 }

@@ -3,15 +3,53 @@
 //! Source: M. O'Neill, "PCG: A family of simple fast space-efficient statistically good algorithms for random number
 //! generation", HMC-CS-2014-0905.
 
+use std::num::ParseIntError;
+
+use serde::{Deserialize, Serialize};
+
 use crate::seed_sequence::SeedSequence;
 
 const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 
 /// A linear congruential generator of 128 bits with a permuted output of 64.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Saved", try_from = "Saved")]
 pub struct Pcg64 {
     state: u128,
     increment: u128,
+    /// The upper half of a draw whose lower half was handed out as 32 bits.
+    half: Option<u32>,
+}
+
+/// The state as it is stored: numbers of 128 bits as hex digits, which every JSON reader keeps.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    state: String,
+    increment: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    half: Option<u32>,
+}
+
+impl From<Pcg64> for Saved {
+    fn from(generator: Pcg64) -> Self {
+        Saved {
+            state: format!("{:x}", generator.state),
+            increment: format!("{:x}", generator.increment),
+            half: generator.half,
+        }
+    }
+}
+
+impl TryFrom<Saved> for Pcg64 {
+    type Error = ParseIntError;
+
+    fn try_from(saved: Saved) -> Result<Self, Self::Error> {
+        Ok(Pcg64 {
+            state: u128::from_str_radix(&saved.state, 16)?,
+            increment: u128::from_str_radix(&saved.increment, 16)?,
+            half: saved.half,
+        })
+    }
 }
 
 impl Pcg64 {
@@ -24,6 +62,7 @@ impl Pcg64 {
         let mut generator = Pcg64 {
             state: 0,
             increment,
+            half: None,
         };
         generator.step();
         generator.state = generator.state.wrapping_add(join(state_high, state_low));
@@ -36,6 +75,16 @@ impl Pcg64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64;
         folded.rotate_right((self.state >> 122) as u32)
+    }
+
+    /// The next 32 random bits: of every second draw the upper half of the 64 before.
+    pub fn next_u32(&mut self) -> u32 {
+        if let Some(half) = self.half.take() {
+            return half;
+        }
+        let both = self.next_u64();
+        self.half = Some((both >> 32) as u32);
+        both as u32
     }
 
     fn step(&mut self) {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::RandomError;
 use crate::mt19937::Mt19937;
 
@@ -11,7 +13,7 @@ use crate::mt19937::Mt19937;
 /// use prep_splits::PythonRandom;
 /// assert_eq!(PythonRandom::new(42).randint(0, 1009), Ok(654));
 /// ```
-#[derive(Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PythonRandom {
     twister: Mt19937,
 }
@@ -70,6 +72,17 @@ impl PythonRandom {
             Ok(width) if width > 0 => Ok(low.wrapping_add(self.randbelow(width) as i64)),
             _ => Err(RandomError::EmptyRange { low, high }),
         }
+    }
+
+    /// `randrange(low, high)`: an integer in low..high.
+    ///
+    /// # Errors
+    /// [`RandomError::EmptyRange`] if `low >= high`.
+    pub fn randrange(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
+        if low >= high {
+            return Err(RandomError::EmptyRange { low, high });
+        }
+        Ok(low.wrapping_add(self.randbelow(high.wrapping_sub(low) as u64) as i64))
     }
 
     /// `choice(items)`; `None` (and no draw) for no items.

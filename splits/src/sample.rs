@@ -13,14 +13,19 @@ use crate::size::Size;
 pub fn sample(rows: u32, test_size: Size, seed: u32) -> Result<Split, SplitError> {
     let wanted = test_size.sampled(rows)?;
     let test = RandomState::new(seed).choice(rows, wanted)?;
-    let mut drawn = vec![false; rows as usize];
-    for &row in &test {
-        drawn[row as usize] = true;
+    let train = complement(rows, &test);
+    Ok(Split { train, test })
+}
+
+/// The rows that were not drawn, in the order of the table.
+pub(crate) fn complement(rows: u32, drawn: &[u32]) -> Vec<u32> {
+    let mut is_drawn = vec![false; rows as usize];
+    for &row in drawn {
+        is_drawn[row as usize] = true;
     }
-    let train = (0..rows)
-        .zip(drawn)
+    (0..rows)
+        .zip(is_drawn)
         .filter(|(_, drawn)| !drawn)
         .map(|(row, _)| row)
-        .collect();
-    Ok(Split { train, test })
+        .collect()
 }

@@ -11,8 +11,9 @@ mod common;
 
 use common::{Digest, digest, get, recorded};
 use prep_splits::{
-    Draw, Drawn, Generator, Mt19937, PythonRandom, RandomError, RandomState, Weights,
+    Generator, Mt19937, PythonRandom, RandomError, RandomState, Rng, RngKind, Weights,
 };
+use serde_json::Value;
 
 /// Calls a draw as often as there are recorded values, and compares the bits of doubles.
 fn same_bits(entry: &serde_json::Value, skip: usize, mut draw: impl FnMut() -> f64) {
@@ -213,93 +214,72 @@ fn python_sequences() {
     assert_eq!(PythonRandom::new(0).choice::<u32>(&[]), None);
 }
 
+/// Calls of all kinds after one another; between any two the generator is put away and taken up again.
 #[test]
-fn columns_of_python_draws() {
-    for entry in recorded("splits.json", "draws") {
-        let rows = get(&entry, "rows");
-        let choice = Draw::PythonChoice {
-            levels: vec![2, 3],
-            seed: 0,
-            after_shuffle: true,
-        };
-        let Ok(Drawn::Integers(values)) = choice.column(rows) else {
-            panic!()
-        };
-        let values: Vec<u32> = values.into_iter().map(|value| value as u32).collect();
-        assert_eq!(digest(&values), get::<Digest>(&entry, "choices"), "{entry}");
-
-        let sample = Draw::PythonSample {
-            low: 1,
-            high: 21,
-            k: 20,
-            seed: 0,
-        };
-        let Ok(Drawn::Lists(lists)) = sample.column(rows) else {
-            panic!()
-        };
-        let values: Vec<u32> = lists
-            .into_iter()
-            .flatten()
-            .map(|value| value as u32)
-            .collect();
-        assert_eq!(digest(&values), get::<Digest>(&entry, "lists"), "{entry}");
+fn generators_go_on_where_they_stopped() {
+    for entry in recorded("rng.json", "mixed") {
+        let kind: RngKind = get(&entry, "kind");
+        let mut rng = Rng::new(kind, get(&entry, "seed")).unwrap();
+        for call in get::<Vec<Value>>(&entry, "calls") {
+            let draw: String = get(&call, "draw");
+            let number = |field: &str| get::<i64>(&call, field);
+            let drawn: Vec<u64> = match draw.as_str() {
+                "random" => vec![rng.random().to_bits()],
+                "uniform" => vec![rng.uniform(-3.7, 99.1).to_bits()],
+                "integers" => {
+                    let (low, high) = (number("low"), number("high"));
+                    vec![rng.integers(low, high).unwrap() as u64]
+                }
+                "choice" => vec![rng.choice(get(&call, "n")).unwrap().into()],
+                "permutation" => {
+                    let drawn = rng.permutation(get(&call, "n"));
+                    vec![digest(&drawn).crc.into()]
+                }
+                "sample" => {
+                    let drawn = rng.sample(get(&call, "n"), get(&call, "k")).unwrap();
+                    vec![digest(&drawn).crc.into()]
+                }
+                other => panic!("{other}"),
+            };
+            assert_eq!(drawn, [get::<u64>(&call, "value")], "{call} of {entry}");
+            let state = serde_json::to_string(&rng).unwrap();
+            let again: Rng = serde_json::from_str(&state).unwrap();
+            assert_eq!(again, rng);
+            rng = again;
+        }
     }
 }
 
 #[test]
-fn columns_of_numpy_draws() {
-    for entry in recorded("numpy_legacy.json", "randint") {
-        let draw = Draw::NumpyRandint {
-            low: get(&entry, "low"),
-            high: get(&entry, "high"),
-            seed: get(&entry, "seed"),
-        };
-        assert_eq!(
-            draw.column(12),
-            Ok(Drawn::Integers(get(&entry, "values"))),
-            "{entry}"
-        );
+fn generators_refuse() {
+    let large = RandomError::SeedTooLarge { seed: 1 << 32 };
+    assert_eq!(Rng::new(RngKind::Numpy, 1 << 32), Err(large));
+    for kind in [RngKind::Numpy, RngKind::NumpyGenerator, RngKind::Python] {
+        let mut rng = Rng::new(kind, 0).unwrap();
+        assert_eq!(rng.kind(), kind);
+        let empty = |low, high| Err(RandomError::EmptyRange { low, high });
+        assert_eq!(rng.integers(3, 3), empty(3, 3));
+        assert_eq!(rng.choice(0).map(i64::from), empty(0, 0));
+        assert!(rng.sample(2, 3).is_err());
     }
-    for entry in recorded("numpy_generator.json", "uniform") {
-        let draw = Draw::NumpyUniform {
-            low: 1.0,
-            high: 100.0,
-            seed: get(&entry, "seed"),
-        };
-        let expected: Vec<u64> = get(&entry, "bits");
-        let expected = expected.into_iter().map(f64::from_bits).collect();
-        assert_eq!(draw.column(20), Ok(Drawn::Floats(expected)), "{entry}");
-    }
-}
-
-#[test]
-fn columns_that_cannot_be_drawn() {
-    let draws = [
-        r#"{"draw": "numpy_randint", "low": 7, "high": 7, "seed": 0}"#,
-        r#"{"draw": "python_choice", "levels": [], "seed": 0}"#,
-        r#"{"draw": "python_choice", "levels": [2, 0], "seed": 0}"#,
-        r#"{"draw": "python_sample", "low": 1, "high": 3, "k": 3, "seed": 0}"#,
-        r#"{"draw": "python_sample", "low": 3, "high": 1, "k": 1, "seed": 0}"#,
-    ];
-    for text in draws {
-        let draw: Draw = serde_json::from_str(text).unwrap();
-        assert!(draw.column(1).is_err(), "{text}");
+    for broken in [
+        r#"{"generator":"python","twister":{"words":[1],"used":0}}"#,
+        r#"{"generator":"numpy_generator","bits":{"state":"x","increment":"1"}}"#,
+    ] {
+        assert!(serde_json::from_str::<Rng>(broken).is_err(), "{broken}");
     }
 }
 
 /// Values that published preparations contain.
 #[test]
 fn published_draws() {
-    let lists = Draw::PythonSample {
-        low: 1,
-        high: 21,
-        k: 20,
-        seed: 0,
-    }
-    .column(1);
-    let first = vec![
-        13, 14, 2, 9, 16, 7, 20, 5, 8, 6, 10, 4, 3, 12, 18, 1, 15, 17, 19, 11,
-    ];
-    assert_eq!(lists, Ok(Drawn::Lists(vec![first])));
+    let places = PythonRandom::new(0).sample(20, 20).unwrap();
+    let first: Vec<u32> = places.into_iter().map(|place| place + 1).collect();
+    assert_eq!(
+        first,
+        [
+            13, 14, 2, 9, 16, 7, 20, 5, 8, 6, 10, 4, 3, 12, 18, 1, 15, 17, 19, 11
+        ]
+    );
     assert_eq!(PythonRandom::new(42).randint(0, 1009), Ok(654));
 }

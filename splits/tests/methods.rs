@@ -8,7 +8,8 @@
 )]
 
 use prep_splits::{
-    Groups, Method, PartSizes, Size, Split, SplitError, codes_by_appearance, codes_by_order, split,
+    Groups, Keys, Method, PartSizes, Role, Size, Split, SplitError, codes_by_appearance,
+    codes_by_order, split,
 };
 use proptest::prelude::*;
 
@@ -23,6 +24,8 @@ fn methods_are_spelt_as_in_a_pipeline() {
         r#"{"method":"shuffle","test_size":9914,"train_size":0.5,"seed":4294967295,"order":"file"}"#,
         r#"{"method":"stratified","test_size":0.1,"seed":0,"order":"split"}"#,
         r#"{"method":"sample","test_size":0.2,"seed":0,"order":"file"}"#,
+        r#"{"method":"python_sample","test_size":0.2,"seed":0}"#,
+        r#"{"method":"first_fit","test_size":20000}"#,
         r#"{"method":"chunks","chunk_size":1000,"test_size":0.1,"seed":0}"#,
         r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":5,"shuffle_test":0}"#,
         r#"{"method":"fill","test_size":20000,"seed":0}"#,
@@ -76,8 +79,15 @@ fn misspelt_methods_are_refused() {
     }
 }
 
+/// Keys in the first role that the method knows.
+fn as_keys<'a>(method: &Method, codes: &'a [u32]) -> Keys<'a> {
+    let role = method.roles().first().copied().unwrap_or(Role::Groups);
+    Keys { role, codes }
+}
+
 fn error(method: &str, rows: usize, keys: Option<&[u32]>) -> SplitError {
-    split(&parse(method).unwrap(), rows, keys).unwrap_err()
+    let method = parse(method).unwrap();
+    split(&method, rows, keys.map(|codes| as_keys(&method, codes))).unwrap_err()
 }
 
 const SHUFFLE: &str = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
@@ -94,7 +104,10 @@ fn keys_are_checked() {
     );
     assert_eq!(
         error(chunks, 2, Some(&[0, 1])),
-        SplitError::KeysUnused { method: "chunks" }
+        SplitError::KeysUnused {
+            method: "chunks",
+            role: Role::Groups
+        }
     );
     assert_eq!(
         error(SHUFFLE, 3, Some(&[0, 1])),
@@ -211,7 +224,10 @@ fn refusals_say_why() {
 fn a_small_group_is_held_back_by_its_share() {
     let method = r#"{"method":"within_groups","test_size":0.9,"seed":0,"hold_last_below":5}"#;
     let keys = [0, 0, 1, 2, 2, 2, 2];
-    let parts = split(&parse(method).unwrap(), keys.len(), Some(&keys)).unwrap();
+    let parts = {
+        let method = parse(method).unwrap();
+        split(&method, keys.len(), Some(as_keys(&method, &keys))).unwrap()
+    };
     // floor(1.8) = 1 of two rows, none of one, floor(3.6) = 3 of four.
     assert_eq!(
         parts,
@@ -243,6 +259,8 @@ fn methods() -> impl Strategy<Value = Method> {
         r#"{"method":"shuffle","test_size":0.1,"seed":1,"order":"split"}"#,
         r#"{"method":"stratified","test_size":0.4,"seed":0}"#,
         r#"{"method":"sample","test_size":0.3,"seed":0}"#,
+        r#"{"method":"python_sample","test_size":0.3,"seed":0}"#,
+        r#"{"method":"first_fit","test_size":0.3}"#,
         r#"{"method":"chunks","chunk_size":5,"test_size":0.2,"seed":0}"#,
         r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":4,"shuffle_test":1}"#,
         r#"{"method":"fill","test_size":0.5,"seed":0}"#,
@@ -261,7 +279,7 @@ proptest! {
         with_keys: bool,
     ) {
         let keys = codes_by_appearance(&names);
-        let keys = method.needs_keys().unwrap_or(with_keys).then_some(&keys[..]);
+        let keys = method.needs_keys().unwrap_or(with_keys).then(|| as_keys(&method, &keys));
         // A refusal is fine; a split must be whole.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
@@ -274,7 +292,7 @@ proptest! {
     fn group_methods_keep_groups_together(seed: u32, names in prop::collection::vec(0u8..12, 2..200)) {
         let keys = codes_by_appearance(&names);
         let method = Method::Shuffle { test_size: Some(Size::Fraction(0.3)), train_size: None, seed, order: None };
-        if let Ok(parts) = split(&method, keys.len(), Some(&keys)) {
+        if let Ok(parts) = split(&method, keys.len(), Some(as_keys(&method, &keys))) {
             for row in parts.train {
                 prop_assert!(parts.test.iter().all(|&other| keys[other as usize] != keys[row as usize]));
             }

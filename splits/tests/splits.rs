@@ -11,8 +11,8 @@ mod common;
 
 use common::{Digest, digest, get, recorded};
 use prep_splits::{
-    Exclude, Layer, Method, Order, SequentialDraw, Size, Split, SplitError, codes_by_appearance,
-    codes_by_order, nested_sample, split,
+    Keys, Method, Order, PythonRandom, Role, Size, Split, SplitError, codes_by_appearance,
+    codes_by_order, python_sample, split,
 };
 use serde_json::Value;
 
@@ -26,6 +26,10 @@ fn keys(entry: &Value) -> Vec<String> {
 
 fn by_appearance(entry: &Value) -> Vec<u32> {
     codes_by_appearance(keys(entry))
+}
+
+fn keyed(method: &Method, role: Role, codes: &[u32]) -> Result<Split, SplitError> {
+    split(method, codes.len(), Some(Keys { role, codes }))
 }
 
 /// Compares with the recorded parts, or asks for an error where the original refused.
@@ -74,20 +78,14 @@ fn shuffle() {
 fn stratified() {
     for entry in recorded("splits.json", "stratified") {
         let (test_size, train_size) = (size(&entry, "test_size"), size(&entry, "train_size"));
-        let method = Method::Stratified {
+        let method = Method::Shuffle {
             test_size,
             train_size,
             seed: get(&entry, "seed"),
             order: None,
         };
-        check(
-            &entry,
-            split(
-                &method,
-                get(&entry, "rows"),
-                Some(&codes_by_order(&keys(&entry))),
-            ),
-        );
+        let codes = codes_by_order(&keys(&entry));
+        check(&entry, keyed(&method, Role::Stratify, &codes));
     }
 }
 
@@ -122,7 +120,7 @@ fn groups_by_membership_and_end_to_end() {
             seed,
             order,
         };
-        check(&entry, split(&method, codes.len(), Some(&codes)));
+        check(&entry, keyed(&method, Role::Groups, &codes));
     }
 }
 
@@ -135,10 +133,8 @@ fn within_groups() {
             hold_last_below: get(&entry, "below"),
             shuffle_test: get(&entry, "last"),
         };
-        check(
-            &entry,
-            split(&method, get(&entry, "rows"), Some(&by_appearance(&entry))),
-        );
+        let role = method.roles()[0];
+        check(&entry, keyed(&method, role, &by_appearance(&entry)));
     }
 }
 
@@ -163,10 +159,8 @@ fn fill() {
             seed: 0,
             order: None,
         };
-        check(
-            &entry,
-            split(&method, get(&entry, "rows"), Some(&by_appearance(&entry))),
-        );
+        let role = method.roles()[0];
+        check(&entry, keyed(&method, role, &by_appearance(&entry)));
     }
 }
 
@@ -180,10 +174,8 @@ fn ratio_repair() {
             ratio,
             order: None,
         };
-        check(
-            &entry,
-            split(&method, get(&entry, "rows"), Some(&by_appearance(&entry))),
-        );
+        let role = method.roles()[0];
+        check(&entry, keyed(&method, role, &by_appearance(&entry)));
     }
 }
 
@@ -196,63 +188,52 @@ fn both_sides() {
             seed,
             single_train: 0.9,
         };
-        check(
-            &entry,
-            split(&method, get(&entry, "rows"), Some(&by_appearance(&entry))),
-        );
+        let role = method.roles()[0];
+        check(&entry, keyed(&method, role, &by_appearance(&entry)));
     }
 }
 
 #[test]
-fn nested_samples() {
-    for entry in recorded("splits.json", "nested") {
-        let (rows, a, b): (u32, u32, u32) =
-            (get(&entry, "rows"), get(&entry, "a"), get(&entry, "b"));
-        let multiples = |of: u32| {
-            let mut rows: Vec<u32> = (0..rows).filter(|row| row % of == 0).collect();
-            rows.sort_by_key(u32::to_string);
-            rows
-        };
-        let (left, right) = (multiples(a), multiples(b));
-        let both: Vec<u32> = left.iter().copied().filter(|row| row % b == 0).collect();
-        let all: Vec<u32> = (0..rows).collect();
-        let seen = |rows| Layer {
-            rows,
-            exclude: Exclude::Seen,
-        };
-        let layers = [
-            seen(&both),
-            seen(&left),
-            seen(&right),
-            Layer {
-                rows: &all,
-                exclude: Exclude::Drawn,
-            },
-        ];
-        let result = nested_sample(get(&entry, "fraction"), &layers, 0);
-        if entry["refused"] == true {
-            assert!(matches!(result, Err(SplitError::Quota { .. })), "{entry}");
-            continue;
-        }
-        let added: Vec<Digest> = result.unwrap().iter().map(|rows| digest(rows)).collect();
-        assert_eq!(added, get::<Vec<Digest>>(&entry, "layers"), "{entry}");
+fn within_keys() {
+    for entry in recorded("splits.json", "within") {
+        let method: Method = get(&entry, "method");
+        check(&entry, keyed(&method, Role::Within, &by_appearance(&entry)));
     }
 }
 
 #[test]
-fn sequential_draws() {
-    for entry in recorded("splits.json", "sequential") {
-        let mut stream = SequentialDraw::new(get(&entry, "share"), get(&entry, "seed")).unwrap();
-        let mut picked = Vec::new();
-        for row in 0..5000u32 {
-            let words = i64::from(row * 7 % 23);
-            let positions = (words > 2).then_some(1..words - 1);
-            if let Some(position) = stream.next(positions).unwrap() {
-                picked.extend([row, position as u32]);
-            }
+fn python_samples() {
+    for entry in recorded("splits.json", "python_sample") {
+        let method = Method::PythonSample {
+            test_size: get(&entry, "test_size"),
+            seed: get(&entry, "seed"),
+            order: None,
+        };
+        check(&entry, split(&method, get(&entry, "rows"), None));
+    }
+}
+
+/// Samples of one generator after another.
+#[test]
+fn python_samples_in_sequence() {
+    for entry in recorded("splits.json", "samples_in_sequence") {
+        let mut generator = PythonRandom::new(get(&entry, "seed"));
+        for part in get::<Vec<Value>>(&entry, "samples") {
+            let size: Size = get(&part, "test_size");
+            let split = python_sample(get(&part, "rows"), size, &mut generator).unwrap();
+            assert_eq!(digest(&split.test), get::<Digest>(&part, "test"), "{entry}");
         }
-        let expected: Digest = serde_json::from_value(entry.clone()).unwrap();
-        assert_eq!(digest(&picked), expected, "{entry}");
+    }
+}
+
+#[test]
+fn first_fit() {
+    for entry in recorded("splits.json", "first_fit") {
+        let method = Method::FirstFit {
+            test_size: Size::Rows(get(&entry, "wanted")),
+            order: None,
+        };
+        check(&entry, keyed(&method, Role::Groups, &by_appearance(&entry)));
     }
 }
 
@@ -274,12 +255,12 @@ fn varied_exchanges_one_row_when_the_test_part_shows_one_value() {
     }
     let mut expected = plain.clone();
     std::mem::swap(&mut expected.test[0], &mut expected.train[2]);
-    assert_eq!(split(&method, 10, Some(&keys)), Ok(expected));
+    assert_eq!(keyed(&method, Role::Groups, &keys), Ok(expected));
     // Nothing to exchange, and nothing to mend.
-    assert_eq!(split(&method, 10, Some(&[0; 10])), Ok(plain.clone()));
+    assert_eq!(keyed(&method, Role::Groups, &[0; 10]), Ok(plain.clone()));
     keys.fill(0);
     keys[plain.test[1] as usize] = 1;
-    assert_eq!(split(&method, 10, Some(&keys)), Ok(plain));
+    assert_eq!(keyed(&method, Role::Groups, &keys), Ok(plain));
 }
 
 /// Sizes of published test parts: rows of the table, share, test rows.

@@ -231,7 +231,7 @@ fn every_example_is_right() {
         ));
     }
     for method in words::METHODS {
-        let grouped = !matches!(method.name, "sample" | "chunks");
+        let grouped = !matches!(method.name, "sample" | "python_sample" | "chunks");
         let group = if grouped { "  group_by: g\n" } else { "" };
         let name = method.name;
         shape_faults(&format!(

@@ -10,6 +10,7 @@ use std::path::Path;
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
 use prep_spec::model::{Output, OutputKind, Query, Split, Table, TableKind};
+use prep_splits::Role;
 use prep_sql::Session;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -305,7 +306,10 @@ impl Builder<'_> {
         }
         let step = SplitRows {
             method: split.method.clone(),
-            group_by: split.group_by.as_ref().map(|column| column.value.clone()),
+            keys: split.group_by.as_ref().map(|column| {
+                let role = split.method.roles().first().copied();
+                (role.unwrap_or(Role::Groups), column.value.clone())
+            }),
             into: split.into.clone(),
         };
         let node = self.graph.add(

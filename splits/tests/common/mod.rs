@@ -10,7 +10,7 @@ use serde_json::Value;
 #[derive(Debug, PartialEq, Deserialize)]
 pub struct Digest {
     len: usize,
-    crc: u32,
+    pub crc: u32,
     head: Vec<u32>,
 }
 

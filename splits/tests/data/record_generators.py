@@ -100,6 +100,50 @@ def python_random():
     ]
 
 
+def rng():
+    """Calls in random order of one generator, so that each must take exactly what the library takes."""
+    plan = random.Random(5)
+    rows = []
+    for kind in ["numpy", "numpy_generator", "python"]:
+        for seed in SEEDS + [plan.randrange(2**32) for _ in range(15)]:
+            g = {"numpy": np.random.RandomState, "numpy_generator": np.random.default_rng, "python": random.Random}[kind](seed)
+            calls = []
+            for _ in range(40):
+                draw = plan.choice(["random", "uniform", "integers", "integers", "choice", "permutation", "sample"])
+                call = {"draw": draw}
+                if draw == "random":
+                    value = bits([g.random_sample() if kind == "numpy" else g.random()])[0]
+                elif draw == "uniform":
+                    value = bits([g.uniform(-3.7, 99.1)])[0]
+                elif draw == "integers":
+                    width = plan.choice([1, 2, 3, 676, 2**31, 2**32 - 1, 2**32, 2**32 + 1, 2**40 + 7, 2**62])
+                    low = plan.choice([0, 0, 1, -5, -2**40])
+                    call |= {"low": low, "high": low + width}
+                    name = {"numpy": "randint", "numpy_generator": "integers", "python": "randrange"}[kind]
+                    value = int(getattr(g, name)(low, low + width)) % 2**64
+                elif draw == "choice":
+                    call["n"] = plan.choice([1, 2, 3, 1000, 70000])
+                    value = int(g.choice(range(call["n"]) if kind == "python" else call["n"]))
+                elif draw == "permutation":
+                    call["n"] = plan.choice([0, 1, 2, 7, 624, 1500, 70000])
+                    items = list(range(call["n"]))
+                    if kind == "python":
+                        g.shuffle(items)
+                    else:
+                        items = g.permutation(call["n"])
+                    value = digest(items)["crc"]
+                elif kind == "numpy_generator":
+                    continue
+                else:
+                    call["n"] = plan.choice([20, 1000, 70000])
+                    call["k"] = plan.choice([0, 1, 5, 6, 20])
+                    items = g.sample(range(call["n"]), call["k"]) if kind == "python" else g.choice(call["n"], call["k"], replace=False)
+                    value = digest(items)["crc"]
+                calls.append(call | {"value": value})
+            rows.append({"kind": kind, "seed": seed, "calls": calls})
+    yield "mixed", rows
+
+
 def write(path, sections):
     """One line per entry, so that a change of one is a change of one line."""
     lines = []
@@ -111,5 +155,5 @@ def write(path, sections):
 
 if __name__ == "__main__":
     here = pathlib.Path(__file__).parent
-    for part in (numpy_legacy, numpy_generator, python_random):
+    for part in (numpy_legacy, numpy_generator, python_random, rng):
         write(here / f"{part.__name__}.json", part())

@@ -178,47 +178,68 @@ def both_sides():
             yield {"rows": rows, "distinct": distinct, "seed": seed, **attempt(call)}
 
 
-def nested():
-    """Members of the sets: multiples of a and of b, sorted as text; those of both; and all, in order."""
-    for rows, a, b, fraction in [(1000, 2, 3, 0.1), (300, 5, 7, 0.1), (60, 2, 3, 0.5), (5, 2, 3, 0.5), (2000, 11, 13, 0.25)]:
-        left = sorted(range(0, rows, a), key=str)
-        right = sorted(range(0, rows, b), key=str)
-        both = [i for i in left if i % b == 0]
-        rng = random.Random(0)
-        where = {"rows": rows, "a": a, "b": b, "fraction": fraction}
-        try:
-            layers = [rng.sample(both, round(fraction * len(both)))]
-            for pool in (left, right):
-                layers.append(rng.sample([i for i in pool if i not in both], round(fraction * len(pool)) - len(layers[0])))
-            chosen = {i for layer in layers for i in layer}
-            layers.append(rng.sample([i for i in range(rows) if i not in chosen], round(fraction * rows) - len(chosen)))
-            yield {**where, "layers": [digest(layer) for layer in layers]}
-        except ValueError:
-            yield {**where, "refused": True}
+def within():
+    for rows, distinct in TABLES:
+        for method in [{"method": "shuffle", "test_size": 0.2, "seed": 0}, {"method": "shuffle", "train_size": 0.5, "seed": 3},
+                       {"method": "sample", "test_size": 0.3, "seed": 0}, {"method": "sample", "test_size": 1, "seed": 7},
+                       {"method": "python_sample", "test_size": 0.3, "seed": 1}]:
+            def call():
+                train, test = [], []
+                for members in by_appearance(keys(rows, distinct)).values():
+                    seed, size = method["seed"], method.get("test_size")
+                    if method["method"] == "shuffle":
+                        left, right = train_test_split(members, test_size=size, train_size=method.get("train_size"), random_state=seed)
+                    elif method["method"] == "sample":
+                        frame = pd.Series(members)
+                        right = frame.sample(**({"frac": size} if isinstance(size, float) else {"n": size}), random_state=seed)
+                        left = frame.drop(right.index)
+                    else:
+                        right = random.Random(seed).sample(members, round(size * len(members)))
+                        left = [i for i in members if i not in right]
+                    train += list(left)
+                    test += list(right)
+                return train, test
+            yield {"rows": rows, "distinct": distinct, "method": method, **attempt(call)}
 
 
-def sequential():
-    for share, seed in [(0.01, 0), (0.3, 0), (0.3, 42), (1.0, 1)]:
-        rng = np.random.RandomState(seed)
-        picked = []
-        for row in range(5000):
-            words = row * 7 % 23
-            if rng.uniform() <= share and words > 2:
-                picked += [row, rng.randint(1, words - 1)]
-        yield {"share": share, "seed": seed, **digest(picked)}
+def python_sample():
+    for rows in [0, 1, 2, 5, 15, 25, 100, 318, 322, 100003]:
+        for size in [0.0, 0.1, 0.2, 0.5, 1.0, 0, 1, 3, 64]:
+            for seed in SEEDS[:2]:
+                def call():
+                    drawn = random.Random(seed).sample(range(rows), round(size * rows) if isinstance(size, float) else size)
+                    chosen = set(drawn)
+                    return [i for i in range(rows) if i not in chosen], drawn
+                yield {"rows": rows, "test_size": size, "seed": seed, **attempt(call)}
 
 
-def draws():
-    """A list shuffled by Python's random, then one of two and perhaps one of three for each item."""
-    for rows in [0, 1, 10, 5000]:
-        rng = random.Random(0)
-        rng.shuffle(list(range(rows)))
-        values = [0 if rng.choice([True, False]) else 1 + rng.choice([0, 1, 2]) for _ in range(rows)]
-        rng = random.Random(0)
-        lists = [value for _ in range(rows) for value in rng.sample(range(1, 21), 20)]
-        yield {"rows": rows, "choices": digest(values), "lists": digest(lists)}
+def samples_in_sequence():
+    for seed in SEEDS:
+        generator = random.Random(seed)
+        samples = []
+        for rows, size in [(25, 0.1), (870, 0.1), (35, 3), (2019, 0.25), (5, 0.5), (100003, 200)]:
+            drawn = generator.sample(range(rows), round(size * rows) if isinstance(size, float) else size)
+            samples.append({"rows": rows, "test_size": size, "test": digest(drawn)})
+        yield {"seed": seed, "samples": samples}
+
+
+def first_fit():
+    for rows, distinct in TABLES:
+        for wanted in [0, 1, 10, rows // 5, rows // 5 + 1, rows // 2]:
+            def call():
+                names = keys(rows, distinct)
+                chosen, count = set(), 0
+                for key, members in by_appearance(names).items():
+                    if count + len(members) <= wanted:
+                        chosen.add(key)
+                        count += len(members)
+                if not chosen or not 0 < wanted < rows:
+                    raise ValueError
+                return [i for i in range(rows) if names[i] not in chosen], [i for i in range(rows) if names[i] in chosen]
+            yield {"rows": rows, "distinct": distinct, "wanted": wanted, **attempt(call)}
 
 
 if __name__ == "__main__":
-    sections = [shuffle, stratified, sample, groups, within_groups, chunks, fill, ratio_repair, both_sides, nested, sequential, draws]
+    sections = [shuffle, stratified, sample, groups, within_groups, chunks, fill, ratio_repair, both_sides, within, python_sample,
+                samples_in_sequence, first_fit]
     write(pathlib.Path(__file__).parent / "splits.json", [(part.__name__, part()) for part in sections])

@@ -117,6 +117,20 @@ pub static METHODS: &[Section] = &[
         ],
     },
     Section {
+        name: "python_sample",
+        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows.",
+        keys: &[
+            Key::required("test_size", Value::Size, SIZE, "0.1"),
+            SEED,
+            ORDER,
+        ],
+    },
+    Section {
+        name: "first_fit",
+        doc: "Whole groups of `group_by`, in the order of the table: each goes to the second table if it still fits into `test_size` rows.",
+        keys: &[Key::required("test_size", Value::Size, SIZE, "1000"), ORDER],
+    },
+    Section {
         name: "varied",
         doc: "A shuffle split of rows whose second table shows two values of `group_by`.",
         keys: &[TEST_SIZE, TRAIN_SIZE, SEED],

@@ -1,24 +1,20 @@
 //! `split`: the rows of a table, divided in two.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod keys;
 
-use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::DataType;
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_spec::alternatives;
-use prep_splits::Method;
-use prep_sql::Relation;
+use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
+use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Split};
 use thiserror::Error;
 
 use crate::relation::{open_table, scalar};
-use crate::value::{TableValue, input};
+use crate::value::{TableValue, generator, input};
+
+/// Name of the input with a generator that goes on, and of the output with the generator as it was left. No table can
+/// have this name.
+pub(crate) const GENERATOR: &str = "generator:";
 
 #[derive(Debug, Error)]
 enum SplitTableError {
-    #[error("the table has no column `{column}` to group by; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
-    NoColumn { column: String, found: Vec<String> },
     #[error("the table has {0} rows; a split takes at most 4,294,967,295")]
     TooLong(u64),
     #[error("`{method}` does not take the test_size {size}: {cause}")]
@@ -27,11 +23,17 @@ enum SplitTableError {
         size: f64,
         cause: serde_json::Error,
     },
+    #[error("`{method}` cannot go on with the generator `{found}`; it draws from `python`")]
+    OtherGenerator {
+        method: &'static str,
+        found: &'static str,
+    },
 }
 
 pub(crate) struct SplitRows {
     pub method: Method,
-    pub group_by: Option<String>,
+    /// A column whose values the method works with, and how.
+    pub keys: Option<(Role, String)>,
     /// Names of the two parts: train, test.
     pub into: [String; 2],
 }
@@ -42,11 +44,11 @@ impl Step for SplitRows {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "method": self.method, "group_by": self.group_by, "into": self.into })
+        serde_json::json!({ "method": self.method, "keys": self.keys, "into": self.into })
     }
 
     fn memory(&self, inputs: &Inputs) -> u64 {
@@ -68,22 +70,64 @@ impl Step for SplitRows {
             Some(size) => with_test_size(&self.method, scalar(context, size)?)?,
             None => self.method.clone(),
         };
-        let keys = match &self.group_by {
-            Some(column) => Some(codes(open_table(context, value)?, column)?),
+        let codes = match &self.keys {
+            Some((role, column)) => {
+                let inferred = table.inferred.get(column).copied();
+                Some(keys::codes(
+                    open_table(context, value)?,
+                    column,
+                    *role,
+                    inferred,
+                )?)
+            }
             None => None,
         };
-        let parts = prep_splits::split(&method, rows, keys.as_deref()).map_err(StepError::input)?;
+        let keys = self.keys.as_ref().zip(codes.as_deref());
+        let keys = keys.map(|((role, _), codes)| Keys { role: *role, codes });
+        let mut outputs = Outputs::new();
+        let parts = match (&method, keys) {
+            (
+                Method::PythonSample {
+                    test_size,
+                    seed,
+                    order,
+                },
+                None,
+            ) => {
+                let mut generator = match inputs.get(GENERATOR) {
+                    Some(before) => python(&method, generator::of(before)?)?,
+                    None => PythonRandom::new((*seed).into()),
+                };
+                let parts = prep_splits::python_sample(rows as u32, *test_size, &mut generator)
+                    .map_err(StepError::input)?;
+                outputs.insert(
+                    GENERATOR.to_owned(),
+                    generator::into_value(&Rng::Python(generator)),
+                );
+                parts.ordered(order.unwrap_or(Order::Split))
+            }
+            _ => prep_splits::split(&method, rows, keys).map_err(StepError::input)?,
+        };
+        let Split {
+            train: first,
+            test: second,
+        } = parts;
         let [train, test] = &self.into;
-        Ok(Outputs::from([
-            (
-                train.clone(),
-                table.choose(context, parts.train)?.into_value(),
-            ),
-            (
-                test.clone(),
-                table.choose(context, parts.test)?.into_value(),
-            ),
-        ]))
+        let choose =
+            |rows| -> Result<Value, StepError> { Ok(table.choose(context, rows)?.into_value()) };
+        outputs.insert(train.clone(), choose(first)?);
+        outputs.insert(test.clone(), choose(second)?);
+        Ok(outputs)
+    }
+}
+
+fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
+    match generator {
+        Rng::Python(generator) => Ok(generator),
+        other => Err(StepError::input(SplitTableError::OtherGenerator {
+            method: method.name(),
+            found: other.kind().name(),
+        })),
     }
 }
 
@@ -104,42 +148,4 @@ fn with_test_size(method: &Method, size: f64) -> Result<Method, StepError> {
         serde_json::json!(size)
     };
     serde_json::from_value(body).map_err(error)
-}
-
-/// A number for each row: equal for equal keys, in order of first appearance. A missing key is a key of its own.
-fn codes(table: Arc<dyn Relation>, column: &str) -> Result<Vec<u32>, StepError> {
-    let index = table
-        .columns()
-        .iter()
-        .position(|candidate| candidate.name == column);
-    let index = index.ok_or_else(|| {
-        let found = table.columns().iter().map(|one| one.name.clone());
-        StepError::input(SplitTableError::NoColumn {
-            column: column.to_owned(),
-            found: found.collect(),
-        })
-    })?;
-    let mut seen: HashMap<Box<str>, u32> = HashMap::new();
-    let mut missing: Option<u32> = None;
-    let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));
-    for values in table.scan(vec![index], 8192) {
-        let values = values.map_err(|cause| StepError::Failed {
-            failure: prep_core::Failure::Input,
-            cause,
-        })?;
-        let texts = cast(&values.columns[0], &DataType::Utf8).map_err(StepError::internal)?;
-        let texts = texts.as_string::<i32>();
-        for row in 0..texts.len() {
-            let next = (seen.len() + usize::from(missing.is_some())) as u32;
-            codes.push(if texts.is_null(row) {
-                *missing.get_or_insert(next)
-            } else if let Some(code) = seen.get(texts.value(row)) {
-                *code
-            } else {
-                seen.insert(texts.value(row).into(), next);
-                next
-            });
-        }
-    }
-    Ok(codes)
 }

@@ -1,6 +1,7 @@
 //! What flows between steps. Each type is a view of a [`prep_core::Value`].
 
 mod content;
+pub(crate) mod generator;
 mod positions;
 mod table;
 mod table_writer;

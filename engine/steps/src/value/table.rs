@@ -1,8 +1,10 @@
 //! A table: stored rows, and optionally a choice of them.
 
+use std::collections::BTreeMap;
+
 use prep_cache::Digest;
 use prep_core::{Context, StepError, Value};
-use prep_formats::pandas::Schema;
+use prep_formats::pandas::{ColumnType, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::positions::{Positions, Stored};
@@ -36,6 +38,9 @@ pub struct TableValue {
     pub storage: Storage,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     rows: Option<Stored>,
+    /// What pandas infers of columns that are text to queries.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inferred: BTreeMap<String, ColumnType>,
     /// The last column is the hidden `record`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_record: bool,
@@ -50,6 +55,7 @@ impl TableValue {
             schema,
             storage,
             rows: None,
+            inferred: BTreeMap::new(),
             has_record: false,
             needs: Vec::new(),
         }
@@ -61,6 +67,7 @@ impl TableValue {
             schema,
             storage: Storage::Listing { object },
             rows: None,
+            inferred: BTreeMap::new(),
             has_record: false,
             needs,
         }

@@ -1,0 +1,161 @@
+//! A column as key numbers.
+//!
+//! Groups are numbered by first appearance, as pandas' `unique` does; a missing key is a key of its own. Classes of a
+//! stratified split are numbered in sorted order, as scikit-learn does with `numpy.unique`: numbers by value, text by code
+//! point; there, what is missing or infinite is refused.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
+use prep_core::StepError;
+use prep_formats::pandas::{ColumnType, arrow_type};
+use prep_spec::alternatives;
+use prep_splits::Role;
+use prep_sql::Relation;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+enum KeyError {
+    #[error("the table has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
+    NoColumn { column: String, found: Vec<String> },
+    #[error(
+        "row {row} has no value in `{column}`, and `stratify` needs a class in every row; leave such rows out, or give them a class, in a query"
+    )]
+    NoClass { column: String, row: usize },
+    #[error(
+        "`{column}` is {value} in row {row}, which scikit-learn's `stratify` refuses as a class"
+    )]
+    NotFinite {
+        column: String,
+        value: String,
+        row: usize,
+    },
+}
+
+/// A number for each row. `inferred` is what pandas takes a text column for.
+pub(super) fn codes(
+    table: Arc<dyn Relation>,
+    column: &str,
+    role: Role,
+    inferred: Option<ColumnType>,
+) -> Result<Vec<u32>, StepError> {
+    let found = table
+        .columns()
+        .iter()
+        .enumerate()
+        .find(|(_, candidate)| candidate.name == column);
+    let Some((index, found)) = found else {
+        let found = table.columns().iter().map(|one| one.name.clone());
+        return Err(StepError::input(KeyError::NoColumn {
+            column: column.to_owned(),
+            found: found.collect(),
+        }));
+    };
+    let data_type = inferred.map_or_else(|| found.data_type.clone(), arrow_type);
+    let mut keys = Keys {
+        floating: data_type.is_floating(),
+        ..Keys::default()
+    };
+    let mut codes = Vec::with_capacity(usize::try_from(table.rows()).unwrap_or(0));
+    for values in table.scan(vec![index], 8192) {
+        let values = values.map_err(|cause| StepError::Failed {
+            failure: prep_core::Failure::Input,
+            cause,
+        })?;
+        let texts = values
+            .columns
+            .first()
+            .map(|array| cast(array, &DataType::Utf8));
+        let texts = texts
+            .transpose()
+            .map_err(StepError::internal)?
+            .ok_or_else(|| StepError::internal("a scan returned no column"))?;
+        let texts = texts.as_string::<i32>();
+        for row in 0..texts.len() {
+            if role.is_sorted() && texts.is_null(row) {
+                let row = codes.len() + 1;
+                let column = column.to_owned();
+                return Err(StepError::input(KeyError::NoClass { column, row }));
+            }
+            codes.push(keys.number((!texts.is_null(row)).then(|| texts.value(row))));
+        }
+    }
+    if role.is_sorted() {
+        let places = keys.sorted(&data_type).map_err(|key| {
+            let row = codes.iter().position(|code| *code == key).unwrap_or(0) + 1;
+            let value = keys.names.get(key as usize).cloned().unwrap_or_default();
+            StepError::input(KeyError::NotFinite {
+                column: column.to_owned(),
+                value: value.into(),
+                row,
+            })
+        })?;
+        for code in &mut codes {
+            *code = places.get(*code as usize).copied().unwrap_or(*code);
+        }
+    }
+    Ok(codes)
+}
+
+/// The distinct keys so far, in order of first appearance.
+#[derive(Default)]
+struct Keys {
+    floating: bool,
+    numbers: HashMap<Box<str>, u32>,
+    /// By number; empty for the missing one.
+    names: Vec<Box<str>>,
+    missing: Option<u32>,
+}
+
+impl Keys {
+    fn number(&mut self, key: Option<&str>) -> u32 {
+        let next = self.names.len() as u32;
+        let Some(key) = key else {
+            let number = *self.missing.get_or_insert(next);
+            if number == next {
+                self.names.push("".into());
+            }
+            return number;
+        };
+        // The two zeros are one number.
+        let key = match key {
+            "-0.0" if self.floating => "0.0",
+            key => key,
+        };
+        if let Some(number) = self.numbers.get(key) {
+            return *number;
+        }
+        self.numbers.insert(key.into(), next);
+        self.names.push(key.into());
+        next
+    }
+
+    /// For each key its place in sorted order; the number of a key that cannot be a class otherwise.
+    fn sorted(&self, data_type: &DataType) -> Result<Vec<u32>, u32> {
+        let mut order: Vec<u32> = (0..self.names.len() as u32).collect();
+        let name = |key: &u32| self.names.get(*key as usize).map_or("", |name| &**name);
+        if data_type.is_integer() {
+            order.sort_by_key(|key| name(key).parse::<i128>().unwrap_or_default());
+        } else if data_type.is_floating() {
+            let value = |key: &u32| name(key).parse::<f64>().unwrap_or(f64::NAN);
+            if let Some(key) = order.iter().find(|key| !value(key).is_finite()) {
+                return Err(*key);
+            }
+            order.sort_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(Ordering::Equal));
+        } else {
+            // `False` comes before `True`, too.
+            order.sort_by(|a, b| name(a).cmp(name(b)));
+        }
+        let mut places = vec![0; order.len()];
+        for (place, key) in (0u32..).zip(&order) {
+            if let Some(slot) = places.get_mut(*key as usize) {
+                *slot = place;
+            }
+        }
+        Ok(places)
+    }
+}

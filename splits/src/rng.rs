@@ -1,0 +1,140 @@
+//! One generator out of three libraries, that can be put away and taken up again where it stopped.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::RandomError;
+use crate::numpy_generator::Generator;
+use crate::numpy_legacy::RandomState;
+use crate::python_random::PythonRandom;
+
+/// Which generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RngKind {
+    /// `numpy.random.RandomState`, also behind `numpy.random.seed`.
+    Numpy,
+    /// `numpy.random.default_rng`.
+    NumpyGenerator,
+    /// `random.Random`, also behind `random.seed`.
+    Python,
+}
+
+impl RngKind {
+    /// The name in a pipeline.
+    pub fn name(self) -> &'static str {
+        match self {
+            RngKind::Numpy => "numpy",
+            RngKind::NumpyGenerator => "numpy_generator",
+            RngKind::Python => "python",
+        }
+    }
+}
+
+/// A seeded generator. Serialised, it is its whole state: what is read again goes on where the other stopped.
+///
+/// ```
+/// use prep_splits::{Rng, RngKind};
+/// let mut rng = Rng::new(RngKind::Python, 0)?;
+/// rng.permutation(3);
+/// let mut later: Rng = serde_json::from_str(&serde_json::to_string(&rng).unwrap()).unwrap();
+/// assert_eq!(later.random(), rng.random());
+/// # Ok::<(), prep_splits::RandomError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "generator", rename_all = "snake_case")]
+pub enum Rng {
+    /// See [`RngKind::Numpy`].
+    Numpy(RandomState),
+    /// See [`RngKind::NumpyGenerator`].
+    NumpyGenerator(Generator),
+    /// See [`RngKind::Python`].
+    Python(PythonRandom),
+}
+
+impl Rng {
+    /// A generator at its start.
+    ///
+    /// # Errors
+    /// [`RandomError::SeedTooLarge`].
+    pub fn new(kind: RngKind, seed: u64) -> Result<Self, RandomError> {
+        Ok(match kind {
+            RngKind::Numpy => {
+                let seed = u32::try_from(seed).map_err(|_| RandomError::SeedTooLarge { seed })?;
+                Rng::Numpy(RandomState::new(seed))
+            }
+            RngKind::NumpyGenerator => Rng::NumpyGenerator(Generator::new(seed)),
+            RngKind::Python => Rng::Python(PythonRandom::new(seed)),
+        })
+    }
+
+    /// Which generator it is.
+    pub fn kind(&self) -> RngKind {
+        match self {
+            Rng::Numpy(_) => RngKind::Numpy,
+            Rng::NumpyGenerator(_) => RngKind::NumpyGenerator,
+            Rng::Python(_) => RngKind::Python,
+        }
+    }
+
+    /// A double in [0, 1): `random_sample()`, `random()`, `random()`.
+    pub fn random(&mut self) -> f64 {
+        match self {
+            Rng::Numpy(generator) => generator.random_sample(),
+            Rng::NumpyGenerator(generator) => generator.random(),
+            Rng::Python(generator) => generator.random(),
+        }
+    }
+
+    /// `uniform(low, high)`, which all three compute alike from [`random`](Self::random).
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.random()
+    }
+
+    /// An integer in low..high: `randint(low, high)`, `integers(low, high)`, `randrange(low, high)`.
+    ///
+    /// # Errors
+    /// [`RandomError::EmptyRange`] if `low >= high`.
+    pub fn integers(&mut self, low: i64, high: i64) -> Result<i64, RandomError> {
+        match self {
+            Rng::Numpy(generator) => generator.randint(low, high),
+            Rng::NumpyGenerator(generator) => generator.integers(low, high),
+            Rng::Python(generator) => generator.randrange(low, high),
+        }
+    }
+
+    /// The place that `choice` takes of `n` items.
+    ///
+    /// # Errors
+    /// [`RandomError::EmptyRange`] if there are none.
+    pub fn choice(&mut self, n: u32) -> Result<u32, RandomError> {
+        self.integers(0, n.into()).map(|place| place as u32)
+    }
+
+    /// The numbers 0..n in random order: `permutation(n)`, or a list of them after `random.shuffle`.
+    pub fn permutation(&mut self, n: u32) -> Vec<u32> {
+        match self {
+            Rng::Numpy(generator) => generator.permutation(n),
+            Rng::NumpyGenerator(generator) => generator.permutation(n),
+            Rng::Python(generator) => {
+                let mut numbers: Vec<u32> = (0..n).collect();
+                generator.shuffle(&mut numbers);
+                numbers
+            }
+        }
+    }
+
+    /// `k` different numbers of 0..n in random order: `choice(n, k, replace=False)`, `random.sample(range(n), k)`.
+    ///
+    /// # Errors
+    /// [`RandomError::SampleTooLarge`]; [`RandomError::Unsupported`] for NumPy's newer generator.
+    pub fn sample(&mut self, n: u32, k: u32) -> Result<Vec<u32>, RandomError> {
+        match self {
+            Rng::Numpy(generator) => generator.choice(n, k),
+            Rng::NumpyGenerator(_) => Err(RandomError::Unsupported {
+                generator: self.kind().name(),
+                draw: "sample",
+            }),
+            Rng::Python(generator) => generator.sample(n, k),
+        }
+    }
+}
