@@ -1,14 +1,19 @@
 //! File formats: archives, tables and images, read and written exactly as the
 //! Python libraries do that published the expected checksums.
 
+pub mod bson;
+pub mod image;
 pub mod json;
+pub mod latin1;
 pub mod lines;
 pub mod npy;
 pub mod pandas;
 pub mod parquet;
 pub mod paths;
 pub mod png;
+pub mod printf;
 pub mod read_at;
+pub mod rle;
 pub mod sevenz;
 pub mod sniff;
 pub mod tar;

@@ -280,6 +280,11 @@ fn random_text_is_read_as_pandas_reads_it() {
 }
 
 #[test]
+fn text_by_request_stands_beside_inferred_columns() {
+    check_all("text.jsonl");
+}
+
+#[test]
 fn decimals_become_the_same_doubles() {
     let mut failures = Vec::new();
     for line in lines("floats.jsonl") {

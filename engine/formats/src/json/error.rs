@@ -73,6 +73,18 @@ pub enum JsonErrorKind {
     /// The text should begin with `[`.
     #[error("expected a list of records")]
     ExpectedList,
+    /// A list or an object should stand here.
+    #[error("expected a list or an object")]
+    ExpectedListOrObject,
+    /// A path leads nowhere.
+    #[error("there is no element {} of the path before here", .step + 1)]
+    NoSuchElement {
+        /// Which step of the path finds nothing, from 0.
+        step: usize,
+    },
+    /// A key stands a second time, after its value was used.
+    #[error("the key before here stands a second time in its object")]
+    RepeatedKey,
     /// Something stands after the value.
     #[error("something stands after the end of the value")]
     ExtraData,

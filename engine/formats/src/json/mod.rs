@@ -10,6 +10,8 @@
 //! strings, a byte order mark, integers of more than 4,300 digits, and nesting
 //! deeper than its recursion limit.
 
+mod cursor;
+mod elements;
 mod error;
 mod escape;
 mod lines;
@@ -22,6 +24,7 @@ mod string;
 mod value;
 mod write;
 
+pub use elements::JsonElements;
 pub use error::{JsonError, JsonErrorKind, Position};
 pub use lines::JsonLines;
 pub use object::Object;

@@ -90,6 +90,8 @@ struct Watched {
 struct Inspector {
     options: ReadOptions,
     names: Vec<String>,
+    /// The names as they stand in the file, before they were made unique.
+    written: Vec<String>,
     watched: Vec<Watched>,
     shape: Shape,
     /// Rows of the current block.
@@ -102,6 +104,7 @@ impl Inspector {
         Self {
             options: options.clone(),
             names: Vec::new(),
+            written: Vec::new(),
             watched: Vec::new(),
             shape: Shape {
                 width: 0,
@@ -111,6 +114,15 @@ impl Inspector {
             in_block: 0,
             minimal: true,
         }
+    }
+
+    /// The type that was asked for.
+    fn asked(&self, name: &str) -> Option<ColumnType> {
+        let options = &self.options;
+        if options.all_text || options.text.iter().any(|text| text == name) {
+            return Some(ColumnType::Text);
+        }
+        options.types.get(name).copied()
     }
 
     fn fresh(forced: Option<ColumnType>, parser: FloatParser) -> Inference {
@@ -184,6 +196,7 @@ impl RowSink for Inspector {
             .collect();
         self.names = header::unique_names(written.clone());
         self.minimal &= self.names == written && (0..row.fields.len()).all(|i| row.is_minimal(i));
+        self.written = written;
         Ok(())
     }
 
@@ -193,13 +206,12 @@ impl RowSink for Inspector {
             self.names = (0..shape.width).map(|i| i.to_string()).collect();
         }
         let parser = self.options.floats;
-        for name in std::mem::take(&mut self.names) {
-            let text = self.options.all_text || self.options.text.contains(&name);
-            let forced = if text {
-                Some(ColumnType::Text)
-            } else {
-                self.options.types.get(&name).copied()
-            };
+        for (place, name) in std::mem::take(&mut self.names).into_iter().enumerate() {
+            // A repeated name has the type of the one that it repeats, unless its own new name has one.
+            let repeated = self.written.get(place);
+            let forced = self
+                .asked(&name)
+                .or_else(|| repeated.and_then(|name| self.asked(name)));
             self.watched.push(Watched {
                 name,
                 forced,

@@ -1,11 +1,12 @@
-"""Records what pandas makes of small CSV files: `python record.py`, with pandas 2.2.3 and NumPy 1.26.4.
+"""Records what pandas makes of small CSV files: `python record.py [NAME.jsonl]`, with pandas 2.2.3 and NumPy 1.26.4.
 
 tables.jsonl   hand-written cases, one JSON object a line: in, options, and out + dtypes, or error
 random.jsonl   random files over a nasty alphabet, from a fixed seed
+text.jsonl     random files of which some columns are text by request (`dtype={name: str}`) and the others are inferred
 floats.jsonl   [text, value of the round-trip reader, value of the default reader] as Python prints them; null = text
 A text that is not UTF-8 is written as hex under `hex`.
 """
-import io, json, random, re, struct, warnings
+import io, json, random, re, struct, sys, warnings
 import pandas as pd
 
 warnings.simplefilter("ignore")
@@ -143,6 +144,31 @@ def random_tables():
             yield run(raw, fast=rng.random() < 0.3)
 
 
+def text_tables():
+    rng = random.Random(31)
+    cells = ["1", "2", "-3", "0", "007", "0012", "1.5", "2.0", "1.50", "", "NA", "null", "<NA>", "x", "True", "false", "a,b", 'q"q', "l\nl", "c\rc", " s ",
+             " 7", "+5", "1e5", "1E20", "0x1", "18446744073709551615", "9223372036854775807", "-9223372036854775808", "99999999999999999999", "0.1",
+             "inf", "nan", "Nan", "Ünï", "７", "１.５", "\u00a08", "1_0", "-", "--1", "١"]
+    for _ in range(4000):
+        columns, rows = rng.randrange(1, 6), rng.randrange(0, 8)
+        pools = [rng.sample(cells, rng.randrange(1, 5)) for _ in range(columns)]
+        names = rng.choice([list("abcde"), ["id", "id", "n", "", "x y"], ["1", "01", "NA", "a,b", "q\"q"]])[:columns]
+        lines = [",".join(quoted(n) for n in names)]
+        for _ in range(rows):
+            row = [rng.choice(pool) for pool in pools]
+            if rng.random() < 0.05:
+                row = row[:rng.randrange(1, columns + 1)]
+            lines.append(",".join(quoted(c) if rng.random() < 0.9 else '"' + c.replace('"', '""') + '"' for c in row))
+        end = rng.choice(["\n", "\n", "\n", "\r\n"])
+        raw = end.join(lines) + (end if rng.random() < 0.9 else "")
+        try:
+            read = list(pd.read_csv(io.StringIO(raw), index_col=False, nrows=0).columns)
+        except Exception:
+            continue
+        text = rng.sample(read, rng.randrange(0, len(read) + 1)) if rng.random() < 0.9 else "*"
+        yield run(raw, fast=rng.random() < 0.3, text=text)
+
+
 def floats():
     rng = random.Random(7)
     texts = []
@@ -174,6 +200,7 @@ def write(name, cases):
                 out.write(line + "\n")
 
 
-write("tables.jsonl", tables())
-write("random.jsonl", random_tables())
-write("floats.jsonl", floats())
+if __name__ == "__main__":
+    files = {"tables.jsonl": tables, "random.jsonl": random_tables, "text.jsonl": text_tables, "floats.jsonl": floats}
+    for name in sys.argv[1:] or files:
+        write(name, files[name]())

@@ -1,0 +1,13 @@
+//! Any bytes are the header of an image or refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prep_formats::image::ImageHeader;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(header) = ImageHeader::read(data) {
+        // What follows the header changes nothing.
+        let longer = [data, &[0; 64]].concat();
+        assert_eq!(ImageHeader::read(longer.as_slice()).expect("as before"), header);
+    }
+});

@@ -1,0 +1,111 @@
+//! Documents of a file.
+
+use std::io::Read;
+
+use super::{BsonError, Elements, RawDocument};
+
+/// Longest document accepted, in bytes. MongoDB's own limit is 16 MiB; files written by others may have longer ones.
+pub const MAX_DOCUMENT: u32 = 1 << 28;
+
+/// Iterator over the documents of a file. Memory: the longest document. After an error it ends.
+#[derive(Debug)]
+pub struct BsonDocuments<R> {
+    input: R,
+    offset: u64,
+    done: bool,
+}
+
+/// A document: its bytes, as they stand in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document {
+    offset: u64,
+    bytes: Vec<u8>,
+}
+
+impl<R: Read> BsonDocuments<R> {
+    /// Reads from `input`; it should be buffered.
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            offset: 0,
+            done: false,
+        }
+    }
+
+    fn document(&mut self) -> Result<Option<Document>, BsonError> {
+        let offset = self.offset;
+        let mut bytes = Vec::new();
+        self.take(4, &mut bytes)?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let Ok(length) = <[u8; 4]>::try_from(bytes.as_slice()).map(i32::from_le_bytes) else {
+            return Err(BsonError::Truncated { offset });
+        };
+        // Four bytes of length and a zero at the end are the shortest document.
+        let rest = u32::try_from(length)
+            .ok()
+            .filter(|length| (5..=MAX_DOCUMENT).contains(length));
+        let rest = rest.ok_or(BsonError::WrongLength {
+            offset,
+            length,
+            limit: MAX_DOCUMENT,
+        })? - 4;
+        if self.take(rest.into(), &mut bytes)? < u64::from(rest) {
+            return Err(BsonError::Truncated { offset });
+        }
+        Ok(Some(Document { offset, bytes }))
+    }
+
+    fn take(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<u64, BsonError> {
+        let offset = self.offset;
+        let read = Read::by_ref(&mut self.input)
+            .take(count)
+            .read_to_end(bytes)
+            .map_err(|source| BsonError::Io { offset, source })? as u64;
+        self.offset += read;
+        Ok(read)
+    }
+}
+
+impl<R: Read> Iterator for BsonDocuments<R> {
+    type Item = Result<Document, BsonError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let result = self.document();
+        self.done = !matches!(result, Ok(Some(_)));
+        result.transpose()
+    }
+}
+
+impl Document {
+    /// The document that `bytes` are.
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Self { offset: 0, bytes }
+    }
+
+    /// Where it begins in its file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Its keys and values in order.
+    ///
+    /// # Errors
+    /// [`BsonError::Damaged`]; the iterator's items, too.
+    pub fn elements(&self) -> Result<Elements<'_>, BsonError> {
+        self.raw().elements()
+    }
+
+    pub(super) fn raw(&self) -> RawDocument<'_> {
+        RawDocument::new(&self.bytes, 0)
+    }
+}

@@ -1,0 +1,314 @@
+//! Documents as JSON and back: MongoDB Extended JSON v2.
+//!
+//! Texts, booleans, null, doubles and integers of 32 bits are plain JSON. What JSON cannot tell apart is an object with one
+//! key that begins with `$`: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...",
+//! "subType": "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}`, and so on. So a document
+//! comes back as it was. Decimals of 128 bits have no JSON form here.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::rewrite::{MAX_DEPTH, Writer};
+use super::{BsonError, BsonValue, Document, RawDocument, kind};
+use crate::json::{Object, Value};
+
+impl Document {
+    /// The document as an object.
+    ///
+    /// # Errors
+    /// [`BsonError`].
+    pub fn to_json(&self) -> Result<Value, BsonError> {
+        object(self.raw(), 1)
+    }
+}
+
+fn object(document: RawDocument<'_>, depth: usize) -> Result<Value, BsonError> {
+    let mut object = Object::new();
+    for element in document.elements()? {
+        let (key, value) = element?;
+        object.insert(key.into(), json(key, value, depth)?);
+    }
+    Ok(Value::Object(object))
+}
+
+/// `{"$name": value}`.
+fn tagged(name: &str, value: impl Into<Value>) -> Value {
+    Value::Object(std::iter::once((name.into(), value.into())).collect())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn text(text: String) -> Value {
+    Value::String(text.into())
+}
+
+fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonError> {
+    if depth > MAX_DEPTH {
+        return Err(BsonError::TooDeep { limit: MAX_DEPTH });
+    }
+    let members = |members: [(&str, Value); 2]| {
+        let members = members.map(|(key, value)| (key.into(), value));
+        Value::Object(members.into_iter().collect())
+    };
+    Ok(match value {
+        BsonValue::Double(value) if value.is_finite() => Value::Float(value),
+        BsonValue::Double(value) => {
+            let word = match value {
+                value if value.is_nan() => "NaN",
+                value if value > 0.0 => "Infinity",
+                _ => "-Infinity",
+            };
+            tagged("$numberDouble", word)
+        }
+        BsonValue::String(text) => text.into(),
+        BsonValue::Symbol(symbol) => tagged("$symbol", symbol),
+        BsonValue::Document(inner) => object(inner, depth + 1)?,
+        BsonValue::Array(inner) => {
+            let mut list = Vec::new();
+            for element in inner.elements()? {
+                list.push(json(key, element?.1, depth + 1)?);
+            }
+            Value::List(list)
+        }
+        BsonValue::Binary { subtype, bytes } => tagged(
+            "$binary",
+            members([
+                ("base64", text(STANDARD.encode(bytes))),
+                ("subType", text(format!("{subtype:02x}"))),
+            ]),
+        ),
+        BsonValue::Undefined => tagged("$undefined", true),
+        BsonValue::ObjectId(id) => tagged("$oid", text(hex(&id))),
+        BsonValue::Bool(value) => value.into(),
+        BsonValue::Date(milliseconds) => tagged(
+            "$date",
+            tagged("$numberLong", text(milliseconds.to_string())),
+        ),
+        BsonValue::Null => Value::Null,
+        BsonValue::Regex { pattern, options } => tagged(
+            "$regularExpression",
+            members([("pattern", pattern.into()), ("options", options.into())]),
+        ),
+        BsonValue::Code(code) => tagged("$code", code),
+        BsonValue::CodeWithScope { code, scope } => members([
+            ("$code", code.into()),
+            ("$scope", object(scope, depth + 1)?),
+        ]),
+        BsonValue::Int32(value) => i64::from(value).into(),
+        BsonValue::Timestamp { time, increment } => tagged(
+            "$timestamp",
+            members([
+                ("t", i64::from(time).into()),
+                ("i", i64::from(increment).into()),
+            ]),
+        ),
+        BsonValue::Int64(value) => tagged("$numberLong", text(value.to_string())),
+        BsonValue::MinKey => tagged("$minKey", 1),
+        BsonValue::MaxKey => tagged("$maxKey", 1),
+        BsonValue::Pointer { .. } | BsonValue::Decimal128(_) => {
+            return Err(BsonError::CannotWrite {
+                key: key.to_owned(),
+                reason: "has no JSON form (a decimal of 128 bits, or a pointer of an old kind)",
+            });
+        }
+    })
+}
+
+/// Appends the document whose JSON form `value` is, as pymongo writes it: a top-level `_id` first. A plain integer takes
+/// 32 bits if it fits, else 64.
+///
+/// # Errors
+/// [`BsonError::NotExtendedJson`].
+pub fn push_json(value: &Value, out: &mut Vec<u8>) -> Result<(), BsonError> {
+    let object = value
+        .as_object()
+        .ok_or_else(|| wrong("", "a document is an object"))?;
+    let mut members: Vec<_> = object.iter().collect();
+    members.sort_by_key(|(key, _)| key.as_str() != Some("_id"));
+    let mut writer = Writer { out };
+    writer.nested("", |writer| {
+        for (key, value) in members {
+            element(writer, name(key)?, value, 1)?;
+        }
+        Ok(())
+    })
+}
+
+fn name(key: &crate::json::JsonString) -> Result<&str, BsonError> {
+    let name = key.as_str().filter(|name| !name.contains('\0'));
+    name.ok_or_else(|| {
+        wrong(
+            &key.to_string_lossy(),
+            "a key holds a zero or half a surrogate pair",
+        )
+    })
+}
+
+fn wrong(key: &str, reason: &'static str) -> BsonError {
+    BsonError::NotExtendedJson {
+        key: key.to_owned(),
+        reason,
+    }
+}
+
+fn element(
+    writer: &mut Writer<'_>,
+    key: &str,
+    value: &Value,
+    depth: usize,
+) -> Result<(), BsonError> {
+    let plain = match value {
+        Value::Null => BsonValue::Null,
+        Value::Bool(value) => BsonValue::Bool(*value),
+        Value::Int(value) => match i32::try_from(*value) {
+            Ok(value) => BsonValue::Int32(value),
+            Err(_) => BsonValue::Int64(*value),
+        },
+        Value::BigInt(_) => return Err(wrong(key, "an integer is beyond 64 bits")),
+        Value::Float(value) => BsonValue::Double(*value),
+        Value::String(text) => match text.as_str() {
+            Some(text) => BsonValue::String(text),
+            None => return Err(wrong(key, "a text holds half a surrogate pair")),
+        },
+        Value::List(list) => {
+            if depth >= MAX_DEPTH {
+                return Err(BsonError::TooDeep { limit: MAX_DEPTH });
+            }
+            writer.head(kind::ARRAY, key);
+            return writer.nested(key, |writer| {
+                for (place, value) in list.iter().enumerate() {
+                    element(writer, &place.to_string(), value, depth + 1)?;
+                }
+                Ok(())
+            });
+        }
+        Value::Object(object) => {
+            let first = object.iter().next();
+            let first = first.and_then(|(key, value)| Some((key.as_str()?, value)));
+            return match first {
+                Some((tag, value)) if tag.starts_with('$') => {
+                    tagged_element(writer, key, tag, value, object, depth)
+                }
+                _ => {
+                    writer.head(kind::DOCUMENT, key);
+                    members(writer, key, object, depth)
+                }
+            };
+        }
+    };
+    writer.element(key, plain, depth)
+}
+
+fn members(
+    writer: &mut Writer<'_>,
+    key: &str,
+    object: &Object,
+    depth: usize,
+) -> Result<(), BsonError> {
+    if depth >= MAX_DEPTH {
+        return Err(BsonError::TooDeep { limit: MAX_DEPTH });
+    }
+    writer.nested(key, |writer| {
+        for (key, value) in object.iter() {
+            element(writer, name(key)?, value, depth + 1)?;
+        }
+        Ok(())
+    })
+}
+
+fn tagged_element(
+    writer: &mut Writer<'_>,
+    key: &str,
+    tag: &str,
+    value: &Value,
+    whole: &Object,
+    depth: usize,
+) -> Result<(), BsonError> {
+    let misfit = || wrong(key, "the value of a key with `$` is of another kind");
+    let string = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(misfit);
+    let of = |value: &Value, name: &str| value.get(name).cloned().ok_or_else(misfit);
+    let long = |value: &Value| match value {
+        Value::Int(value) => Ok(*value),
+        value => string(value)?.parse().map_err(|_| misfit()),
+    };
+    let element = match tag {
+        "$numberInt" => BsonValue::Int32(long(value)?.try_into().map_err(|_| misfit())?),
+        "$numberLong" => BsonValue::Int64(long(value)?),
+        "$numberDouble" => {
+            let spelled = string(value)?;
+            BsonValue::Double(match spelled.as_str() {
+                "Infinity" => f64::INFINITY,
+                "-Infinity" => f64::NEG_INFINITY,
+                spelled => spelled.parse().map_err(|_| misfit())?,
+            })
+        }
+        "$date" => BsonValue::Date(long(&of(value, "$numberLong")?)?),
+        "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(misfit)?),
+        "$binary" => {
+            let base64 = string(&of(value, "base64")?)?;
+            let bytes = STANDARD.decode(base64).map_err(|_| misfit())?;
+            let [subtype] =
+                unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(misfit)?;
+            writer.head(kind::BINARY, key);
+            return writer.binary(key, subtype, &bytes);
+        }
+        "$timestamp" => {
+            let part = |name| -> Result<u32, BsonError> {
+                long(&of(value, name)?)?.try_into().map_err(|_| misfit())
+            };
+            BsonValue::Timestamp {
+                time: part("t")?,
+                increment: part("i")?,
+            }
+        }
+        "$regularExpression" => {
+            let (pattern, options) = (
+                string(&of(value, "pattern")?)?,
+                string(&of(value, "options")?)?,
+            );
+            if pattern.contains('\0') || options.contains('\0') {
+                return Err(misfit());
+            }
+            let regex = BsonValue::Regex {
+                pattern: &pattern,
+                options: &options,
+            };
+            return writer.element(key, regex, depth);
+        }
+        "$code" => {
+            let code = string(value)?;
+            let Some(scope) = whole.get("$scope") else {
+                return writer.element(key, BsonValue::Code(&code), depth);
+            };
+            let scope = scope.as_object().ok_or_else(misfit)?;
+            let mut bytes = Vec::new();
+            members(&mut Writer { out: &mut bytes }, key, scope, depth)?;
+            let scope = RawDocument::new(&bytes, 0);
+            let code = BsonValue::CodeWithScope { code: &code, scope };
+            return writer.element(key, code, depth);
+        }
+        "$symbol" => {
+            let text = string(value)?;
+            return writer.element(key, BsonValue::String(&text), depth);
+        }
+        "$undefined" => BsonValue::Undefined,
+        "$minKey" => BsonValue::MinKey,
+        "$maxKey" => BsonValue::MaxKey,
+        _ => return Err(wrong(key, "there is no such key with `$`")),
+    };
+    writer.element(key, element, depth)
+}
+
+fn unhex<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.as_bytes();
+    if digits.len() != 2 * N || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}

@@ -1,0 +1,43 @@
+//! BSON: documents one after the other, as `mongodump` writes them and pymongo reads them.
+//!
+//! A file is streamed document by document. A document can be looked into ([`Document::elements`]), written anew as
+//! pymongo writes what it has decoded ([`Document::rewrite`]), and turned into JSON and back
+//! ([`Document::to_json`], [`push_json`]; MongoDB Extended JSON v2, see there).
+//!
+//! Source: bsonspec.org, version 1.1.
+
+mod document;
+mod error;
+mod json;
+mod rewrite;
+mod value;
+
+pub use document::{BsonDocuments, Document, MAX_DOCUMENT};
+pub use error::BsonError;
+pub use json::push_json;
+pub use value::{BsonValue, Elements, RawDocument};
+
+/// Type bytes of elements.
+mod kind {
+    pub const DOUBLE: u8 = 0x01;
+    pub const STRING: u8 = 0x02;
+    pub const DOCUMENT: u8 = 0x03;
+    pub const ARRAY: u8 = 0x04;
+    pub const BINARY: u8 = 0x05;
+    pub const UNDEFINED: u8 = 0x06;
+    pub const OBJECT_ID: u8 = 0x07;
+    pub const BOOL: u8 = 0x08;
+    pub const DATE: u8 = 0x09;
+    pub const NULL: u8 = 0x0a;
+    pub const REGEX: u8 = 0x0b;
+    pub const POINTER: u8 = 0x0c;
+    pub const CODE: u8 = 0x0d;
+    pub const SYMBOL: u8 = 0x0e;
+    pub const CODE_WITH_SCOPE: u8 = 0x0f;
+    pub const INT32: u8 = 0x10;
+    pub const TIMESTAMP: u8 = 0x11;
+    pub const INT64: u8 = 0x12;
+    pub const DECIMAL128: u8 = 0x13;
+    pub const MAX_KEY: u8 = 0x7f;
+    pub const MIN_KEY: u8 = 0xff;
+}

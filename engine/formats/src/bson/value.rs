@@ -1,0 +1,265 @@
+//! Elements of a document.
+
+use super::{BsonError, kind};
+
+/// A document or array inside another, still in its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RawDocument<'a> {
+    bytes: &'a [u8],
+    /// Where it begins in the outermost document.
+    start: usize,
+    /// Nobody reads the keys.
+    is_array: bool,
+}
+
+/// The value of an element.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[allow(missing_docs, reason = "the names are those of the format")]
+pub enum BsonValue<'a> {
+    Double(f64),
+    String(&'a str),
+    Document(RawDocument<'a>),
+    Array(RawDocument<'a>),
+    Binary {
+        subtype: u8,
+        /// Of subtype 2 without the inner length.
+        bytes: &'a [u8],
+    },
+    Undefined,
+    ObjectId([u8; 12]),
+    Bool(bool),
+    /// Milliseconds since 1970, UTC.
+    Date(i64),
+    Null,
+    Regex {
+        pattern: &'a str,
+        options: &'a str,
+    },
+    Pointer {
+        collection: &'a str,
+        id: [u8; 12],
+    },
+    Code(&'a str),
+    Symbol(&'a str),
+    CodeWithScope {
+        code: &'a str,
+        scope: RawDocument<'a>,
+    },
+    Int32(i32),
+    Timestamp {
+        time: u32,
+        increment: u32,
+    },
+    Int64(i64),
+    Decimal128([u8; 16]),
+    MinKey,
+    MaxKey,
+}
+
+impl<'a> RawDocument<'a> {
+    pub(super) fn new(bytes: &'a [u8], start: usize) -> Self {
+        Self {
+            bytes,
+            start,
+            is_array: false,
+        }
+    }
+
+    /// Its keys and values in order. Keys of an array are numbers that readers ignore; they are empty here.
+    ///
+    /// # Errors
+    /// [`BsonError::Damaged`].
+    pub fn elements(&self) -> Result<Elements<'a>, BsonError> {
+        let damaged = |reason| BsonError::Damaged {
+            place: self.start,
+            reason,
+        };
+        let length = self
+            .bytes
+            .first_chunk()
+            .map(|four| i32::from_le_bytes(*four));
+        if length.and_then(|length| usize::try_from(length).ok()) != Some(self.bytes.len()) {
+            return Err(damaged("its length is wrong"));
+        }
+        let (Some(0), Some(content)) = (
+            self.bytes.last(),
+            self.bytes.get(4..self.bytes.len().saturating_sub(1)),
+        ) else {
+            return Err(damaged("it does not end with a zero"));
+        };
+        Ok(Elements {
+            rest: content,
+            place: self.start + 4,
+            is_array: self.is_array,
+        })
+    }
+}
+
+/// Iterator over the elements of a document. After an error it ends.
+#[derive(Debug, Clone)]
+pub struct Elements<'a> {
+    rest: &'a [u8],
+    place: usize,
+    is_array: bool,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Result<(&'a str, BsonValue<'a>), BsonError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let element = self.element();
+        if element.is_err() {
+            self.rest = &[];
+        }
+        Some(element)
+    }
+}
+
+impl<'a> Elements<'a> {
+    fn element(&mut self) -> Result<(&'a str, BsonValue<'a>), BsonError> {
+        let place = self.place;
+        let [kind] = self.array()?;
+        let key = match self.is_array {
+            true => self.until_zero().map(|_| "")?,
+            false => self.c_string()?,
+        };
+        let value = match kind {
+            kind::DOUBLE => BsonValue::Double(f64::from_le_bytes(self.array()?)),
+            kind::STRING => BsonValue::String(self.string()?),
+            kind::DOCUMENT => BsonValue::Document(self.document(false)?),
+            kind::ARRAY => BsonValue::Array(self.document(true)?),
+            kind::BINARY => self.binary()?,
+            kind::UNDEFINED => BsonValue::Undefined,
+            kind::OBJECT_ID => BsonValue::ObjectId(self.array()?),
+            kind::BOOL => match self.array()? {
+                [0] => BsonValue::Bool(false),
+                [1] => BsonValue::Bool(true),
+                [_] => return Err(self.damaged("a boolean is neither 0 nor 1")),
+            },
+            kind::DATE => BsonValue::Date(i64::from_le_bytes(self.array()?)),
+            kind::NULL => BsonValue::Null,
+            kind::REGEX => BsonValue::Regex {
+                pattern: self.c_string()?,
+                options: self.c_string()?,
+            },
+            kind::POINTER => BsonValue::Pointer {
+                collection: self.string()?,
+                id: self.array()?,
+            },
+            kind::CODE => BsonValue::Code(self.string()?),
+            kind::SYMBOL => BsonValue::Symbol(self.string()?),
+            kind::CODE_WITH_SCOPE => self.code_with_scope()?,
+            kind::INT32 => BsonValue::Int32(i32::from_le_bytes(self.array()?)),
+            kind::TIMESTAMP => BsonValue::Timestamp {
+                increment: u32::from_le_bytes(self.array()?),
+                time: u32::from_le_bytes(self.array()?),
+            },
+            kind::INT64 => BsonValue::Int64(i64::from_le_bytes(self.array()?)),
+            kind::DECIMAL128 => BsonValue::Decimal128(self.array()?),
+            kind::MIN_KEY => BsonValue::MinKey,
+            kind::MAX_KEY => BsonValue::MaxKey,
+            kind => return Err(BsonError::UnknownType { place, kind }),
+        };
+        Ok((key, value))
+    }
+
+    fn take(&mut self, count: usize) -> Result<&'a [u8], BsonError> {
+        let Some((taken, rest)) = self.rest.split_at_checked(count) else {
+            return Err(self.damaged("an element is longer than its document"));
+        };
+        self.rest = rest;
+        self.place += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], BsonError> {
+        let taken = self.take(N)?;
+        <[u8; N]>::try_from(taken).map_err(|_| self.damaged("an element is too short"))
+    }
+
+    /// A length that stands in four bytes.
+    fn length(&mut self) -> Result<usize, BsonError> {
+        let length = i32::from_le_bytes(self.array()?);
+        usize::try_from(length).map_err(|_| self.damaged("a length is negative"))
+    }
+
+    /// Text up to a zero.
+    fn c_string(&mut self) -> Result<&'a str, BsonError> {
+        let text = self.until_zero()?;
+        self.utf8(text)
+    }
+
+    fn until_zero(&mut self) -> Result<&'a [u8], BsonError> {
+        let Some(end) = memchr::memchr(0, self.rest) else {
+            return Err(self.damaged("a key or pattern has no end"));
+        };
+        let text = self.take(end)?;
+        self.take(1)?;
+        Ok(text)
+    }
+
+    fn string(&mut self) -> Result<&'a str, BsonError> {
+        let length = self.length()?;
+        match self.take(length)? {
+            [text @ .., 0] => self.utf8(text),
+            _ => Err(self.damaged("a text does not end with a zero")),
+        }
+    }
+
+    fn utf8(&self, text: &'a [u8]) -> Result<&'a str, BsonError> {
+        std::str::from_utf8(text).map_err(|_| self.damaged("a text is not UTF-8"))
+    }
+
+    fn document(&mut self, is_array: bool) -> Result<RawDocument<'a>, BsonError> {
+        let start = self.place;
+        let four = self.rest.first_chunk().copied().unwrap_or_default();
+        let length = usize::try_from(i32::from_le_bytes(four)).unwrap_or(0);
+        if length < 5 {
+            return Err(self.damaged("the length of an inner document is wrong"));
+        }
+        let bytes = self.take(length)?;
+        Ok(RawDocument {
+            bytes,
+            start,
+            is_array,
+        })
+    }
+
+    fn binary(&mut self) -> Result<BsonValue<'a>, BsonError> {
+        let length = self.length()?;
+        let [subtype] = self.array()?;
+        let mut bytes = self.take(length)?;
+        if subtype == 2 {
+            let inner = bytes.split_first_chunk().map(|(four, rest)| {
+                let inner = usize::try_from(i32::from_le_bytes(*four));
+                (inner.ok(), rest)
+            });
+            bytes = match inner {
+                Some((Some(inner), rest)) if inner == rest.len() => rest,
+                _ => return Err(self.damaged("the inner length of a binary is wrong")),
+            };
+        }
+        Ok(BsonValue::Binary { subtype, bytes })
+    }
+
+    fn code_with_scope(&mut self) -> Result<BsonValue<'a>, BsonError> {
+        let start = self.place;
+        let length = self.length()?;
+        let code = self.string()?;
+        let scope = self.document(false)?;
+        if self.place - start != length {
+            return Err(self.damaged("the length of code with scope is wrong"));
+        }
+        Ok(BsonValue::CodeWithScope { code, scope })
+    }
+
+    fn damaged(&self, reason: &'static str) -> BsonError {
+        BsonError::Damaged {
+            place: self.place,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Width and height of images, from their headers: PNG, JPEG, GIF, BMP and TIFF (also BigTIFF), in a stream.
+//!
+//! The size is the one that Pillow's `Image.open(file).size` gives: of a file with several images that of the first, of a
+//! photograph the stored one, whatever its Exif orientation says.
+
+mod jpeg;
+mod tiff;
+
+use std::io::{self, Read};
+
+use crate::sniff::Looks;
+
+/// How an image is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageFormat {
+    /// Portable Network Graphics.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// GIF.
+    Gif,
+    /// Windows bitmap.
+    Bmp,
+    /// TIFF.
+    Tiff,
+}
+
+/// What a header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageHeader {
+    /// The format, by the first bytes of the file.
+    pub format: ImageFormat,
+    /// Pixels per row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The bytes are something else.
+    #[error("got {found}, expected an image (PNG, JPEG, GIF, BMP or TIFF)")]
+    NotAnImage {
+        /// What it looks like.
+        found: Looks,
+    },
+    /// The file ends within its header.
+    #[error("the image file ends within its header, at byte {place}; fetch it again")]
+    Truncated {
+        /// Where.
+        place: u64,
+    },
+    /// The header is not what the format says.
+    #[error("the header of the image is damaged at byte {place}: {reason}")]
+    Damaged {
+        /// Where.
+        place: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// Reading failed.
+    #[error("reading the image failed")]
+    Io(#[from] io::Error),
+}
+
+impl ImageHeader {
+    /// Reads the header at the front of `input`, and no more than it takes to find it.
+    ///
+    /// # Errors
+    /// [`ImageError`].
+    pub fn read(input: impl Read) -> Result<Self, ImageError> {
+        let mut bytes = Bytes { input, place: 0 };
+        let first: [u8; 2] = bytes.array()?;
+        match first {
+            [0x89, b'P'] => png(&mut bytes),
+            [0xff, 0xd8] => jpeg::size(&mut bytes).and_then(|size| of(ImageFormat::Jpeg, size)),
+            [b'G', b'I'] => gif(&mut bytes),
+            [b'B', b'M'] => bmp(&mut bytes),
+            [b'I', b'I'] | [b'M', b'M'] => tiff::size(&mut bytes, first == [b'M', b'M'])
+                .and_then(|size| of(ImageFormat::Tiff, size)),
+            _ => Err(bytes.not_an_image(&first)),
+        }
+    }
+}
+
+fn of(format: ImageFormat, (width, height): (u32, u32)) -> Result<ImageHeader, ImageError> {
+    Ok(ImageHeader {
+        format,
+        width,
+        height,
+    })
+}
+
+/// A file from its front, with the place reached.
+struct Bytes<R> {
+    input: R,
+    place: u64,
+}
+
+impl<R: Read> Bytes<R> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], ImageError> {
+        let mut bytes = [0; N];
+        match self.input.read_exact(&mut bytes) {
+            Ok(()) => {
+                self.place += N as u64;
+                Ok(bytes)
+            }
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                Err(ImageError::Truncated { place: self.place })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn skip(&mut self, count: u64) -> Result<(), ImageError> {
+        let input = Read::by_ref(&mut self.input);
+        let skipped = io::copy(&mut input.take(count), &mut io::sink())?;
+        self.place += skipped;
+        match skipped < count {
+            true => Err(ImageError::Truncated { place: self.place }),
+            false => Ok(()),
+        }
+    }
+
+    fn damaged(&self, reason: &'static str) -> ImageError {
+        ImageError::Damaged {
+            place: self.place,
+            reason,
+        }
+    }
+
+    /// What begins with `first` is no image.
+    fn not_an_image(&mut self, first: &[u8]) -> ImageError {
+        let mut head = first.to_vec();
+        let input = Read::by_ref(&mut self.input);
+        match input
+            .take(crate::sniff::SNIFF_LENGTH as u64)
+            .read_to_end(&mut head)
+        {
+            Ok(_) => ImageError::NotAnImage {
+                found: Looks::of(&head),
+            },
+            Err(error) => error.into(),
+        }
+    }
+}
+
+fn png<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+    let rest: [u8; 14] = bytes.array()?;
+    if !rest.starts_with(b"NG\r\n\x1a\n") || !rest.ends_with(b"IHDR") {
+        return Err(bytes.damaged("a PNG file begins with the chunk IHDR"));
+    }
+    let width = u32::from_be_bytes(bytes.array()?);
+    let height = u32::from_be_bytes(bytes.array()?);
+    of(ImageFormat::Png, (width, height))
+}
+
+fn gif<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+    let rest: [u8; 4] = bytes.array()?;
+    if &rest != b"F87a" && &rest != b"F89a" {
+        return Err(bytes.not_an_image(b"GI"));
+    }
+    let width = u16::from_le_bytes(bytes.array()?);
+    let height = u16::from_le_bytes(bytes.array()?);
+    of(ImageFormat::Gif, (width.into(), height.into()))
+}
+
+fn bmp<R: Read>(bytes: &mut Bytes<R>) -> Result<ImageHeader, ImageError> {
+    bytes.skip(12)?;
+    let header = u32::from_le_bytes(bytes.array()?);
+    let size = match header {
+        12 => {
+            let width = u16::from_le_bytes(bytes.array()?);
+            let height = u16::from_le_bytes(bytes.array()?);
+            (width.into(), height.into())
+        }
+        16.. => {
+            let width = u32::from_le_bytes(bytes.array()?);
+            // Rows from top to bottom have a negative height.
+            let height = i32::from_le_bytes(bytes.array()?);
+            (width, height.unsigned_abs())
+        }
+        _ => return Err(bytes.damaged("a BMP header has at least 12 bytes")),
+    };
+    of(ImageFormat::Bmp, size)
+}

@@ -1,0 +1,96 @@
+//! TIFF and BigTIFF: the first directory. Source: TIFF revision 6.0, section 2, and the BigTIFF design of libtiff.
+
+use std::io::Read;
+
+use super::{Bytes, ImageError};
+
+const WIDTH: u16 = 256;
+const HEIGHT: u16 = 257;
+
+/// Width and height; `bytes` stands behind the mark of the byte order.
+pub(super) fn size<R: Read>(
+    bytes: &mut Bytes<R>,
+    big_endian: bool,
+) -> Result<(u32, u32), ImageError> {
+    let mut numbers = Numbers { bytes, big_endian };
+    let is_big = match numbers.of(2)? {
+        42 => false,
+        43 => true,
+        _ => {
+            return Err(numbers
+                .bytes
+                .damaged("a TIFF file has the number 42 or 43 here"));
+        }
+    };
+    if is_big && (numbers.of(2)? != 8 || numbers.of(2)? != 0) {
+        return Err(numbers
+            .bytes
+            .damaged("offsets of a BigTIFF file have 8 bytes"));
+    }
+    // Width of an offset, and of the count of values; the directory counts its entries in fewer bytes.
+    let wide = if is_big { 8 } else { 4 };
+    let directory = numbers.of(wide)?;
+    let gap = directory.checked_sub(numbers.bytes.place);
+    let gap = gap.ok_or_else(|| {
+        numbers
+            .bytes
+            .damaged("the directory lies inside the header")
+    })?;
+    numbers.bytes.skip(gap)?;
+    let entries = numbers.of(if is_big { 8 } else { 2 })?;
+    let (mut width, mut height) = (None, None);
+    for _ in 0..entries {
+        let tag = numbers.of(2)? as u16;
+        let kind = numbers.of(2)?;
+        let count = numbers.of(wide)?;
+        let start = numbers.bytes.place;
+        if tag == WIDTH || tag == HEIGHT {
+            let size = match (kind, count) {
+                (1, 1) => 1,
+                (3, 1) => 2,
+                (4, 1) => 4,
+                (16, 1) if is_big => 8,
+                _ => {
+                    return Err(numbers
+                        .bytes
+                        .damaged("the size of the image is no whole number"));
+                }
+            };
+            let value = u32::try_from(numbers.of(size)?)
+                .map_err(|_| numbers.bytes.damaged("the image is too large"))?;
+            *(if tag == WIDTH {
+                &mut width
+            } else {
+                &mut height
+            }) = Some(value);
+        }
+        if let (Some(width), Some(height)) = (width, height) {
+            return Ok((width, height));
+        }
+        let read = numbers.bytes.place - start;
+        numbers.bytes.skip(wide as u64 - read)?;
+    }
+    Err(numbers
+        .bytes
+        .damaged("the directory does not tell the size of the image"))
+}
+
+struct Numbers<'a, R> {
+    bytes: &'a mut Bytes<R>,
+    big_endian: bool,
+}
+
+impl<R: Read> Numbers<'_, R> {
+    /// A number of `size` bytes, at most 8.
+    fn of(&mut self, size: usize) -> Result<u64, ImageError> {
+        let mut number = 0;
+        for place in 0..size {
+            let [byte] = self.bytes.array()?;
+            number = match self.big_endian {
+                true => number << 8 | u64::from(byte),
+                false => number | u64::from(byte) << (8 * place),
+            };
+        }
+        Ok(number)
+    }
+}

@@ -1,0 +1,201 @@
+//! A text that is read in pieces, for readers that never hold all of it.
+
+use std::io::{self, Read};
+
+use super::parse::parse_at;
+use super::{JsonError, JsonErrorKind, JsonString, Position, Value};
+
+/// The input is read in pieces of this size.
+const PIECE: usize = 256 * 1024;
+/// Longest element unless set otherwise, in bytes.
+const DEFAULT_LIMIT: usize = 1 << 30;
+
+/// What is read and not yet used, and where in the text that is.
+#[derive(Debug)]
+pub(super) struct Cursor<R> {
+    input: R,
+    buffer: Vec<u8>,
+    /// Where the unread part of `buffer` begins.
+    start: usize,
+    /// The place of `buffer[start]` in the text.
+    position: Position,
+    limit: usize,
+    at_end: bool,
+}
+
+impl<R: Read> Cursor<R> {
+    pub fn new(input: R) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            position: Position::START,
+            limit: DEFAULT_LIMIT,
+            at_end: false,
+        }
+    }
+
+    /// Refuses elements of more than `limit` bytes.
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// The next byte that is not blank; `None` at the end.
+    pub fn skip_blanks(&mut self) -> Result<Option<u8>, JsonError> {
+        loop {
+            let unread = self.unread();
+            let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+            let found = unread.iter().position(|byte| !blank(byte));
+            let byte = found.and_then(|place| unread.get(place)).copied();
+            self.consume(found.unwrap_or(unread.len()));
+            if byte.is_some() || !self.fill()? {
+                return Ok(byte);
+            }
+        }
+    }
+
+    /// The element that begins here, inside `depth` lists and objects.
+    pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
+        let length = self.length(Scan::default())?;
+        let text = self.unread().get(..length).unwrap_or_default();
+        let value = parse_at(text, self.position, depth)?;
+        self.consume(length);
+        Ok(value)
+    }
+
+    /// The key that begins here, and the colon after it.
+    pub fn key(&mut self) -> Result<JsonString, JsonError> {
+        if self.skip_blanks()? != Some(b'"') {
+            return Err(self.error(JsonErrorKind::ExpectedKey));
+        }
+        let length = self.length(Scan {
+            is_key: true,
+            ..Scan::default()
+        })?;
+        let text = self.unread().get(..length).unwrap_or_default();
+        let Value::String(key) = parse_at(text, self.position, 0)? else {
+            return Err(self.error(JsonErrorKind::ExpectedKey));
+        };
+        self.consume(length);
+        if self.skip_blanks()? != Some(b':') {
+            return Err(self.error(JsonErrorKind::ExpectedColon));
+        }
+        self.consume(1);
+        Ok(key)
+    }
+
+    /// Goes over the element that begins here, without holding or checking it: only quotes and brackets are looked at.
+    pub fn skip_element(&mut self) -> Result<(), JsonError> {
+        let mut scan = Scan::default();
+        let mut length = 0;
+        loop {
+            let end = scan.end(self.unread());
+            let count = end.unwrap_or(self.unread().len());
+            self.consume(count);
+            length += count;
+            if end.is_some() || !self.fill()? {
+                return match length {
+                    0 => Err(self.error(JsonErrorKind::ExpectedValue)),
+                    _ => Ok(()),
+                };
+            }
+        }
+    }
+
+    /// How long the element is that begins here; it is in the buffer then.
+    fn length(&mut self, mut scan: Scan) -> Result<usize, JsonError> {
+        let mut seen = 0;
+        loop {
+            let unread = self.unread();
+            match scan.end(unread.get(seen..).unwrap_or_default()) {
+                Some(end) => return Ok(seen + end),
+                None => seen = unread.len(),
+            }
+            if seen > self.limit {
+                return Err(self.error(JsonErrorKind::RecordTooLong { limit: self.limit }));
+            }
+            if !self.fill()? {
+                return Ok(seen);
+            }
+        }
+    }
+
+    fn unread(&self) -> &[u8] {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
+    pub fn consume(&mut self, count: usize) {
+        let end = (self.start + count).min(self.buffer.len());
+        self.position = self
+            .position
+            .after(self.buffer.get(self.start..end).unwrap_or_default());
+        self.start = end;
+    }
+
+    /// Reads more; `false` at the end of the input.
+    fn fill(&mut self) -> Result<bool, JsonError> {
+        if self.at_end {
+            return Ok(false);
+        }
+        self.buffer.drain(..self.start);
+        self.start = 0;
+        // Growing in proportion keeps a long element from being scanned in vain.
+        let want = PIECE.max(self.buffer.len()) as u64;
+        let read = io::Read::by_ref(&mut self.input)
+            .take(want)
+            .read_to_end(&mut self.buffer);
+        match read {
+            Ok(count) => {
+                self.at_end = count == 0;
+                Ok(count > 0)
+            }
+            Err(source) => {
+                let offset = self.position.offset + self.buffer.len() as u64;
+                Err(JsonError::Io { offset, source })
+            }
+        }
+    }
+
+    pub fn error(&self, kind: JsonErrorKind) -> JsonError {
+        JsonError::Syntax {
+            kind,
+            position: self.position,
+        }
+    }
+}
+
+/// Finds the end of an element without reading it: quotes and brackets suffice.
+#[derive(Debug, Default)]
+struct Scan {
+    /// The element is a string, and what follows is not a comma.
+    is_key: bool,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Scan {
+    /// The end of the element in `text`, which continues what was seen before.
+    fn end(&mut self, text: &[u8]) -> Option<usize> {
+        for (place, byte) in text.iter().enumerate() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' if self.is_key => return Some(place + 1),
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' if self.depth > 0 => self.depth -= 1,
+                b']' | b'}' | b',' if self.depth == 0 => return Some(place),
+                _ => {}
+            }
+        }
+        None
+    }
+}

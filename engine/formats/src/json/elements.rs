@@ -1,0 +1,187 @@
+//! Reading the elements of one list or object somewhere inside a document, in memory of one element.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use super::cursor::Cursor;
+use super::{JsonError, JsonErrorKind, JsonString, Value};
+
+/// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
+/// object with their keys.
+///
+/// Memory: the longest element, and the keys of an object that is iterated over. What lies beside the path is passed over:
+/// of it only quotes and brackets are looked at. A key that stands twice, in an object on the path or in the one iterated
+/// over, is refused: Python would take the last one, which cannot be known in time. After an error the iterator ends.
+#[derive(Debug)]
+pub struct JsonElements<R> {
+    cursor: Cursor<R>,
+    path: Vec<String>,
+    /// Lists and objects that were entered, from outside; the last one is iterated over.
+    entered: Vec<Kind>,
+    /// Keys of the object iterated over.
+    keys: HashSet<JsonString>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    List,
+    Object,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    /// After an opening bracket.
+    First,
+    /// After an element.
+    Next,
+    Done,
+}
+
+impl<R: Read> JsonElements<R> {
+    /// Reads `input`, in UTF-8. The path leads through objects by key and through lists by number, from 0; the empty path
+    /// is the whole value.
+    pub fn new(input: R, path: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            cursor: Cursor::new(input),
+            path: path.into_iter().map(Into::into).collect(),
+            entered: Vec::new(),
+            keys: HashSet::new(),
+            state: State::Start,
+        }
+    }
+
+    /// Refuses elements of more than `limit` bytes instead of 1 GiB.
+    pub fn with_limit(mut self, limit: usize) -> Self {
+        self.cursor.set_limit(limit);
+        self
+    }
+
+    fn element(&mut self) -> Result<Option<(Option<JsonString>, Value)>, JsonError> {
+        if self.state == State::Start {
+            for step in 0..self.path.len() {
+                self.enter()?;
+                self.find(step)?;
+            }
+            self.enter()?;
+            self.state = State::First;
+        }
+        if !self.advance()? {
+            self.leave()?;
+            return Ok(None);
+        }
+        let depth = self.entered.len();
+        let key = match self.entered.last() {
+            Some(Kind::Object) => Some(self.cursor.key()?),
+            _ => None,
+        };
+        if let Some(key) = &key
+            && !self.keys.insert(key.clone())
+        {
+            return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
+        }
+        self.cursor.skip_blanks()?;
+        let value = self.cursor.element(depth)?;
+        Ok(Some((key, value)))
+    }
+
+    /// Enters the list or object that begins here.
+    fn enter(&mut self) -> Result<(), JsonError> {
+        let kind = match self.cursor.skip_blanks()? {
+            Some(b'[') => Kind::List,
+            Some(b'{') => Kind::Object,
+            _ => return Err(self.cursor.error(JsonErrorKind::ExpectedListOrObject)),
+        };
+        self.cursor.consume(1);
+        self.entered.push(kind);
+        self.state = State::First;
+        Ok(())
+    }
+
+    /// Goes to the element that the path names, in what was entered last.
+    fn find(&mut self, step: usize) -> Result<(), JsonError> {
+        let mut place = 0usize;
+        while self.advance()? {
+            let is_wanted = match self.entered.last() {
+                Some(Kind::Object) => self.is_on_path(step)?,
+                _ => self
+                    .path
+                    .get(step)
+                    .is_some_and(|name| *name == place.to_string()),
+            };
+            self.cursor.skip_blanks()?;
+            if is_wanted {
+                return Ok(());
+            }
+            self.cursor.skip_element()?;
+            place += 1;
+        }
+        Err(self.cursor.error(JsonErrorKind::NoSuchElement { step }))
+    }
+
+    /// Reads a key; whether it is the one that the path names.
+    fn is_on_path(&mut self, step: usize) -> Result<bool, JsonError> {
+        let key = self.cursor.key()?;
+        Ok(key.as_str().is_some() && key.as_str() == self.path.get(step).map(String::as_str))
+    }
+
+    /// Goes to the next element of what was entered last; `false` at its end, which is left behind.
+    fn advance(&mut self) -> Result<bool, JsonError> {
+        let end = match self.entered.last() {
+            Some(Kind::Object) => b'}',
+            _ => b']',
+        };
+        match (self.state, self.cursor.skip_blanks()?) {
+            (State::First | State::Next, Some(byte)) if byte == end => {
+                self.cursor.consume(1);
+                self.entered.pop();
+                self.state = State::Next;
+                Ok(false)
+            }
+            (State::First, _) => {
+                self.state = State::Next;
+                Ok(true)
+            }
+            (_, Some(b',')) => {
+                self.cursor.consume(1);
+                self.cursor.skip_blanks()?;
+                Ok(true)
+            }
+            _ => Err(self.cursor.error(JsonErrorKind::ExpectedComma)),
+        }
+    }
+
+    /// Goes over what follows, to the end of the text.
+    fn leave(&mut self) -> Result<(), JsonError> {
+        while let Some(kind) = self.entered.last().copied() {
+            let step = self.entered.len() - 1;
+            while self.advance()? {
+                if kind == Kind::Object && self.is_on_path(step)? {
+                    return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
+                }
+                self.cursor.skip_blanks()?;
+                self.cursor.skip_element()?;
+            }
+        }
+        match self.cursor.skip_blanks()? {
+            None => Ok(()),
+            Some(_) => Err(self.cursor.error(JsonErrorKind::ExtraData)),
+        }
+    }
+}
+
+impl<R: Read> Iterator for JsonElements<R> {
+    type Item = Result<(Option<JsonString>, Value), JsonError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state == State::Done {
+            return None;
+        }
+        let result = self.element();
+        if !matches!(result, Ok(Some(_))) {
+            self.state = State::Done;
+        }
+        result.transpose()
+    }
+}

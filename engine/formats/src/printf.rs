@@ -1,0 +1,370 @@
+//! Formats of C's `printf`, as Python's `%` operator carries them out: `%d %i %u %s %f %e %g %x %X %o %%`, with the flags
+//! `-`, `+`, blank, `0` and `#`, a width and a precision.
+
+use std::fmt::Write;
+
+/// A value to be printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Argument<'a> {
+    /// A whole number.
+    Integer(i64),
+    /// A double.
+    Number(f64),
+    /// Text.
+    Text(&'a str),
+}
+
+/// What is wrong with a format, or with its values.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// A `%` that nothing known follows.
+    #[error(
+        "`{conversion}` is no conversion; write %d, %s, %f, %e, %g, %x, %o, or %% for a percent sign"
+    )]
+    UnknownConversion {
+        /// From the `%` on.
+        conversion: String,
+    },
+    /// Other than as many values as conversions.
+    #[error("the format takes {wanted} values, but gets {given}")]
+    Count {
+        /// Conversions.
+        wanted: usize,
+        /// Values.
+        given: usize,
+    },
+    /// A value of a type that the conversion does not print.
+    #[error("`{conversion}` does not print {found}")]
+    Type {
+        /// The conversion, as written.
+        conversion: String,
+        /// What the value is.
+        found: &'static str,
+    },
+    /// A width or precision that would take too much memory.
+    #[error("a width or precision of the format is over {MAX_WIDTH}")]
+    TooWide,
+}
+
+/// Largest width and precision.
+pub const MAX_WIDTH: usize = 1000;
+
+/// A format, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Value(Conversion),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Conversion {
+    /// As written.
+    spelled: String,
+    left: bool,
+    plus: bool,
+    blank: bool,
+    zero: bool,
+    alternate: bool,
+    width: usize,
+    precision: Option<usize>,
+    letter: char,
+}
+
+impl Format {
+    /// Reads a format.
+    ///
+    /// # Errors
+    /// [`FormatError::UnknownConversion`], [`FormatError::TooWide`].
+    pub fn new(format: &str) -> Result<Self, FormatError> {
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut rest = format;
+        while let Some((before, after)) = rest.split_once('%') {
+            text.push_str(before);
+            if let Some(after) = after.strip_prefix('%') {
+                text.push('%');
+                rest = after;
+                continue;
+            }
+            if !text.is_empty() {
+                parts.push(Part::Text(std::mem::take(&mut text)));
+            }
+            let (conversion, after) = Conversion::read(after)?;
+            parts.push(Part::Value(conversion));
+            rest = after;
+        }
+        text.push_str(rest);
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+        }
+        Ok(Self { parts })
+    }
+
+    /// How many values it takes.
+    pub fn values(&self) -> usize {
+        let is_value = |part: &&Part| matches!(part, Part::Value(_));
+        self.parts.iter().filter(is_value).count()
+    }
+
+    /// Appends the format with its values.
+    ///
+    /// # Errors
+    /// [`FormatError::Count`], [`FormatError::Type`].
+    pub fn push(&self, values: &[Argument<'_>], out: &mut String) -> Result<(), FormatError> {
+        let wanted = self.values();
+        if wanted != values.len() {
+            return Err(FormatError::Count {
+                wanted,
+                given: values.len(),
+            });
+        }
+        let mut values = values.iter();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Value(conversion) => {
+                    if let Some(value) = values.next() {
+                        conversion.push(*value, out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Conversion {
+    /// Reads what follows a `%`.
+    fn read(text: &str) -> Result<(Self, &str), FormatError> {
+        let mut conversion = Self::default();
+        let mut rest = text;
+        loop {
+            match rest.chars().next() {
+                Some('-') => conversion.left = true,
+                Some('+') => conversion.plus = true,
+                Some(' ') => conversion.blank = true,
+                Some('0') => conversion.zero = true,
+                Some('#') => conversion.alternate = true,
+                _ => break,
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        let width;
+        (width, rest) = number(rest)?;
+        conversion.width = width.unwrap_or(0);
+        if let Some(after) = rest.strip_prefix('.') {
+            let precision;
+            (precision, rest) = number(after)?;
+            conversion.precision = Some(precision.unwrap_or(0));
+        }
+        let letter = rest.chars().next();
+        let end = letter.map_or(0, char::len_utf8);
+        let (_, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let length = text.len() - rest.len();
+        conversion.spelled = format!("%{}", text.get(..length).unwrap_or(text));
+        match letter {
+            Some(letter) if "diusfFeEgGxXo".contains(letter) => {
+                conversion.letter = letter;
+                Ok((conversion, rest))
+            }
+            _ => Err(FormatError::UnknownConversion {
+                conversion: conversion.spelled,
+            }),
+        }
+    }
+
+    fn push(&self, value: Argument<'_>, out: &mut String) -> Result<(), FormatError> {
+        if self.letter == 's' {
+            let text = self.text(value);
+            let end = self
+                .precision
+                .and_then(|precision| text.char_indices().nth(precision));
+            let text = text
+                .get(..end.map_or(text.len(), |(end, _)| end))
+                .unwrap_or(&text);
+            self.pad("", text, false, out);
+            return Ok(());
+        }
+        let (negative, digits) = match self.letter {
+            'd' | 'i' | 'u' => {
+                let (negative, digits) = self.decimal(value)?;
+                (negative, self.at_least(digits))
+            }
+            'x' | 'X' | 'o' => {
+                let Argument::Integer(value) = value else {
+                    return Err(self.misfit(value));
+                };
+                let size = value.unsigned_abs();
+                let digits = match self.letter {
+                    'x' => format!("{size:x}"),
+                    'X' => format!("{size:X}"),
+                    _ => format!("{size:o}"),
+                };
+                (value < 0, self.at_least(digits))
+            }
+            _ => {
+                let value = match value {
+                    Argument::Integer(value) => value as f64,
+                    Argument::Number(value) => value,
+                    Argument::Text(_) => return Err(self.misfit(value)),
+                };
+                let negative = value.is_sign_negative() && !value.is_nan();
+                (negative, self.float(value.abs()))
+            }
+        };
+        let sign = match (negative, self.plus, self.blank) {
+            (true, ..) => "-",
+            (_, true, _) => "+",
+            (_, _, true) => " ",
+            _ => "",
+        };
+        let base = match (self.alternate, self.letter) {
+            (true, 'x') => "0x",
+            (true, 'X') => "0X",
+            (true, 'o') => "0o",
+            _ => "",
+        };
+        self.pad(&format!("{sign}{base}"), &digits, true, out);
+        Ok(())
+    }
+
+    /// What `%s` prints: a double as Python's `str` does.
+    fn text(&self, value: Argument<'_>) -> String {
+        match value {
+            Argument::Integer(value) => value.to_string(),
+            Argument::Number(value) if value.is_nan() => "nan".to_owned(),
+            Argument::Number(value) => {
+                let mut text = Vec::new();
+                crate::pandas::push_f64(&mut text, value);
+                String::from_utf8(text).unwrap_or_default()
+            }
+            Argument::Text(text) => text.to_owned(),
+        }
+    }
+
+    /// Sign and digits of a whole number; decimals are cut off, as Python does.
+    fn decimal(&self, value: Argument<'_>) -> Result<(bool, String), FormatError> {
+        match value {
+            Argument::Integer(value) => Ok((value < 0, value.unsigned_abs().to_string())),
+            Argument::Number(value) if value.is_finite() => {
+                let whole = value.trunc();
+                Ok((whole < 0.0, format!("{:.0}", whole.abs())))
+            }
+            _ => Err(self.misfit(value)),
+        }
+    }
+
+    /// Digits with zeros before them, up to the precision.
+    fn at_least(&self, digits: String) -> String {
+        let zeros = self.precision.unwrap_or(0).saturating_sub(digits.len());
+        "0".repeat(zeros) + &digits
+    }
+
+    /// A double from 0.
+    fn float(&self, value: f64) -> String {
+        let precision = self.precision.unwrap_or(6);
+        let lower = match (value.is_nan(), value.is_infinite()) {
+            (true, _) => "nan".to_owned(),
+            (_, true) => "inf".to_owned(),
+            _ => match self.letter.to_ascii_lowercase() {
+                'f' => self.with_point(format!("{value:.precision$}")),
+                'e' => {
+                    let text = format!("{value:.precision$e}");
+                    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+                    let mantissa = self.with_point(mantissa.to_owned());
+                    exponential(&mantissa, exponent.parse().unwrap_or(0))
+                }
+                _ => self.general(value, precision.max(1)),
+            },
+        };
+        match self.letter.is_ascii_uppercase() {
+            true => lower.to_ascii_uppercase(),
+            false => lower,
+        }
+    }
+
+    /// With `#`, a number keeps its point even if nothing follows it.
+    fn with_point(&self, mut digits: String) -> String {
+        if self.alternate && !digits.contains('.') {
+            digits.push('.');
+        }
+        digits
+    }
+
+    /// `%g`: the shorter of the two forms, without zeros at the end unless `#` asks for them.
+    fn general(&self, value: f64, digits: usize) -> String {
+        let text = format!("{value:.*e}", digits - 1);
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        // The rounded value decides, so the exponent is taken after rounding.
+        let exponent: i64 = exponent.parse().unwrap_or(0);
+        let strip = |text: &str| match self.alternate {
+            true => self.with_point(text.to_owned()),
+            false if text.contains('.') => {
+                text.trim_end_matches('0').trim_end_matches('.').to_owned()
+            }
+            false => text.to_owned(),
+        };
+        if exponent < -4 || exponent >= digits as i64 {
+            return exponential(&strip(mantissa), exponent);
+        }
+        let decimals = (digits as i64 - 1 - exponent).max(0) as usize;
+        strip(&format!("{value:.decimals$}"))
+    }
+
+    fn pad(&self, sign: &str, body: &str, is_number: bool, out: &mut String) {
+        let length = sign.len() + body.chars().count();
+        let missing = self.width.saturating_sub(length);
+        let zeros = self.zero && !self.left && is_number;
+        if !self.left && !zeros {
+            out.push_str(&" ".repeat(missing));
+        }
+        out.push_str(sign);
+        if zeros {
+            out.push_str(&"0".repeat(missing));
+        }
+        out.push_str(body);
+        if self.left {
+            out.push_str(&" ".repeat(missing));
+        }
+    }
+
+    fn misfit(&self, value: Argument<'_>) -> FormatError {
+        FormatError::Type {
+            conversion: self.spelled.clone(),
+            found: match value {
+                Argument::Integer(_) => "a whole number",
+                Argument::Number(_) => "a number that is not whole or not finite",
+                Argument::Text(_) => "text",
+            },
+        }
+    }
+}
+
+/// Mantissa and exponent, which has two digits at least.
+fn exponential(mantissa: &str, exponent: i64) -> String {
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let mut text = mantissa.to_owned();
+    // Writing into a string cannot fail.
+    let _ = write!(text, "e{sign}{:02}", exponent.unsigned_abs());
+    text
+}
+
+/// A number at the front.
+fn number(text: &str) -> Result<(Option<usize>, &str), FormatError> {
+    let end = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    if digits.is_empty() {
+        return Ok((None, rest));
+    }
+    let number = digits.parse().ok().filter(|number| *number <= MAX_WIDTH);
+    number
+        .map(|number| (Some(number), rest))
+        .ok_or(FormatError::TooWide)
+}

@@ -1,0 +1,165 @@
+//! BSON against what pymongo reads and writes (see `tests/data/bson/record.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod hex;
+
+use hex::unhex;
+use prep_formats::bson::{BsonDocuments, BsonError, BsonValue, Document, push_json};
+use prep_formats::json::{WriteOptions, parse};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn recorded() -> impl Iterator<Item = Value> {
+    include_str!("data/bson/documents.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+}
+
+fn bytes(case: &Value, field: &str) -> Vec<u8> {
+    unhex(case[field].as_str().unwrap())
+}
+
+fn rewritten(data: Vec<u8>, without: &[&str]) -> Result<Vec<u8>, BsonError> {
+    let mut out = Vec::new();
+    Document::from_bytes(data).rewrite(without, &mut out)?;
+    Ok(out)
+}
+
+#[test]
+fn documents_are_written_as_pymongo_writes_them() {
+    let mut count = 0;
+    for case in recorded() {
+        let found = rewritten(bytes(&case, "in"), &[]);
+        if case["error"].is_string() {
+            assert!(found.is_err(), "{case}");
+            continue;
+        }
+        assert_eq!(found.unwrap(), bytes(&case, "out"), "{case}");
+        let found = rewritten(bytes(&case, "in"), &["category_id"]);
+        assert_eq!(found.unwrap(), bytes(&case, "without"), "{case}");
+        count += 1;
+    }
+    assert!(count > 700, "{count}");
+}
+
+/// What pymongo wrote comes back from its JSON form, unless it has none, or a key makes it ambiguous.
+#[test]
+fn documents_survive_their_json_form() {
+    let mut count = 0;
+    for case in recorded().filter(|case| case["out"].is_string()) {
+        let data = bytes(&case, "out");
+        let json = match Document::from_bytes(data.clone()).to_json() {
+            Ok(json) => json,
+            Err(BsonError::CannotWrite { .. }) => continue,
+            Err(error) => panic!("{error}: {case}"),
+        };
+        // Through text, as a table holds it.
+        let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
+        let mut again = Vec::new();
+        push_json(&json, &mut again).unwrap();
+        // JSON knows one NaN.
+        let nan = |data: &[u8]| {
+            data.windows(8)
+                .any(|eight| f64::from_le_bytes(eight.try_into().unwrap()).is_nan())
+        };
+        assert!(again == data || nan(&data), "{case}");
+        count += 1;
+    }
+    assert!(count > 400, "{count}");
+}
+
+#[test]
+fn a_file_is_read_document_by_document() {
+    let documents: Vec<Vec<u8>> = recorded()
+        .filter(|case| case["out"].is_string())
+        .map(|case| bytes(&case, "out"))
+        .collect();
+    let file = documents.concat();
+    let mut offset = 0;
+    let mut read = BsonDocuments::new(file.as_slice());
+    for expected in &documents {
+        let document = read.next().unwrap().unwrap();
+        assert_eq!(document.bytes(), expected);
+        assert_eq!(document.offset(), offset);
+        offset += expected.len() as u64;
+    }
+    assert!(read.next().is_none());
+    // Cut anywhere inside the last document, the ones before it are read.
+    let last = file.len() - documents.last().unwrap().len();
+    for end in [last + 1, last + 3, last + 4, file.len() - 1] {
+        let mut read: Vec<_> = BsonDocuments::new(&file[..end]).collect();
+        let error = read.pop().unwrap().unwrap_err();
+        assert!(matches!(error, BsonError::Truncated { offset } if offset == last as u64));
+        assert_eq!(read.len(), documents.len() - 1);
+    }
+    let short = BsonDocuments::new(&b"\x04\0\0\0"[..]).next().unwrap();
+    assert!(matches!(
+        short,
+        Err(BsonError::WrongLength { length: 4, .. })
+    ));
+    let long = BsonDocuments::new(&b"\xff\xff\xff\x7f"[..]).next().unwrap();
+    assert!(matches!(long, Err(BsonError::WrongLength { .. })));
+}
+
+#[test]
+fn elements_have_their_values() {
+    let data = b"\x1b\0\0\0\x10_id\0\x05\0\0\0\x02t\0\x03\0\0\0ab\0\x0an\0\0";
+    let document = Document::from_bytes(data.to_vec());
+    let found: Vec<_> = document
+        .elements()
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert_eq!(
+        found,
+        [
+            ("_id", BsonValue::Int32(5)),
+            ("t", BsonValue::String("ab")),
+            ("n", BsonValue::Null)
+        ]
+    );
+}
+
+#[test]
+fn json_forms_that_are_none() {
+    for text in [
+        "[]",
+        r#"{"a": 99999999999999999999}"#,
+        r#"{"a": {"$oid": "12"}}"#,
+        r#"{"a": {"$numberLong": "x"}}"#,
+        r#"{"a": {"$numberInt": "2147483648"}}"#,
+        r#"{"a": {"$binary": {"base64": "?", "subType": "00"}}}"#,
+        r#"{"a": {"$what": 1}}"#,
+        r#"{"a\u0000": 1}"#,
+        r#"{"a": "\ud83c"}"#,
+    ] {
+        let value = parse(text.as_bytes()).unwrap();
+        let found = push_json(&value, &mut Vec::new());
+        assert!(
+            matches!(found, Err(BsonError::NotExtendedJson { .. })),
+            "{text}: {found:?}"
+        );
+    }
+}
+
+proptest! {
+    #[test]
+    fn damage_never_panics(which in 0usize..800, place in any::<prop::sample::Index>(), value in any::<u8>()) {
+        let cases: Vec<Value> = recorded().collect();
+        let mut data = bytes(&cases[which % cases.len()], "in");
+        let place = place.index(data.len());
+        data[place] = value;
+        let document = Document::from_bytes(data.clone());
+        let _ = document.to_json();
+        if let Ok(once) = rewritten(data, &[]) {
+            // What was written is left as it is.
+            prop_assert_eq!(rewritten(once.clone(), &[]).unwrap(), once);
+        }
+    }
+}

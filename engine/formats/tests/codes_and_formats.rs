@@ -1,0 +1,133 @@
+//! Run-length codes against NumPy, and printf against Python (see `tests/data/rle`, `tests/data/printf`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_formats::printf::{Argument, Format, FormatError};
+use prep_formats::rle::{RleError, area, column_major, decode, encode};
+use proptest::prelude::*;
+use serde_json::Value;
+
+fn lines(text: &str) -> impl Iterator<Item = Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap())
+}
+
+#[test]
+fn masks_have_the_codes_that_numpy_computes() {
+    for case in lines(include_str!("data/rle/masks.jsonl")) {
+        let mask = case["mask"].as_str().unwrap().as_bytes();
+        let shape: Vec<usize> = serde_json::from_value(case["shape"].clone()).unwrap();
+        let pixels: Vec<bool> = column_major(mask, &shape).map(|bit| *bit == b'1').collect();
+        let code = encode(pixels.iter().copied());
+        assert_eq!(code, case["code"], "{case}");
+        assert_eq!(
+            area(&code).unwrap(),
+            case["area"].as_u64().unwrap(),
+            "{case}"
+        );
+        let mut again = vec![false; pixels.len()];
+        for run in decode(&code).unwrap() {
+            again[run.start as usize..run.end as usize].fill(true);
+        }
+        assert_eq!(again, pixels, "{case}");
+    }
+    assert_eq!(column_major(&[1, 2, 3], &[2, 2]).count(), 0);
+    assert_eq!(column_major::<u8>(&[], &[0, 5]).count(), 0);
+    assert_eq!(column_major(&[7], &[]).count(), 1);
+}
+
+#[test]
+fn codes_that_are_none() {
+    assert_eq!(decode(" \n"), Ok(vec![]));
+    assert_eq!(decode("3 2\t9 1"), Ok(vec![2..4, 8..9]));
+    assert_eq!(decode("1 2 3 1"), Ok(vec![0..2, 2..3]));
+    assert_eq!(decode("1 2 3"), Err(RleError::OddLength { words: 3 }));
+    assert_eq!(decode("1 3 3 1"), Err(RleError::Overlap { start: 3 }));
+    for word in ["0", "x", "-1", "1.0", "18446744073709551616"] {
+        let wrong = RleError::NotANumber { word: word.into() };
+        assert_eq!(decode(&format!("{word} 1")), Err(wrong));
+    }
+    assert_eq!(area("18446744073709551615 18446744073709551615"), Ok(1));
+}
+
+#[test]
+fn formats_print_as_python_does() {
+    let mut printed = 0;
+    for case in lines(include_str!("data/printf/printf.jsonl")) {
+        let spelled = case[0].as_str().unwrap();
+        let value = match &case[1] {
+            Value::String(text) => Argument::Text(text),
+            Value::Object(bits) => Argument::Number(f64::from_bits(bits["f"].as_u64().unwrap())),
+            number => Argument::Integer(number.as_i64().unwrap()),
+        };
+        let mut out = String::new();
+        let found = Format::new(spelled).and_then(|format| format.push(&[value], &mut out));
+        match case[2].as_str() {
+            Some(expected) => {
+                assert_eq!(found, Ok(()), "{case}");
+                assert_eq!(out, expected, "{case}");
+                printed += 1;
+            }
+            None => assert!(
+                matches!(found, Err(FormatError::Type { .. })),
+                "{case}: {out}"
+            ),
+        }
+    }
+    assert!(printed > 4000, "{printed}");
+}
+
+#[test]
+fn formats_that_are_none() {
+    for (format, conversion) in [("%", "%"), ("a%y", "%y"), ("%5.2", "%5.2"), ("%é", "%é")] {
+        let conversion = conversion.to_owned();
+        let wrong = FormatError::UnknownConversion { conversion };
+        assert_eq!(Format::new(format), Err(wrong));
+    }
+    assert_eq!(Format::new("%1001d"), Err(FormatError::TooWide));
+    assert_eq!(
+        Format::new("%.99999999999999999999d"),
+        Err(FormatError::TooWide)
+    );
+    let two = Format::new("%d%% %s").unwrap();
+    let one = two.push(&[Argument::Integer(1)], &mut String::new());
+    assert_eq!(
+        one,
+        Err(FormatError::Count {
+            wanted: 2,
+            given: 1
+        })
+    );
+    let mut out = String::new();
+    two.push(&[Argument::Integer(50), Argument::Text("x")], &mut out)
+        .unwrap();
+    assert_eq!(out, "50% x");
+}
+
+proptest! {
+    #[test]
+    fn any_format_is_read_or_refused(format in "[%a-z0-9.+# -]{0,12}|\\PC{0,8}", value in any::<f64>()) {
+        if let Ok(format) = Format::new(&format) {
+            let values = vec![Argument::Number(value); format.values()];
+            let _ = format.push(&values, &mut String::new());
+        }
+    }
+
+    #[test]
+    fn any_mask_survives_its_code(pixels in prop::collection::vec(any::<bool>(), 0..200)) {
+        let runs = decode(&encode(pixels.iter().copied())).unwrap();
+        let is_set = |pixel: u64| runs.iter().any(|run| run.contains(&pixel));
+        for (number, pixel) in pixels.iter().enumerate() {
+            prop_assert_eq!(*pixel, is_set(number as u64));
+        }
+    }
+
+    #[test]
+    fn any_code_is_read_or_refused(code in "[0-9 x-]{0,30}") {
+        let _ = area(&code);
+    }
+}
