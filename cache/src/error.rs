@@ -101,7 +101,8 @@ pub enum StoreError {
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The operating system's answer. It is in the message, so it is not the `source`.
+        /// The operating system's answer.
+        #[source]
         cause: io::Error,
     },
 }

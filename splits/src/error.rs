@@ -143,7 +143,7 @@ pub enum SplitError {
         ratio: f64,
     },
     /// A draw that the generator refuses.
-    #[error(transparent)]
+    #[error("{0}")]
     Random(#[from] RandomError),
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use prep_cache::StoreError;
-use prep_core::{ResolveError, StepError};
+use prep_core::{ResolveError, StepError, chain};
 use prep_spec::Diagnostics;
 
 use crate::exit::Exit;
@@ -95,24 +95,19 @@ impl fmt::Display for CliError {
 
 impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        CliError::new(Exit::Machine, error.to_string())
+        StepError::from(error).into()
     }
 }
 
 impl From<StepError> for CliError {
     fn from(error: StepError) -> Self {
-        CliError::new(Exit::of(error.failure()), error.to_string())
+        CliError::new(Exit::of(error.failure()), chain(&error))
     }
 }
 
 impl From<ResolveError> for CliError {
     fn from(error: ResolveError) -> Self {
-        let exit = match &error {
-            ResolveError::Graph(_) => Exit::Pipeline,
-            ResolveError::Step { cause, .. } => Exit::of(cause.failure()),
-            ResolveError::Store(_) => Exit::Machine,
-        };
-        CliError::new(exit, error.to_string())
+        CliError::new(Exit::of(error.failure()), chain(&error))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Stopping cleanly.
 
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +19,14 @@ impl Cancel {
         self.0.load(Ordering::Relaxed)
     }
 
+    /// Reads from `inner` until the flag is set; then reading fails with [`StepError::Cancelled`] inside the error.
+    pub fn reader<R>(&self, inner: R) -> Cancellable<R> {
+        Cancellable {
+            cancel: self.clone(),
+            inner,
+        }
+    }
+
     /// An error as soon as the flag is set; for `?` in loops.
     pub fn check(&self) -> Result<(), StepError> {
         if self.is_cancelled() {
@@ -25,5 +34,25 @@ impl Cancel {
         } else {
             Ok(())
         }
+    }
+}
+
+/// A reader that ends with an error once the run is cancelled. See [`Cancel::reader`].
+#[derive(Debug)]
+pub struct Cancellable<R> {
+    cancel: Cancel,
+    inner: R,
+}
+
+impl<R: Read> Read for Cancellable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.cancel.check()?;
+        self.inner.read(buffer)
+    }
+}
+
+impl<R: Seek> Seek for Cancellable<R> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to)
     }
 }

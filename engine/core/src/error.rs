@@ -1,10 +1,17 @@
 //! Errors by meaning.
+//!
+//! One rule: an error that says what it is about keeps saying so, however it is wrapped. A step that finds a file of the
+//! bundle unreadable calls that an input's fault; but when the reason further down is a full disk, a lost object or a
+//! cancellation, it is the machine's or the user's. [`Failure::of`] is the one place that looks for such reasons, through
+//! [`causes`], which also sees what travels inside of an [`io::Error`].
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
 
 use prep_cache::{Digest, StoreError};
-use thiserror::Error;
 
 /// An error of a step's own making, with its message for people and its chain of causes.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
+pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
 /// What a failure is about; decides the exit code, so callers need not parse prose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -24,28 +31,101 @@ pub enum Failure {
     Internal,
 }
 
-#[derive(Debug, Error)]
+impl Failure {
+    /// What an error is about by its own account: the outermost of its causes that says so. None when none does, so that
+    /// it is for the caller to know.
+    pub fn of(error: &(dyn Error + 'static)) -> Option<Failure> {
+        causes(error).find_map(|cause| {
+            if let Some(error) = cause.downcast_ref::<StepError>() {
+                return Some(error.failure());
+            }
+            if cause.is::<StoreError>() {
+                return Some(Failure::Machine);
+            }
+            let error = cause.downcast_ref::<io::Error>()?;
+            is_of_the_machine(error).then_some(Failure::Machine)
+        })
+    }
+}
+
+/// Is this the machine's fault, whatever was read or written? A file that is missing or too short is not.
+fn is_of_the_machine(error: &io::Error) -> bool {
+    let kind = matches!(
+        error.kind(),
+        ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::PermissionDenied
+            | ErrorKind::OutOfMemory
+            | ErrorKind::StaleNetworkFileHandle
+            | ErrorKind::FileTooLarge
+    );
+    // Bad blocks, and too many open files (of the process, of the system).
+    kind || matches!(error.raw_os_error(), Some(5 | 23 | 24))
+}
+
+/// An error and what is behind it, outermost first.
+///
+/// It is the chain of [`Error::source`], but for errors inside of an [`io::Error`]: `source` leaves those out.
+pub fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| {
+        let inside = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        match inside {
+            Some(inside) => Some(inside as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+/// An error with its causes on one line, each that was not told yet.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in causes(error) {
+        let message = cause.to_string();
+        if text.contains(&message) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&message);
+    }
+    text
+}
+
+#[derive(Debug, thiserror::Error)]
 pub enum StepError {
-    #[error(transparent)]
+    #[error("{0}")]
     Store(#[from] StoreError),
     #[error(
         "the stored value {digest} cannot be read: {cause}; `prep cache verify --repair` removes it"
     )]
     Value {
         digest: Digest,
+        #[source]
         cause: serde_json::Error,
     },
     #[error("stopped")]
     Cancelled,
     #[error("{cause}")]
-    Failed { failure: Failure, cause: BoxError },
+    Failed {
+        /// What it is about, unless a cause says otherwise.
+        failure: Failure,
+        #[source]
+        cause: BoxError,
+    },
 }
 
 impl StepError {
+    /// An error about `failure`, unless its cause has a meaning of its own (see [`Failure::of`]).
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
-        StepError::Failed {
-            failure,
-            cause: cause.into(),
+        match cause.into().downcast::<StepError>() {
+            Ok(own) => *own,
+            Err(cause) => StepError::Failed { failure, cause },
         }
     }
 
@@ -69,28 +149,114 @@ impl StepError {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
             StepError::Cancelled => Failure::Cancelled,
-            StepError::Failed { failure, .. } => *failure,
+            StepError::Failed { failure, cause } => Failure::of(cause.as_ref()).unwrap_or(*failure),
         }
     }
 
     /// The stored object whose damage or absence is behind the error, if one is.
     pub fn lost_object(&self) -> Option<Digest> {
-        let mut cause: Option<&(dyn std::error::Error + 'static)> = match self {
-            StepError::Store(error) => Some(error),
-            StepError::Failed { cause, .. } => Some(cause.as_ref()),
-            StepError::Value { .. } | StepError::Cancelled => None,
-        };
-        while let Some(error) = cause {
-            if let Some(StoreError::Missing { digest } | StoreError::Damaged { digest, .. }) =
-                error.downcast_ref()
-            {
-                return Some(*digest);
+        causes(self).find_map(|cause| match cause.downcast_ref() {
+            Some(StoreError::Missing { digest } | StoreError::Damaged { digest, .. }) => {
+                Some(*digest)
             }
-            if let Some(inner) = error.downcast_ref::<StepError>() {
-                return inner.lost_object();
-            }
-            cause = error.source();
+            _ => None,
+        })
+    }
+}
+
+/// For [`io::Read`] and [`io::Write`]: [`causes`] finds the error again.
+impl From<StepError> for io::Error {
+    fn from(error: StepError) -> io::Error {
+        io::Error::other(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Something of another crate that wraps an I/O error.
+    #[derive(Debug, thiserror::Error)]
+    enum Codec {
+        #[error("member `a` is not readable")]
+        Member(#[source] io::Error),
+        #[error("odd bytes")]
+        Odd,
+    }
+
+    fn lost() -> StoreError {
+        StoreError::Missing {
+            digest: Digest::of(b"x"),
         }
-        None
+    }
+
+    fn full() -> io::Error {
+        io::Error::from_raw_os_error(28)
+    }
+
+    #[test]
+    fn a_meaning_is_found_behind_every_wrapper() {
+        use Failure::{Cancelled, Input, Internal, Machine};
+        let inside = |error: StepError| StepError::input(Codec::Member(error.into()));
+        for (error, expected) in [
+            (StepError::input(Codec::Odd), Input),
+            (StepError::internal(Codec::Odd), Internal),
+            (inside(StepError::Cancelled), Cancelled),
+            (inside(inside(StepError::Cancelled)), Cancelled),
+            (inside(StepError::machine(Codec::Odd)), Machine),
+            (inside(lost().into()), Machine),
+            (StepError::input(Codec::Member(full())), Machine),
+            (
+                StepError::input(io::Error::other(Codec::Member(full()))),
+                Machine,
+            ),
+            (
+                StepError::input(io::Error::other(io::Error::other(lost()))),
+                Machine,
+            ),
+            (
+                StepError::input(Codec::Member(ErrorKind::NotFound.into())),
+                Input,
+            ),
+            (
+                StepError::input(Codec::Member(ErrorKind::UnexpectedEof.into())),
+                Input,
+            ),
+            // One that is boxed once more is itself.
+            (StepError::input(StepError::internal(Codec::Odd)), Internal),
+        ] {
+            assert_eq!(error.failure(), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_lost_object_is_found_behind_every_wrapper() {
+        let digest = Some(Digest::of(b"x"));
+        for (error, expected) in [
+            (StepError::from(lost()), digest),
+            (
+                StepError::input(Codec::Member(io::Error::other(lost()))),
+                digest,
+            ),
+            (
+                StepError::input(Codec::Member(StepError::from(lost()).into())),
+                digest,
+            ),
+            (StepError::input(Codec::Odd), None),
+            (StepError::Cancelled, None),
+        ] {
+            assert_eq!(error.lost_object(), expected, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_chain_tells_every_cause_once() {
+        let error = StepError::input(Codec::Member(io::Error::other(lost())));
+        let text = chain(&error);
+        assert!(
+            text.starts_with("member `a` is not readable: object "),
+            "{text}"
+        );
+        assert_eq!(text.matches("is not in the store").count(), 1, "{text}");
     }
 }

@@ -30,9 +30,9 @@ mod run;
 mod value;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
-pub use cancel::Cancel;
+pub use cancel::{Cancel, Cancellable};
 pub use context::{Context, Limits, Progress};
-pub use error::{BoxError, Failure, StepError};
+pub use error::{BoxError, Failure, StepError, causes, chain};
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
 pub use file::FileValue;
 pub use graph::{Graph, GraphError, Node, NodeId, Port};

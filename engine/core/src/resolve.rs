@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::graph::{Graph, GraphError, NodeId};
 use crate::reason::changes;
-use crate::{Action, Context, KeyRecord, Reason, SourceState, StepError};
+use crate::{Action, Context, Failure, KeyRecord, Reason, SourceState, StepError};
 
 /// What is known about one node.
 #[derive(Debug, Clone)]
@@ -84,12 +84,27 @@ pub fn resolve(
 
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    #[error(transparent)]
+    #[error("{0}")]
     Graph(#[from] GraphError),
     #[error("{step}: {cause}")]
-    Step { step: String, cause: StepError },
-    #[error(transparent)]
+    Step {
+        step: String,
+        #[source]
+        cause: StepError,
+    },
+    #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
+}
+
+impl ResolveError {
+    /// What the failure is about.
+    pub fn failure(&self) -> Failure {
+        match self {
+            ResolveError::Graph(_) => Failure::Pipeline,
+            ResolveError::Step { cause, .. } => cause.failure(),
+            ResolveError::Store(_) => Failure::Machine,
+        }
+    }
 }
 
 fn last_records(

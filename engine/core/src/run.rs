@@ -26,7 +26,7 @@ use crate::graph::{Graph, NodeId};
 use crate::resolve::{LastRecords, ResolveError, State, resolve, resolve_node};
 use crate::{
     Action, Context, Event, Failure, Inputs, KeyRecord, Progress, Reason, Reporter, Resolution,
-    StepError, StepOutcome, Value,
+    StepError, StepOutcome, Value, chain,
 };
 
 #[derive(Debug, Clone)]
@@ -330,7 +330,7 @@ impl Scheduler {
                 self.states.insert(id, State::Current { record });
                 ran.map_or(StepOutcome::Reused, |millis| StepOutcome::Done { millis })
             }
-            Err(StepError::Cancelled) => StepOutcome::Cancelled,
+            Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
             // It has not ended: it runs when the object is there again.
             Err(error) if self.note_lost(&error) => return,
             Err(error) => {
@@ -535,19 +535,4 @@ fn panic_message(error: tokio::task::JoinError) -> String {
         }
         Err(error) => error.to_string(),
     }
-}
-
-/// An error with its causes, each once, on one line.
-fn chain(error: &StepError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        let message = inner.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
-        }
-        cause = inner.source();
-    }
-    text
 }

@@ -86,6 +86,7 @@ pub enum CredentialsError {
     #[error("cannot read the credentials {path}: {cause}")]
     Unreadable {
         path: PathBuf,
+        #[source]
         cause: std::io::Error,
     },
     #[error(

@@ -99,6 +99,7 @@ pub enum FetchError {
     KeepsChanging { times: u32 },
     #[error("{cause}\nGave up after {attempts} attempts in a row; {kept}")]
     GaveUp {
+        #[source]
         cause: Trouble,
         attempts: u32,
         /// What is there already, and what to do.
@@ -118,12 +119,17 @@ pub enum FetchError {
     Io {
         action: &'static str,
         path: PathBuf,
+        #[source]
         cause: io::Error,
     },
     #[error("the disk returns other bytes than were written to {path}, at byte {offset}")]
     Disk { path: PathBuf, offset: u64 },
     #[error("the bundle of {id} cannot be listed: {cause}")]
-    Listing { id: String, cause: ZipError },
+    Listing {
+        id: String,
+        #[source]
+        cause: ZipError,
+    },
     #[error("the bundle of {id} has no member {member}\nIts members are listed by `prep ls {id}`")]
     NoMember { id: String, member: String },
     #[error(
@@ -140,9 +146,9 @@ pub enum FetchError {
     NotAllowed,
     #[error("cannot set up downloads: {cause}")]
     Setup { cause: String },
-    #[error(transparent)]
+    #[error("{0}")]
     Credentials(#[from] CredentialsError),
-    #[error(transparent)]
+    #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
     #[error("stopped")]
     Cancelled,

@@ -26,6 +26,7 @@ pub enum BundleError {
     #[error("no bundle: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
     NotFetched {
         looked: Vec<PathBuf>,
+        #[source]
         cause: Box<FetchError>,
     },
     #[error(

@@ -25,6 +25,7 @@ pub enum TarError {
         /// Member name.
         member: String,
         /// The rule that it breaks.
+        #[source]
         cause: PathError,
     },
     /// The member is a link.

@@ -50,7 +50,7 @@ pub struct Checksums {
 
 #[derive(Debug, Error)]
 pub enum BuildError {
-    #[error(transparent)]
+    #[error("{0}")]
     Graph(#[from] GraphError),
     #[error("the table `{0}` is not defined")]
     UnknownTable(String),

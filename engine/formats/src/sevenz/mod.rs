@@ -51,6 +51,7 @@ pub enum SevenZError {
         /// Member name.
         member: String,
         /// The rule that it breaks.
+        #[source]
         cause: PathError,
     },
     /// The member is a link or special file.
@@ -72,6 +73,9 @@ pub enum SevenZError {
     Damaged {
         /// What the decoder says.
         reason: String,
+        /// The failure to read behind it, if there is one.
+        #[source]
+        source: Option<io::Error>,
     },
     /// The visitor of the members failed.
     #[error("member {member:?} of the 7z archive cannot be processed")]
@@ -87,6 +91,9 @@ pub enum SevenZError {
     Write {
         /// Cause.
         reason: String,
+        /// The failure to read the content or to write the archive behind it, if there is one.
+        #[source]
+        source: Option<io::Error>,
     },
 }
 
@@ -115,9 +122,7 @@ pub fn read<R: Read + Seek>(
     max_total: u64,
     mut visit: impl FnMut(&str, SevenZKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), SevenZError> {
-    let io_failed = |error: io::Error| SevenZError::Damaged {
-        reason: error.to_string(),
-    };
+    let io_failed = |error: io::Error| failed(error.into());
     let mut head = Vec::new();
     Read::by_ref(&mut input)
         .take(SNIFF_LENGTH as u64)
@@ -223,9 +228,19 @@ fn failed(error: Error) -> SevenZError {
             SevenZError::Encrypted
         }
         Error::UnsupportedCompressionMethod(method) => SevenZError::UnsupportedMethod { method },
-        other => SevenZError::Damaged {
-            reason: other.to_string(),
-        },
+        other => {
+            let (reason, source) = reason(other);
+            SevenZError::Damaged { reason, source }
+        }
+    }
+}
+
+/// What an error of the codec says, and the I/O error behind it: its own type does not lead there.
+fn reason(error: Error) -> (String, Option<io::Error>) {
+    let text = error.to_string();
+    match error {
+        Error::Io(error, _) => (error.to_string(), Some(error)),
+        _ => (text, None),
     }
 }
 
@@ -374,7 +389,6 @@ fn safe(path: &str) -> Result<String, SevenZError> {
 }
 
 fn not_written(error: Error) -> SevenZError {
-    SevenZError::Write {
-        reason: error.to_string(),
-    }
+    let (reason, source) = reason(error);
+    SevenZError::Write { reason, source }
 }

@@ -62,6 +62,7 @@ pub enum ZipError {
         /// Where its record begins.
         offset: u64,
         /// The rule that it breaks.
+        #[source]
         cause: PathError,
     },
     /// The member is a symbolic link.

@@ -24,6 +24,7 @@ pub enum ZipWriteError {
         /// The path given.
         path: String,
         /// The rule that it breaks.
+        #[source]
         cause: PathError,
     },
     /// Reading the content failed.
@@ -39,12 +40,12 @@ pub enum ZipWriteError {
     #[error("a member cannot be copied into the archive")]
     Source(#[from] super::ZipError),
     /// Writing the archive failed.
-    #[error("writing member {member:?} of the archive failed: {reason}")]
+    #[error("writing member {member:?} of the archive failed: {source}")]
     Write {
         /// Member name; empty for the central directory.
         member: String,
         /// Cause.
-        reason: String,
+        source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
@@ -76,7 +77,7 @@ impl<W: Write> ZipWriter<W> {
             .last_modified(epoch())
             .unix_permissions(0o755)
             .create();
-        result.map(drop).map_err(|error| failed(&path, &error))
+        result.map(drop).map_err(|error| failed(&path, error))
     }
 
     /// Adds a file with the content of `reader`, whose length need not be known.
@@ -97,7 +98,7 @@ impl<W: Write> ZipWriter<W> {
             .last_modified(epoch())
             .unix_permissions(0o644)
             .start()
-            .map_err(|error| failed(&path, &error))?;
+            .map_err(|error| failed(&path, error))?;
         let mut sink = match method {
             Method::Stored => Sink::Stored(&mut member),
             Method::Deflate => {
@@ -121,15 +122,14 @@ impl<W: Write> ZipWriter<W> {
             let part = self.buffer.get(..count).unwrap_or_default();
             crc.update(part);
             size += count as u64;
-            sink.write_all(part)
-                .map_err(|error| failed(&path, &error))?;
+            sink.write_all(part).map_err(|error| failed(&path, error))?;
         }
-        sink.finish().map_err(|error| failed(&path, &error))?;
+        sink.finish().map_err(|error| failed(&path, error))?;
         let descriptor = DataDescriptorOutput::new(crc.finalize(), size);
         member
             .finish(descriptor)
             .map(drop)
-            .map_err(|error| failed(&path, &error))
+            .map_err(|error| failed(&path, error))
     }
 
     /// Copies a member of another archive under the name `path`, its compressed
@@ -154,9 +154,9 @@ impl<W: Write> ZipWriter<W> {
             .last_modified(epoch())
             .unix_permissions(0o644)
             .start()
-            .map_err(|error| failed(&path, &error))?;
+            .map_err(|error| failed(&path, error))?;
         let copied = io::copy(&mut Section::new(base, range), &mut member)
-            .map_err(|error| failed(&path, &error))?;
+            .map_err(|error| failed(&path, error))?;
         if copied != length {
             let source = io::ErrorKind::UnexpectedEof.into();
             return Err(ZipWriteError::Read {
@@ -168,7 +168,7 @@ impl<W: Write> ZipWriter<W> {
         member
             .finish(descriptor)
             .map(drop)
-            .map_err(|error| failed(&path, &error))
+            .map_err(|error| failed(&path, error))
     }
 
     /// Writes the central directory; returns the output, flushed.
@@ -176,7 +176,7 @@ impl<W: Write> ZipWriter<W> {
     /// # Errors
     /// [`ZipWriteError::Write`].
     pub fn finish(self) -> Result<W, ZipWriteError> {
-        self.inner.finish().map_err(|error| failed("", &error))
+        self.inner.finish().map_err(|error| failed("", error))
     }
 }
 
@@ -220,9 +220,12 @@ fn epoch() -> UtcDateTime {
     UtcDateTime::from_unix(315_532_800)
 }
 
-fn failed(member: &str, cause: &dyn std::fmt::Display) -> ZipWriteError {
+fn failed(
+    member: &str,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> ZipWriteError {
     ZipWriteError::Write {
         member: member.to_owned(),
-        reason: cause.to_string(),
+        source: source.into(),
     }
 }

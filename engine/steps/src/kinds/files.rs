@@ -24,6 +24,7 @@ enum FilesError {
     #[error("the path `{path}` is not usable: {cause}")]
     Path {
         path: String,
+        #[source]
         cause: paths::PathError,
     },
     #[error("`{path}` would be made of two files: `{first}` and `{second}`")]

@@ -15,6 +15,7 @@ use crate::value::TableWriter;
 #[error("`{file}`: {cause}")]
 struct TextError {
     file: String,
+    #[source]
     cause: LinesError,
 }
 

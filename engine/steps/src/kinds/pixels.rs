@@ -17,6 +17,7 @@ const MAX_PIXELS: u64 = 1 << 28;
 #[error("`{file}`: {cause}")]
 struct ImageError {
     file: String,
+    #[source]
     cause: PngError,
 }
 

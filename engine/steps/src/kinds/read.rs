@@ -22,12 +22,16 @@ use thiserror::Error;
 use super::copy::Absent;
 use super::one;
 use super::unpack::{extract, similar};
-use crate::value::{Content, Opener, Tree, input, own_meaning};
+use crate::value::{Content, Opener, Tree, input};
 
 #[derive(Debug, Error)]
 pub(crate) enum ReadError {
     #[error("`{path}`: {cause}")]
-    Format { path: String, cause: BoxError },
+    Format {
+        path: String,
+        #[source]
+        cause: BoxError,
+    },
     #[error("`{path}` has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
     NoColumn {
         path: String,
@@ -156,11 +160,9 @@ fn extracted(
 }
 
 fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
-    own_meaning(cause.into()).unwrap_or_else(|cause| {
-        StepError::input(ReadError::Format {
-            path: read.path.value.clone(),
-            cause,
-        })
+    StepError::input(ReadError::Format {
+        path: read.path.value.clone(),
+        cause: cause.into(),
     })
 }
 

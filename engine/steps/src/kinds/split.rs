@@ -21,6 +21,7 @@ enum SplitTableError {
     Size {
         method: &'static str,
         size: f64,
+        #[source]
         cause: serde_json::Error,
     },
     #[error("`{method}` cannot go on with the generator `{found}`; it draws from `python`")]

@@ -15,7 +15,11 @@ use crate::value::TableWriter;
 #[derive(Debug, Error)]
 enum RecordError {
     #[error("`{file}`: {cause}")]
-    Format { file: String, cause: TfRecordError },
+    Format {
+        file: String,
+        #[source]
+        cause: TfRecordError,
+    },
     #[error("`{file}`: the record at byte {offset} has no feature `{feature}`")]
     NoFeature {
         file: String,

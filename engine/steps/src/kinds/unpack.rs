@@ -14,7 +14,7 @@ use prep_formats::{sevenz, tar};
 use thiserror::Error;
 
 use super::one;
-use crate::value::{Content, Opener, Tree, TreeEntry, input, own_meaning};
+use crate::value::{Content, Opener, Tree, TreeEntry, input};
 
 /// An archive may unpack to this much, whatever its size ...
 const ALWAYS_UNPACKED: u64 = 16 << 30;
@@ -50,7 +50,11 @@ enum UnpackError {
         similar: Option<String>,
     },
     #[error("`{path}`: {cause}")]
-    Archive { path: String, cause: BoxError },
+    Archive {
+        path: String,
+        #[source]
+        cause: BoxError,
+    },
 }
 
 pub(crate) struct Unpack {
@@ -121,10 +125,8 @@ type Cause = BoxError;
 
 impl Unpack {
     fn failed(&self, cause: Cause) -> StepError {
-        own_meaning(cause).unwrap_or_else(|cause| {
-            let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
-            StepError::input(UnpackError::Archive { path, cause })
-        })
+        let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
+        StepError::input(UnpackError::Archive { path, cause })
     }
 
     fn unpack(
@@ -217,9 +219,7 @@ fn copy(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error.into()),
         };
-        writer
-            .write_all(&buffer[..count])
-            .map_err(StepError::machine)?;
+        writer.write_all(&buffer[..count])?;
         context.progress.add_bytes(count as u64);
         total += count as u64;
     }
@@ -309,7 +309,8 @@ fn join_sevenz(
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let mut joined = Joined::new(prefix);
     let max_total = most(range.end - range.start);
-    let section = io::BufReader::new(prep_formats::read_at::Section::new(&*file, range));
+    let section = prep_formats::read_at::Section::new(&*file, range);
+    let section = io::BufReader::new(context.cancel.reader(section));
     sevenz::read(section, max_total, |path, kind, reader| {
         let bytes = match kind {
             sevenz::SevenZKind::File { .. } => {

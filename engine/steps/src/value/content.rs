@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
 
 use prep_cache::{Digest, Store, StoreError};
-use prep_core::{BoxError, Context, StepError};
+use prep_core::{Cancel, Context, StepError};
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
@@ -28,33 +28,21 @@ pub enum Content {
 
 #[derive(Debug, Error)]
 pub enum ContentError {
-    #[error(transparent)]
+    #[error("{0}")]
     Store(#[from] StoreError),
-    #[error(transparent)]
+    #[error("{0}")]
     Zip(#[from] ZipError),
     #[error("cannot read {what}: {cause}")]
-    Io { what: String, cause: io::Error },
+    Io {
+        what: String,
+        #[source]
+        cause: io::Error,
+    },
 }
 
 impl From<ContentError> for StepError {
     fn from(error: ContentError) -> StepError {
-        match error {
-            ContentError::Store(error) => error.into(),
-            error => StepError::input(error),
-        }
-    }
-}
-
-/// An error of the engine or the store behind a cause, with its own meaning; any other cause comes back.
-pub(crate) fn own_meaning(cause: BoxError) -> Result<StepError, BoxError> {
-    let cause = match cause.downcast::<StepError>() {
-        Ok(error) => return Ok(*error),
-        Err(cause) => cause,
-    };
-    match cause.downcast::<ContentError>() {
-        Ok(error) if matches!(*error, ContentError::Store(_)) => Ok((*error).into()),
-        Ok(error) => Err(error),
-        Err(cause) => Err(cause),
+        StepError::input(error)
     }
 }
 
@@ -85,6 +73,7 @@ pub struct Opener {
 pub struct OpenContent<'a> {
     file: Arc<File>,
     content: &'a Content,
+    cancel: Cancel,
 }
 
 impl Opener {
@@ -103,6 +92,7 @@ impl Opener {
         Ok(OpenContent {
             file: self.base(content.base())?,
             content,
+            cancel: self.context.cancel.clone(),
         })
     }
 
@@ -142,14 +132,18 @@ impl Opener {
 }
 
 impl OpenContent<'_> {
-    /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones.
+    /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones. Reading ends with
+    /// an error, too, when the run is cancelled.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
+        let cancel = &self.cancel;
         Ok(match self.content {
-            Content::Object { bytes, .. } => Box::new(Section::new(&*self.file, 0..*bytes)),
-            Content::Slice { offset, bytes, .. } => {
-                Box::new(Section::new(&*self.file, *offset..offset + bytes))
+            Content::Object { bytes, .. } => {
+                Box::new(cancel.reader(Section::new(&*self.file, 0..*bytes)))
             }
-            Content::Member { entry, .. } => Box::new(entry.open(&*self.file)?),
+            Content::Slice { offset, bytes, .. } => {
+                Box::new(cancel.reader(Section::new(&*self.file, *offset..offset + bytes)))
+            }
+            Content::Member { entry, .. } => Box::new(cancel.reader(entry.open(&*self.file)?)),
         })
     }
 

@@ -7,7 +7,6 @@ mod table;
 mod table_writer;
 mod tree;
 
-pub(crate) use content::own_meaning;
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub use positions::Positions;
 pub use table::{Storage, TableValue};

@@ -29,6 +29,7 @@ pub enum ManifestError {
     Io {
         what: &'static str,
         path: PathBuf,
+        #[source]
         cause: io::Error,
     },
 }

@@ -31,11 +31,13 @@ pub(crate) enum PublishError {
     Io {
         what: &'static str,
         path: PathBuf,
+        #[source]
         cause: std::io::Error,
     },
     #[error("`{path}`: {cause}")]
     Content {
         path: String,
+        #[source]
         cause: crate::value::ContentError,
     },
 }

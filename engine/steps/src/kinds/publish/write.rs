@@ -211,10 +211,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 fn content_error(entry: &TreeEntry, cause: ContentError) -> StepError {
     let path = entry.path.clone();
-    match cause {
-        ContentError::Store(error) => error.into(),
-        cause => StepError::input(PublishError::Content { path, cause }),
-    }
+    StepError::input(PublishError::Content { path, cause })
 }
 
 /// Buffers of one thread.
