@@ -1,15 +1,26 @@
-//! Advisory locks between processes and between threads.
+//! Locks between processes and between threads.
 //!
-//! A lock belongs to the open file, so two guards of one process exclude each
+//! A lock belongs to an open file, so two guards of one process exclude each
 //! other as well. The operating system drops it when its process dies.
+//!
+//! One rule for every file system: where other machines may see it, or where
+//! there are no such locks, a file that its holder keeps alive excludes the
+//! others too (see [`lease`](crate::lease)). Nothing is ever left unlocked
+//! because a file system has no locks.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::layout::Bucket;
+use crate::lease::{self, Lease};
+use crate::machine::is_shared;
 use crate::{Digest, Store, StoreError};
+
+/// Between two looks at a lock that cannot be waited for in another way.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Holds a lock until it is dropped.
 #[derive(Debug)]
@@ -17,12 +28,25 @@ use crate::{Digest, Store, StoreError};
 pub struct LockGuard {
     /// `None`: there is no lock file, and this handle may not make one.
     file: Option<File>,
+    /// Where other machines may want the lock, too.
+    lease: Option<Lease>,
+}
+
+impl LockGuard {
+    /// Did another machine take the lock, because this one was not heard of for
+    /// half a minute (it slept, or its network was down)? What the lock is for
+    /// must not go on then.
+    pub fn is_lost(&self) -> bool {
+        self.lease.as_ref().is_some_and(Lease::is_lost)
+    }
 }
 
 impl Drop for LockGuard {
     /// Closing the file is not enough: if another thread is just starting a
     /// process, that one shares the open file until it runs its own program.
     fn drop(&mut self) {
+        // The lease goes first: who gets the lock finds it free.
+        self.lease = None;
         if let Some(file) = &self.file {
             // On failure the lock still goes when the last sharer closes it.
             let _ = file.unlock();
@@ -38,9 +62,10 @@ enum Mode {
 
 impl Store {
     /// Takes the lock `name`, waiting for as long as another guard holds it.
+    /// Who has to stop waiting asks [`try_lock`](Self::try_lock) again and again.
     ///
     /// # Errors
-    /// When the lock file cannot be made or the file system has no locks.
+    /// When the lock file cannot be made.
     pub fn lock(&self, name: &str) -> Result<LockGuard, StoreError> {
         self.must_be_writable()?;
         loop {
@@ -71,13 +96,23 @@ impl Store {
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Ok(LockGuard { file: None });
+                    return Ok(LockGuard {
+                        file: None,
+                        lease: None,
+                    });
                 }
                 Err(error) => return Err(StoreError::io("open the lock", &path, error)),
             };
-            file.lock_shared()
-                .map_err(|error| StoreError::io("lock", &path, error))?;
-            return Ok(LockGuard { file: Some(file) });
+            let locked = match file.lock_shared() {
+                Err(error) if !is_unsupported(&error) => {
+                    return Err(StoreError::io("lock", &path, error));
+                }
+                locked => locked.is_ok(),
+            };
+            return Ok(LockGuard {
+                file: locked.then_some(file),
+                lease: None,
+            });
         }
         loop {
             if let Some(guard) = acquire(&path, Mode::Shared, true)? {
@@ -88,7 +123,17 @@ impl Store {
 
     /// The store for one collector alone, if no run is using it.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
-        acquire(&self.use_lock(), Mode::Exclusive, false)
+        let path = self.use_lock();
+        let Some(guard) = acquire(&path, Mode::Exclusive, false)? else {
+            return Ok(None);
+        };
+        if guard.lease.is_some() {
+            let users = users(&path);
+            let deserted = lease::is_deserted(&users)
+                .map_err(|error| StoreError::io("look for users in", &users, error))?;
+            return Ok(deserted.then_some(guard));
+        }
+        Ok(Some(guard))
     }
 
     fn use_lock(&self) -> PathBuf {
@@ -102,8 +147,32 @@ impl Store {
     }
 }
 
-/// Locks the file `path`. `None`: it is taken (only if not `wait`), or the
-/// collector removed the file between opening and locking: then try again.
+/// Takes the lock on the file `path`, which is made if it is not there, if it
+/// is free now.
+///
+/// # Errors
+/// When the file cannot be made or locked.
+pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
+    acquire(path, Mode::Exclusive, false)
+}
+
+/// The file that says who has the lock `path`.
+fn owner(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".owner");
+    name.into()
+}
+
+/// The folder of those who share the lock `path`.
+fn users(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".users");
+    name.into()
+}
+
+/// Locks the file `path`. `None`: it is taken, or the collector removed the
+/// file between opening and locking: then try again. With `wait`, most of the
+/// waiting is done here.
 fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     let error = |source| StoreError::io("lock", path, source);
     let file = OpenOptions::new()
@@ -119,14 +188,49 @@ fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, Sto
         (Mode::Shared, false) => file.try_lock_shared(),
         (Mode::Exclusive, false) => file.try_lock(),
     };
-    match tried {
-        Ok(()) => {}
+    let locked = match tried {
+        Ok(()) => true,
         Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(source)) if source.kind() == ErrorKind::Interrupted => {
+            return Ok(None);
+        }
+        Err(TryLockError::Error(source)) if is_unsupported(&source) => false,
         Err(TryLockError::Error(source)) => return Err(error(source)),
-    }
+    };
     // A lock on a file without a name excludes nobody.
-    let still_there = is_file_at(&file, path).map_err(error)?;
-    Ok(still_there.then_some(LockGuard { file: Some(file) }))
+    if locked && !is_file_at(&file, path).map_err(error)? {
+        return Ok(None);
+    }
+    let mut guard = LockGuard {
+        file: locked.then_some(file),
+        lease: None,
+    };
+    if locked && !is_shared(path) {
+        return Ok(Some(guard));
+    }
+    guard.lease = match mode {
+        Mode::Exclusive => Lease::try_take(&owner(path)).map_err(error)?,
+        Mode::Shared => {
+            let user = lease::announce(&users(path)).map_err(error)?;
+            // Who wants the lock alone looks for users after taking it, so one of both sees the other.
+            let free = Lease::try_take(&owner(path)).map_err(error)?;
+            free.map(|_| user)
+        }
+    };
+    if guard.lease.is_some() {
+        return Ok(Some(guard));
+    }
+    if wait {
+        drop(guard);
+        std::thread::sleep(PAUSE);
+    }
+    Ok(None)
+}
+
+/// Does the error say that the file system has no locks?
+fn is_unsupported(error: &io::Error) -> bool {
+    let none_left = rustix::io::Errno::NOLCK.raw_os_error();
+    error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
 /// Whether `path` names the very file that is open.
@@ -149,8 +253,8 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(false),
-        // No locks here (some network file systems): age alone must do.
-        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {}
+        // No locks here: age alone must do.
+        Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
     match std::fs::remove_file(path) {

@@ -1,0 +1,86 @@
+//! Which machine this is, and whether another one may see the same files.
+
+use std::fs;
+use std::path::Path;
+
+/// The name of this machine among its neighbours, where the system tells it.
+pub fn host() -> Option<String> {
+    line("/proc/sys/kernel/hostname")
+}
+
+/// The present boot of this machine, where the system numbers its boots.
+pub fn boot() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+/// Tells apart the machines, their boots, and the containers on them that number their processes each for itself: within
+/// one of these a process number means one process. Empty where the system does not tell.
+pub(crate) fn processes() -> String {
+    let space = fs::read_link("/proc/self/ns/pid").ok();
+    match (host(), boot(), space) {
+        (Some(host), Some(boot), Some(space)) => format!("{host} {boot} {}", space.display()),
+        _ => String::new(),
+    }
+}
+
+fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// File systems that one machine alone can have mounted, by their number in `statfs`.
+#[cfg(target_os = "linux")]
+const OF_ONE_MACHINE: [u32; 19] = [
+    0xEF53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS
+    0x9123_683E, // Btrfs
+    0x0102_1994, // tmpfs
+    0x8584_58F6, // ramfs
+    0x794C_7630, // overlayfs
+    0x2FC1_2FC1, // ZFS
+    0xF2F5_2010, // F2FS
+    0xCA45_1A4E, // bcachefs
+    0x5265_4973, // ReiserFS
+    0x3153_464A, // JFS
+    0x3434,      // NILFS
+    0x2011_BAB0, // exFAT
+    0x4D44,      // FAT
+    0x5346_544E, // NTFS
+    0x7366_746E, // NTFS3
+    0x482B,      // HFS+
+    0x9660,      // ISO 9660
+    0x7371_7368, // squashfs
+];
+
+/// May other machines see the file system of `path`? There, a lock of the operating system may hold for one machine
+/// only. Where it cannot be told, they may.
+#[cfg(target_os = "linux")]
+pub fn is_shared(path: &Path) -> bool {
+    let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
+    // The type of the number differs between architectures; its lower 32 bits are what is defined.
+    number.map_or(true, |number| {
+        let number = number as u64 & u64::from(u32::MAX);
+        !OF_ONE_MACHINE.iter().any(|one| u64::from(*one) == number)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_shared(_: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn proc_is_not_known_to_be_of_one_machine_but_shared_memory_is() {
+        assert!(is_shared(Path::new("/proc")));
+        assert!(is_shared(Path::new("/no/such/folder")));
+        if Path::new("/dev/shm").is_dir() {
+            assert!(!is_shared(Path::new("/dev/shm")));
+        }
+    }
+}
