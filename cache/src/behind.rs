@@ -4,8 +4,8 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use crate::StoreError;
 use crate::writer::Unfinished;
+use crate::{Permit, StoreError};
 
 /// Pieces on their way. More would only hold memory.
 const PIECES: usize = 4;
@@ -22,16 +22,18 @@ pub(crate) struct Behind {
 }
 
 impl Behind {
-    pub(crate) fn start(mut unfinished: Box<Unfinished>) -> Behind {
+    pub(crate) fn start(mut unfinished: Box<Unfinished>, permit: Permit) -> Behind {
         let (full, pieces) = sync_channel::<Vec<u8>>(PIECES);
         let (spent, empty) = channel();
         let thread = thread::spawn(move || {
-            for piece in pieces {
-                unfinished.append(&piece)?;
-                // After the last piece nobody waits for spent ones.
-                let _ = spent.send(piece);
-            }
-            Ok(unfinished)
+            permit.work(|| {
+                for piece in pieces {
+                    unfinished.append(&piece)?;
+                    // After the last piece nobody waits for spent ones.
+                    let _ = spent.send(piece);
+                }
+                Ok(unfinished)
+            })
         });
         Behind {
             full: Some(full),

@@ -22,7 +22,7 @@ use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::stamp::Stamp;
-use crate::{Digest, Store, StoreError};
+use crate::{Digest, Permit, Store, StoreError};
 
 /// Longer than the tick of any kernel's clock.
 const TICK: Duration = Duration::from_millis(20);
@@ -106,7 +106,8 @@ impl Store {
         wait_for_age(&before);
 
         let (digest, md5, len) = if with_md5 {
-            let (digest, md5, len) = hash_twice(&file, progress).map_err(error)?;
+            let permit = self.thread();
+            let (digest, md5, len) = hash_twice(&file, progress, permit).map_err(error)?;
             (digest, Some(md5), len)
         } else {
             let (digest, len) = hash(&file, CHUNK, progress).map_err(error)?;
@@ -215,15 +216,31 @@ fn key_of_name(name: &str) -> Digest {
 }
 
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
-/// thread; spent buffers come back from it.
+/// thread, if there is one; spent buffers come back from it.
 fn hash_twice(
     mut input: impl Read,
     progress: &dyn Fn(u64),
+    permit: Option<Permit>,
 ) -> std::io::Result<(Digest, String, u64)> {
+    let Some(permit) = permit else {
+        let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
+        let (mut chunk, mut len) = (vec![0; CHUNK], 0);
+        loop {
+            let read = next(&mut input, &mut chunk)?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                return Ok((blake3.finalize().into(), hex(&md5.finalize()), len));
+            }
+            blake3.update(bytes);
+            md5.update(bytes);
+            len += read as u64;
+            progress(read as u64);
+        }
+    };
     thread::scope(|scope| {
         let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
         let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
-        let md5 = scope.spawn(move || md5_of(&incoming, &spent));
+        let md5 = scope.spawn(move || permit.work(|| md5_of(&incoming, &spent)));
         let mut blake3 = blake3::Hasher::new();
         let mut len = 0;
         loop {

@@ -10,7 +10,7 @@ use crate::error::free_bytes;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
-use crate::{Digest, StoreError, leftovers};
+use crate::{Digest, Permit, StoreError, Threads, leftovers};
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -21,6 +21,8 @@ const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
+    /// Threads that writers may use beside their own; none: as many as they like.
+    threads: Option<Threads>,
 }
 
 #[derive(Debug)]
@@ -88,7 +90,25 @@ impl Store {
         };
         Ok(Self {
             inner: Arc::new(inner),
+            threads: None,
         })
+    }
+
+    /// The same store, whose writers take the threads that they use beside their own from these.
+    #[must_use]
+    pub fn with_threads(&self, threads: Threads) -> Store {
+        Store {
+            inner: Arc::clone(&self.inner),
+            threads: Some(threads),
+        }
+    }
+
+    /// One more thread; none if all are taken.
+    pub(crate) fn thread(&self) -> Option<Permit> {
+        match &self.threads {
+            Some(threads) => threads.try_take(),
+            None => Threads::new(1).try_take(),
+        }
     }
 
     /// The store's folder.

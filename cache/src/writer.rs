@@ -38,8 +38,8 @@ pub struct Stored {
 /// An object being written. It enters the store with [`commit`](Self::commit);
 /// dropped before that, it leaves nothing.
 ///
-/// From half a megabyte on, bytes are hashed and written on another thread
-/// while the next ones are made. An error may then be told by a later call than
+/// From half a megabyte on, bytes are hashed and written on another thread, if
+/// one is free, while the next ones are made. An error may then be told by a later call than
 /// the one whose bytes it met, at the latest by `commit`.
 #[derive(Debug)]
 pub struct ObjectWriter {
@@ -188,7 +188,14 @@ impl ObjectWriter {
     fn hand_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         self.len += piece.len() as u64;
         let mut behind = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Here(unfinished) => Behind::start(unfinished),
+            State::Here(mut unfinished) => match self.store.thread() {
+                Some(permit) => Behind::start(unfinished, permit),
+                None => {
+                    unfinished.append(&piece)?;
+                    self.state = State::Here(unfinished);
+                    return Ok(Some(piece));
+                }
+            },
             State::Behind(behind) => behind,
             State::Failed => return Err(self.failed()),
         };

@@ -16,7 +16,7 @@ use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
 
 use common::{Outcome, bytes, fresh, stranger};
-use prep_cache::{Digest, StoreError};
+use prep_cache::{Digest, StoreError, Threads};
 
 #[test]
 fn both_digests_in_one_pass() -> Outcome {
@@ -30,10 +30,13 @@ fn both_digests_in_one_pass() -> Outcome {
     let path = dir.path().join("bundle.zip");
     for (content, md5) in known {
         fs::write(&path, content)?;
-        let record = store.ingest(&path, true, &|_| {})?;
-        assert_eq!(record.md5.as_deref(), Some(md5));
-        assert_eq!(record.digest, Digest::of(content.as_bytes()));
-        assert_eq!(record.len(), content.len() as u64);
+        // With a thread for the second digest, and without.
+        for store in [store.clone(), store.with_threads(Threads::new(0))] {
+            let record = store.ingest(&path, true, &|_| {})?;
+            assert_eq!(record.md5.as_deref(), Some(md5));
+            assert_eq!(record.digest, Digest::of(content.as_bytes()));
+            assert_eq!(record.len(), content.len() as u64);
+        }
     }
     Ok(())
 }

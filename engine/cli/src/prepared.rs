@@ -37,6 +37,9 @@ pub fn settle(session: &Session, ids: &[String]) -> Result<(), CliError> {
         ));
         let settled = prep_steps::settle(&settings.data_dir, id, settings.jobs)
             .map_err(|error| CliError::new(Exit::Machine, format!("{id}: {error}")))?;
+        if settled == Settled::Busy {
+            continue;
+        }
         if let Settled::Damaged { files } = settled {
             session.printer.warning(format!(
                 "{id}: {} not whole; it is made again",

@@ -57,6 +57,15 @@ pub trait Sink: Send + Sync {
     fn params(&self) -> serde_json::Value;
     /// Does the outside agree with what `key` stands for?
     fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError>;
+    /// A file that is locked while the sink runs, so that nobody changes the same thing at the same time, from this machine
+    /// or another. It is made if it is not there, with its folder.
+    fn lock(&self) -> Option<PathBuf> {
+        None
+    }
+    /// As for steps. [`Context::spread`] claims more for further threads.
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        64 << 20
+    }
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError>;
 }
 

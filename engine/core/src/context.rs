@@ -4,19 +4,19 @@ use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock, Weak};
+use std::sync::{Arc, RwLock};
 
-use prep_cache::{Digest, Store};
+use prep_cache::{Digest, LockGuard, Store, Threads};
 
-use crate::{Cancel, StepError};
+use crate::memory::Memory;
+use crate::shared::SharedObjects;
+use crate::{Cancel, Claim, StepError};
 
 /// Limits for everything that runs at the same time.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Steps that run side by side.
+    /// Steps that run side by side, and threads that work on one of them; all together they are hardly more.
     pub jobs: usize,
-    /// Threads that one step may use.
-    pub threads: usize,
     /// Memory that all running steps may hold together, in bytes. A single step that needs more runs alone.
     pub memory: u64,
 }
@@ -44,6 +44,9 @@ impl Progress {
     }
 }
 
+/// Threads beside those that steps begin on: for work that mostly waits (one writes while another one reads).
+const HELPERS: usize = 4;
+
 /// The surroundings of a step. Cheap to clone; each running step has its own progress.
 #[derive(Clone)]
 pub struct Context {
@@ -51,30 +54,54 @@ pub struct Context {
     pub cancel: Cancel,
     pub limits: Limits,
     pub progress: Arc<Progress>,
+    /// All threads that may work, those of steps included. See also [`Context::spread`].
+    pub threads: Threads,
+    pub(crate) memory: Memory,
+    /// What a sink looks after, locked while it runs.
+    lock: Option<Arc<LockGuard>>,
     locations: Arc<RwLock<HashMap<Digest, PathBuf>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
-    shared: Arc<Mutex<HashMap<Digest, Weak<dyn Any + Send + Sync>>>>,
+    shared: Arc<SharedObjects>,
 }
 
 impl Context {
     pub fn new(store: Store, limits: Limits, cancel: Cancel) -> Context {
+        let threads = Threads::new(limits.jobs.max(1) + HELPERS);
         Context {
-            store,
+            store: store.with_threads(threads.clone()),
             cancel,
             limits,
             progress: Arc::default(),
+            threads,
+            memory: Memory::new(limits.memory),
+            lock: None,
             locations: Arc::default(),
             lost: Arc::default(),
             shared: Arc::default(),
         }
     }
 
-    /// The same surroundings with counters of its own.
-    pub fn with_progress(&self, progress: Arc<Progress>) -> Context {
+    /// The same surroundings for one step, with counters of its own.
+    pub(crate) fn of_step(
+        &self,
+        progress: Arc<Progress>,
+        memory: Memory,
+        lock: Option<Arc<LockGuard>>,
+    ) -> Context {
+        let threads = self.threads.counted();
         Context {
+            store: self.store.with_threads(threads.clone()),
             progress,
+            threads,
+            memory,
+            lock,
             ..self.clone()
         }
+    }
+
+    /// So much more memory, in bytes, if it is free now. A step that gets none does with what it claimed at first.
+    pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
+        self.memory.try_claim(bytes)
     }
 
     /// Remembers where content lies that is not in the store (a bundle).
@@ -109,28 +136,18 @@ impl Context {
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,
     ) -> Result<Arc<T>, StepError> {
-        // Held while opening, so that nobody opens the same object a second time meanwhile.
-        let mut shared = self
-            .shared
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        let known = shared
-            .get(object)
-            .and_then(Weak::upgrade)
-            .and_then(|any| any.downcast::<T>().ok());
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let opened: Arc<T> = Arc::new(open()?);
-        shared.retain(|_, weak| weak.strong_count() > 0);
-        let any: Arc<dyn Any + Send + Sync> = opened.clone();
-        shared.insert(*object, Arc::downgrade(&any));
-        Ok(opened)
+        self.shared.get(object, open)
     }
 
-    /// An error as soon as the run is cancelled.
+    /// An error as soon as the run is cancelled, or as another machine took over what is locked.
     pub fn check(&self) -> Result<(), StepError> {
-        self.cancel.check()
+        self.cancel.check()?;
+        match &self.lock {
+            Some(lock) if lock.is_lost() => Err(StepError::machine(
+                "another machine took over the folder, because nothing was heard of this one for half a minute; run again",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// A folder for temporary files on the store's file system.

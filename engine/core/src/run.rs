@@ -2,8 +2,9 @@
 //!
 //! A node starts when all nodes that feed it have ended. It is resolved again at that moment, since its inputs' digests
 //! are known only then: if its key is found now, it ends without running (early cutoff). Otherwise it waits for a place
-//! among the running steps and for its share of memory, takes the lock of its key, so that several processes never do
-//! the same work twice, and runs on a blocking thread.
+//! among the running steps, takes the lock of its key (a sink: of what it looks after), so that several processes never
+//! do the same work twice, waits for its share of memory, and runs on a blocking thread. A node whose lock another
+//! process has is set aside, without place and memory, and tried again; others run meanwhile.
 //!
 //! A stored object that turns out to be damaged or gone is no failure: the graph is resolved again, which finds the step
 //! that makes it, and the run goes on from there. Only an object that is lost a second time is one. It is the same with
@@ -12,22 +13,24 @@
 //! A failure skips what depends on the failed node. Without `keep_going` nothing new starts after it. Cancelling lets
 //! running steps stop at their next check; nothing of theirs becomes visible.
 
+mod execute;
 mod remember;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use prep_cache::{Digest, LedgerEntry};
-use tokio::sync::Semaphore;
+use prep_cache::Digest;
 use tokio::task::JoinSet;
 
+use crate::figures::millis;
 use crate::graph::{Graph, NodeId};
 use crate::resolve::{LastRecords, ResolveError, State, resolve, resolve_node};
 use crate::{
-    Action, Context, Event, Failure, Inputs, KeyRecord, Progress, Reason, Reporter, Resolution,
-    StepError, StepOutcome, Value, chain,
+    Context, Event, Failure, Figures, Reason, Reporter, Resolution, StepError, StepOutcome, Waited,
+    chain,
 };
+use execute::{Ended, Task};
 
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -43,6 +46,8 @@ pub struct RunReport {
     pub outcomes: HashMap<NodeId, StepOutcome>,
     /// Identities of all known outputs.
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
+    /// What the nodes took that ran.
+    pub figures: HashMap<NodeId, Figures>,
 }
 
 impl RunReport {
@@ -57,16 +62,12 @@ impl RunReport {
     }
 }
 
-/// Memory is counted in these units, so that a semaphore's 32-bit permits reach far enough.
-const MEMORY_UNIT: u64 = 1 << 20;
-
 struct Shared {
     graph: Arc<Graph>,
     context: Context,
     reporter: Arc<dyn Reporter>,
-    memory: Arc<Semaphore>,
-    memory_units: u32,
     last: LastRecords,
+    began: Instant,
 }
 
 struct Scheduler {
@@ -76,6 +77,11 @@ struct Scheduler {
     /// Feeding nodes that have not ended yet.
     waiting: HashMap<NodeId, usize>,
     ready: Vec<NodeId>,
+    /// Nodes that another process is about just now.
+    blocked: Vec<NodeId>,
+    /// When a node became ready, and when its lock was first found taken.
+    ready_since: HashMap<NodeId, Instant>,
+    blocked_since: HashMap<NodeId, Instant>,
     /// Why the nodes that started did.
     reasons: HashMap<NodeId, Reason>,
     stop: bool,
@@ -86,6 +92,9 @@ struct Scheduler {
     /// The last of them is to be made again.
     again: bool,
 }
+
+/// Between two looks at what another process holds.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs what `resolution` found to be necessary.
 pub async fn run(
@@ -100,15 +109,12 @@ pub async fn run(
         steps: graph.len(),
         reused: graph.len() - resolution.work.len(),
     });
-    let memory_units =
-        u32::try_from((context.limits.memory / MEMORY_UNIT).max(1)).unwrap_or(u32::MAX >> 4);
     let shared = Arc::new(Shared {
-        memory: Arc::new(Semaphore::new(memory_units as usize)),
-        memory_units,
         graph,
         context,
         reporter,
         last: resolution.last.clone(),
+        began: Instant::now(),
     });
     let jobs = shared.context.limits.jobs.max(1);
     let mut scheduler = Scheduler::new(shared.clone(), resolution);
@@ -118,15 +124,34 @@ pub async fn run(
             scheduler.stop = true;
         }
         while running.len() < jobs && !scheduler.stop {
+            let Some(thread) = shared.context.threads.try_take() else {
+                break;
+            };
             let Some(id) = scheduler.next()? else { break };
-            let shared = shared.clone();
-            let state = scheduler.states.get(&id).cloned();
-            let reason = scheduler.reason(id);
-            scheduler.reasons.insert(id, reason.clone());
-            let digests = scheduler.input_digests(id);
-            running.spawn(async move { (id, execute(shared, id, state, reason, digests).await) });
+            match scheduler.begin(id) {
+                Ok(Some(task)) => {
+                    let shared = shared.clone();
+                    running.spawn(async move { (id, task.execute(shared, thread).await) });
+                }
+                Ok(None) => {}
+                Err(error) => scheduler.ended(id, Err(error), options.keep_going),
+            }
         }
-        let Some(joined) = running.join_next().await else {
+        if scheduler.stop {
+            scheduler.blocked.clear();
+        }
+        let joined = if scheduler.blocked.is_empty() {
+            running.join_next().await
+        } else {
+            tokio::select! {
+                Some(joined) = running.join_next() => Some(joined),
+                () = tokio::time::sleep(PAUSE) => {
+                    scheduler.try_blocked_again();
+                    continue;
+                }
+            }
+        };
+        let Some(joined) = joined else {
             if !scheduler.again || scheduler.stop {
                 break;
             }
@@ -144,19 +169,6 @@ pub async fn run(
     remember::remember(&shared, &scheduler, &options.variant)?;
     shared.reporter.event(&Event::Finished);
     Ok(scheduler.report)
-}
-
-/// What a node left behind.
-enum Ended {
-    Outputs {
-        record: Option<KeyRecord>,
-        outputs: BTreeMap<String, Digest>,
-        ran: Option<u64>,
-    },
-    Sink {
-        record: KeyRecord,
-        ran: Option<u64>,
-    },
 }
 
 impl Scheduler {
@@ -194,7 +206,10 @@ impl Scheduler {
             states: resolution.states,
             report,
             waiting,
+            ready_since: ready.iter().map(|id| (*id, Instant::now())).collect(),
             ready,
+            blocked: Vec::new(),
+            blocked_since: HashMap::new(),
             reasons: HashMap::new(),
             stop: false,
             lost: HashMap::new(),
@@ -209,6 +224,7 @@ impl Scheduler {
         next.lost = self.lost;
         next.looks = self.looks + 1;
         next.reasons = self.reasons;
+        next.report.figures = self.report.figures;
         for (id, outcome) in self.report.outcomes {
             let ended = match outcome {
                 StepOutcome::Done { .. } => next.report.outcomes.contains_key(&id),
@@ -282,6 +298,44 @@ impl Scheduler {
         Ok(None)
     }
 
+    /// Takes what the node needs for itself alone, and makes it ready to run. None when another process has it.
+    fn begin(&mut self, id: NodeId) -> Result<Option<Task>, StepError> {
+        let state = self.states.get(&id).cloned();
+        let record = match state {
+            Some(State::Stale { record, .. } | State::Known { record, .. }) => record,
+            _ => None,
+        };
+        let now = Instant::now();
+        let Some(lock) = execute::try_lock(&self.shared, id, record.as_ref())? else {
+            self.blocked.push(id);
+            self.blocked_since.entry(id).or_insert(now);
+            return Ok(None);
+        };
+        let since = |times: &HashMap<NodeId, Instant>| times.get(&id).copied();
+        let blocked = since(&self.blocked_since);
+        let ready = since(&self.ready_since).unwrap_or(now);
+        let waited = Waited {
+            turn: millis(blocked.unwrap_or(now) - ready),
+            lock: millis(now - blocked.unwrap_or(now)),
+            memory: 0,
+        };
+        let reason = self.reason(id);
+        self.reasons.insert(id, reason.clone());
+        Ok(Some(Task {
+            id,
+            record,
+            reason,
+            digests: self.input_digests(id),
+            lock: lock.map(Arc::new),
+            waited,
+        }))
+    }
+
+    /// Looks once more at what other processes were about.
+    fn try_blocked_again(&mut self) {
+        self.ready.extend(self.blocked.drain(..).rev());
+    }
+
     fn reason(&self, id: NodeId) -> Reason {
         match self.states.get(&id) {
             Some(State::Stale { reason, .. }) => reason.clone(),
@@ -324,11 +378,11 @@ impl Scheduler {
                         missing: None,
                     },
                 );
-                ran.map_or(StepOutcome::Reused, |millis| StepOutcome::Done { millis })
+                self.done(id, ran)
             }
             Ok(Ended::Sink { record, ran }) => {
                 self.states.insert(id, State::Current { record });
-                ran.map_or(StepOutcome::Reused, |millis| StepOutcome::Done { millis })
+                self.done(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
             // It has not ended: it runs when the object is there again.
@@ -351,9 +405,20 @@ impl Scheduler {
             if let Some(count) = self.waiting.get_mut(&user) {
                 *count -= 1;
                 if *count == 0 && !self.report.outcomes.contains_key(&user) {
+                    self.ready_since.insert(user, Instant::now());
                     self.ready.push(user);
                 }
             }
+        }
+    }
+
+    fn done(&mut self, id: NodeId, ran: Option<Figures>) -> StepOutcome {
+        let Some(figures) = ran else {
+            return StepOutcome::Reused;
+        };
+        self.report.figures.insert(id, figures);
+        StepOutcome::Done {
+            millis: figures.wall,
         }
     }
 
@@ -395,144 +460,5 @@ impl Scheduler {
         for id in open {
             self.end(id, StepOutcome::Cancelled);
         }
-    }
-}
-
-/// Runs one node: waits for memory, takes the key's lock, runs, records.
-async fn execute(
-    shared: Arc<Shared>,
-    id: NodeId,
-    state: Option<State>,
-    reason: Reason,
-    digests: BTreeMap<String, Digest>,
-) -> Result<Ended, StepError> {
-    let record = match state {
-        Some(State::Stale { record, .. } | State::Known { record, .. }) => record,
-        _ => None,
-    };
-    let mut inputs = Inputs::new();
-    for (name, digest) in &digests {
-        inputs.insert(name.clone(), Value::load(&shared.context.store, digest)?);
-    }
-    let units = match &shared.graph.node(id).action {
-        Action::Step(step) => u32::try_from(step.memory(&inputs) / MEMORY_UNIT)
-            .unwrap_or(u32::MAX)
-            .clamp(1, shared.memory_units),
-        _ => 1,
-    };
-    let Ok(_memory) = shared.memory.clone().acquire_many_owned(units).await else {
-        return Err(StepError::Cancelled);
-    };
-    let work = shared.clone();
-    let task =
-        tokio::task::spawn_blocking(move || execute_blocking(&work, id, record, reason, &inputs));
-    task.await
-        .unwrap_or_else(|panic| Err(StepError::internal(panic_message(panic))))
-}
-
-fn execute_blocking(
-    shared: &Shared,
-    id: NodeId,
-    record: Option<KeyRecord>,
-    reason: Reason,
-    inputs: &Inputs,
-) -> Result<Ended, StepError> {
-    let node = shared.graph.node(id);
-    let progress = Arc::new(Progress::default());
-    let context = shared.context.with_progress(progress.clone());
-    context.check()?;
-    let begin = || {
-        shared.reporter.event(&Event::StepStarted {
-            competition: node.competition.clone(),
-            step: node.name.clone(),
-            kind: node.action.kind(),
-            reason,
-            progress,
-        });
-        Instant::now()
-    };
-    match (&node.action, record) {
-        (Action::Source(source), _) => {
-            let started = begin();
-            let digest = source.run(&context)?.save(&context.store)?;
-            let outputs = BTreeMap::from([("value".to_owned(), digest)]);
-            Ok(Ended::Outputs {
-                record: None,
-                outputs,
-                ran: Some(millis(started)),
-            })
-        }
-        (Action::Step(step), Some(record)) => {
-            let key = record.key();
-            let _lock = context.store.lock(&format!("step-{key}"))?;
-            if let Some(entry) = context.store.lookup(&key)?
-                && context.store.missing(&entry).is_empty()
-            {
-                return Ok(Ended::Outputs {
-                    record: Some(record),
-                    outputs: entry.outputs,
-                    ran: None,
-                });
-            }
-            let started = begin();
-            let values = step.run(&context, inputs)?;
-            let mut outputs = BTreeMap::new();
-            let mut references = Vec::new();
-            for (name, value) in values {
-                references.extend(&value.objects);
-                outputs.insert(name, value.save(&context.store)?);
-            }
-            references.sort();
-            references.dedup();
-            let ran = millis(started);
-            let entry = LedgerEntry {
-                record: record.to_json(),
-                outputs: outputs.clone(),
-                references,
-                created: unix_seconds(),
-                millis: ran,
-            };
-            context.store.record(&key, &entry)?;
-            Ok(Ended::Outputs {
-                record: Some(record),
-                outputs,
-                ran: Some(ran),
-            })
-        }
-        (Action::Sink(sink), Some(record)) => {
-            let started = begin();
-            sink.run(&context, &record.key(), inputs)?;
-            Ok(Ended::Sink {
-                record,
-                ran: Some(millis(started)),
-            })
-        }
-        (_, None) => Err(StepError::internal(
-            "a step was started before its inputs were known",
-        )),
-    }
-}
-
-fn millis(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX)
-}
-
-fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |since| since.as_secs())
-}
-
-fn panic_message(error: tokio::task::JoinError) -> String {
-    match error.try_into_panic() {
-        Ok(panic) => {
-            let text = panic.downcast_ref::<String>().cloned();
-            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-            format!(
-                "a step panicked: {}",
-                text.unwrap_or_else(|| "no message".into())
-            )
-        }
-        Err(error) => error.to_string(),
     }
 }

@@ -153,7 +153,6 @@ impl World {
     fn context(&self) -> Context {
         let limits = Limits {
             jobs: 2,
-            threads: 1,
             memory: 1 << 30,
         };
         Context::new(self.store.clone(), limits, Cancel::default())

@@ -46,7 +46,6 @@ fn child(endpoint: &str) -> Outcome {
     let network = Network::new(options, Credentials::Token(Secret::new(TOKEN)))?;
     let limits = Limits {
         jobs: 1,
-        threads: 2,
         memory: 1 << 30,
     };
     let context = Context::new(Store::open(Path::new("store"))?, limits, Cancel::default());

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use prep_core::Progress;
-use prep_formats::zip::{ZipError, ZipLimits, ZipListing};
+use prep_formats::zip::{Directory, ZipError, ZipLimits};
 use tokio::time::sleep;
 
 use crate::backoff;
@@ -108,7 +108,7 @@ fn verdict(
 
 /// Without any checksum, a cut-off archive can still be told by its missing directory.
 fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
-    let listing = ZipListing::read(&*order.partial.file, 0..total, &ZipLimits::default());
+    let listing = Directory::read(&*order.partial.file, 0..total, &ZipLimits::default());
     match listing {
         Err(error @ (ZipError::Truncated { .. } | ZipError::NotAZip { .. })) => {
             order.partial.clear()?;

@@ -1,14 +1,16 @@
 //! The partial file: `ID.zip.partial`, locked by the process that fills it.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prep_cache::LockGuard;
 
 use crate::error::FetchError;
 
-/// A locked partial file. The lock goes with its last handle, or with the process.
+/// A locked partial file.
 #[derive(Debug)]
 pub(crate) struct Partial {
     pub(crate) file: Arc<File>,
@@ -16,6 +18,8 @@ pub(crate) struct Partial {
     /// Its piece map.
     pub(crate) map: PathBuf,
     target: PathBuf,
+    /// None once the file is not this process's any more.
+    lock: Mutex<Option<LockGuard>>,
 }
 
 /// What trying to lock has led to.
@@ -48,6 +52,9 @@ impl Partial {
         if let Some(folder) = target.parent() {
             std::fs::create_dir_all(folder).map_err(error("make the folder of"))?;
         }
+        let Some(lock) = prep_cache::try_lock_file(&path)? else {
+            return Ok(Locked::Busy);
+        };
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -55,14 +62,7 @@ impl Partial {
             .truncate(false)
             .open(&path)
             .map_err(error("open"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Locked::Busy),
-            // Some network file systems have no locks: then two processes must not fetch the same bundle.
-            Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => {}
-            Err(TryLockError::Error(cause)) => return Err(error("lock")(cause)),
-        }
-        // Between opening and locking, another process may have finished and renamed the file.
+        // Between the two, another process may have finished and renamed the file.
         if !is_file_at(&file, &path).map_err(error("examine"))? {
             return Ok(Locked::Busy);
         }
@@ -73,6 +73,7 @@ impl Partial {
         Ok(Locked::Ours(Partial {
             map: beside(target, ".partial.map"),
             file: Arc::new(file),
+            lock: Mutex::new(Some(lock)),
             path,
             target: target.to_path_buf(),
         }))
@@ -93,8 +94,7 @@ impl Partial {
         }
         // Without its partial file the map means nothing.
         let _ = std::fs::remove_file(&self.map);
-        // Closing is not enough where a process that is just being started shares the handle.
-        let _ = self.file.unlock();
+        self.unlock();
         Ok(Arc::clone(&self.file))
     }
 
@@ -103,8 +103,12 @@ impl Partial {
         self.clear()?;
         std::fs::remove_file(&self.path)
             .map_err(|cause| FetchError::io("remove", &self.path, cause))?;
-        let _ = self.file.unlock();
+        self.unlock();
         Ok(())
+    }
+
+    fn unlock(&self) {
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Throws away what is there; the file stays, and locked.

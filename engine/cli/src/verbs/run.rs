@@ -269,7 +269,6 @@ pub fn limits(session: &Session) -> Limits {
     let settings = &session.settings;
     Limits {
         jobs: settings.jobs,
-        threads: settings.jobs,
         memory: settings.memory,
     }
 }

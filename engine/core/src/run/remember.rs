@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use prep_cache::{History, HistoryStep};
 
-use super::{Scheduler, Shared, unix_seconds};
+use super::execute::unix_seconds;
+use super::{Scheduler, Shared};
 use crate::StepOutcome;
 use crate::graph::NodeId;
 use crate::resolve::{LastRun, State};

@@ -132,7 +132,6 @@ pub fn context(dir: &TempDir) -> Context {
     let store = Store::open(&dir.path().join("store")).unwrap();
     let limits = Limits {
         jobs: 1,
-        threads: 1,
         memory: 1 << 30,
     };
     Context::new(store, limits, Cancel::default())

@@ -28,8 +28,9 @@ pub struct TextTable {
 impl TextTable {
     /// Opens a table in a file.
     ///
-    /// The file is mapped, so nobody may change or shorten it while the table lives. Objects of a content-addressed store
-    /// fulfil this: they are written once under a temporary name and never again.
+    /// The file is mapped, so nobody may change or shorten it while the table lives. A file that is written once, whose
+    /// only name is in a folder of the program's own, fulfils this; one with another name that a user may write to does
+    /// not. The store opens its objects in this way with `Store::open_private`.
     ///
     /// # Errors
     /// The file cannot be mapped, or does not have the rows of the schema.

@@ -1,8 +1,7 @@
 //! Checks over all members of a listing.
 
-use std::collections::HashMap;
-
-use super::entry::{EntryKind, Method, ZipEntry};
+use super::directory::{Directory, Member};
+use super::entry::{EntryKind, Method};
 use super::error::ZipError;
 use super::list::ZipLimits;
 
@@ -10,10 +9,10 @@ use super::list::ZipLimits;
 const LOCAL_HEADER: u64 = 30;
 
 /// Refuses sizes beyond the limits, and sizes that contradict each other.
-pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), ZipError> {
+pub(super) fn limits(entries: &Directory, limits: &ZipLimits) -> Result<(), ZipError> {
     let mut total = 0_u64;
-    for entry in entries {
-        let (member, offset) = (entry.path.clone(), entry.header_offset);
+    for entry in entries.iter() {
+        let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
         let ceiling = match entry.method {
             Method::Stored => entry.compressed_size,
             Method::Deflate => entry.compressed_size.saturating_mul(limits.max_ratio),
@@ -21,7 +20,7 @@ pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), Zip
         if entry.method == Method::Stored && entry.size < entry.compressed_size {
             let size = entry.size;
             return Err(ZipError::TooLong {
-                member,
+                member: member(),
                 offset,
                 size,
             });
@@ -31,14 +30,14 @@ pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), Zip
                 Method::Stored => {
                     let (size, actual) = (entry.size, entry.compressed_size);
                     ZipError::TooShort {
-                        member,
+                        member: member(),
                         offset,
                         size,
                         actual,
                     }
                 }
                 Method::Deflate => ZipError::Ratio {
-                    member,
+                    member: member(),
                     offset,
                     size: entry.size,
                     compressed_size: entry.compressed_size,
@@ -48,7 +47,7 @@ pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), Zip
         }
         if entry.kind == EntryKind::Directory && entry.size > 0 {
             return Err(ZipError::TooLong {
-                member,
+                member: member(),
                 offset,
                 size: 0,
             });
@@ -56,7 +55,7 @@ pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), Zip
         total = total.saturating_add(entry.size);
         if total > limits.max_total {
             return Err(ZipError::TotalSize {
-                member,
+                member: member(),
                 offset,
                 limit: limits.max_total,
             });
@@ -67,49 +66,69 @@ pub(super) fn limits(entries: &[ZipEntry], limits: &ZipLimits) -> Result<(), Zip
 
 /// Drops repetitions with equal contents, refuses others, and refuses a file
 /// that is a folder of another member.
-pub(super) fn duplicates(entries: &mut Vec<ZipEntry>) -> Result<(), ZipError> {
-    let mut first: HashMap<&str, &ZipEntry> = HashMap::with_capacity(entries.len());
+pub(super) fn duplicates(entries: &mut Directory) -> Result<(), ZipError> {
+    let order = by_path(entries);
     let mut repeated = Vec::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let earlier = match first.entry(&entry.path) {
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(entry);
-                continue;
-            }
-            std::collections::hash_map::Entry::Occupied(taken) => *taken.get(),
+    // The first in the order of the directory is the one that is told.
+    let mut differing: Option<(usize, ZipError)> = None;
+    let mut first: Option<Member<'_>> = None;
+    for &index in &order {
+        let Some(entry) = entries.get(index as usize) else {
+            continue;
         };
+        let Some(earlier) = first.filter(|first| first.path == entry.path) else {
+            first = Some(entry);
+            continue;
+        };
+        repeated.push(index as usize);
         let same = earlier.kind == entry.kind
             && (entry.kind == EntryKind::Directory
                 || (earlier.size, earlier.crc32) == (entry.size, entry.crc32));
-        if !same {
-            return Err(ZipError::DifferingDuplicate {
-                member: entry.path.clone(),
+        let is_first = differing
+            .as_ref()
+            .is_none_or(|(other, _)| (index as usize) < *other);
+        if !same && is_first {
+            let error = ZipError::DifferingDuplicate {
+                member: entry.path.to_owned(),
                 first: earlier.header_offset,
                 offset: entry.header_offset,
-            });
+            };
+            differing = Some((index as usize, error));
         }
-        repeated.push(index);
     }
-    files_as_folders(entries, &first)?;
-    if !repeated.is_empty() {
-        let mut repeated = repeated.into_iter().peekable();
-        let mut index = 0;
-        entries.retain(|_| {
-            let drop = repeated.next_if_eq(&index).is_some();
-            index += 1;
-            !drop
-        });
+    if let Some((_, error)) = differing {
+        return Err(error);
     }
+    files_as_folders(entries, &order)?;
+    drop(order);
+    repeated.sort_unstable();
+    entries.remove(&repeated);
     Ok(())
 }
 
-fn files_as_folders(
-    entries: &[ZipEntry],
-    by_path: &HashMap<&str, &ZipEntry>,
-) -> Result<(), ZipError> {
+/// Places of the members, sorted by path; those of one path in the order of the directory.
+fn by_path(entries: &Directory) -> Vec<u32> {
+    let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    let path = |index: &u32| entries.get(*index as usize).map(|entry| entry.path);
+    // A stable sort is fast where most of it is in order already, as archives are.
+    order.sort_by(|a, b| path(a).cmp(&path(b)));
+    order
+}
+
+fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> {
+    let is_file = |path: &str| {
+        let found = order.binary_search_by(|index| {
+            let entry = entries.get(*index as usize);
+            entry.map_or("", |entry| entry.path).cmp(path)
+        });
+        let found = found.ok().and_then(|place| order.get(place));
+        let found = found.and_then(|index| entries.get(*index as usize));
+        found.is_some_and(|found| found.kind == EntryKind::File)
+    };
     // Neighbours mostly share their folder: look each folder up once per run.
     let mut checked = "";
-    for entry in entries {
+    for entry in entries.iter() {
         let Some((folder, _)) = entry.path.rsplit_once('/') else {
             continue;
         };
@@ -119,12 +138,9 @@ fn files_as_folders(
         checked = folder;
         let mut above = Some(folder);
         while let Some(path) = above {
-            if by_path
-                .get(path)
-                .is_some_and(|found| found.kind == EntryKind::File)
-            {
+            if is_file(path) {
                 return Err(ZipError::FileAsFolder {
-                    member: entry.path.clone(),
+                    member: entry.path.to_owned(),
                     offset: entry.header_offset,
                     file: path.to_owned(),
                 });
@@ -139,31 +155,31 @@ fn files_as_folders(
 ///
 /// The local header's length is known only when it is read; here it counts with
 /// its fixed part and the data, and opening a member checks the rest.
-pub(super) fn overlaps(entries: &mut [ZipEntry], directory: u64) -> Result<(), ZipError> {
-    let mut order: Vec<(u64, usize)> = entries
-        .iter()
-        .enumerate()
-        .map(|(index, entry)| (entry.header_offset, index))
-        .collect();
-    if !order.is_sorted() {
-        order.sort_unstable();
-    }
+pub(super) fn overlaps(entries: &mut Directory, directory: u64) -> Result<(), ZipError> {
+    let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+    let mut order: Vec<u32> = (0..count).collect();
+    let offset = |index: &u32| {
+        let entry = entries.get(*index as usize);
+        entry.map_or(0, |entry| entry.header_offset)
+    };
+    order.sort_by_key(|index| (offset(index), *index));
     let mut next = directory;
-    for (offset, index) in order.into_iter().rev() {
-        let Some(entry) = entries.get_mut(index) else {
+    for index in order.into_iter().rev() {
+        let Some(entry) = entries.get(index as usize) else {
             continue;
         };
+        let offset = entry.header_offset;
         let end = offset
             .saturating_add(LOCAL_HEADER)
             .saturating_add(entry.compressed_size);
         if end > next {
             return Err(ZipError::Overlap {
-                member: entry.path.clone(),
+                member: entry.path.to_owned(),
                 offset,
                 next,
             });
         }
-        entry.limit = next;
+        entries.set_limit(index as usize, next);
         next = offset;
     }
     Ok(())

@@ -7,6 +7,7 @@ use rawzip::{
 };
 
 use super::check;
+use super::directory::{Directory, Member};
 use super::entry::{EntryKind, Method, ZipEntry};
 use super::error::ZipError;
 use super::names;
@@ -33,7 +34,8 @@ impl Default for ZipLimits {
     }
 }
 
-/// The members of an archive, in the order of the central directory.
+/// The members of an archive, in the order of the central directory, each on
+/// its own. For archives of millions of members there is [`Directory`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZipListing {
     /// Members; every path occurs once.
@@ -50,28 +52,43 @@ impl ZipListing {
         range: Range<u64>,
         limits: &ZipLimits,
     ) -> Result<Self, ZipError> {
+        let directory = Directory::read(base, range, limits)?;
+        let entries = directory.iter().map(|member| member.to_entry()).collect();
+        Ok(Self { entries })
+    }
+}
+
+impl Directory {
+    /// Reads the central directory of the archive that fills `range` of `base`.
+    ///
+    /// # Errors
+    /// [`ZipError`]: the first refusal met.
+    pub fn read<R: ReadAt + ?Sized>(
+        base: &R,
+        range: Range<u64>,
+        limits: &ZipLimits,
+    ) -> Result<Self, ZipError> {
         let start = range.start;
         let section = Section::new(base, range);
         let size = section.len();
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let archive = ZipLocator::new()
             .locate_in_reader(Positional(&section), &mut buffer, size)
-            .map_err(|(_, error)| no_directory(&section, start, &error))?;
+            .map_err(|(_, error)| no_directory(&section, start, error))?;
         let hint = archive.entries_hint();
         let directory = start + archive.directory_offset();
-        let mut entries = Vec::with_capacity(usize::try_from(hint.min(size / 46)).unwrap_or(0));
+        let mut entries =
+            Directory::with_capacity(usize::try_from(hint.min(size / 46)).unwrap_or(0));
         let mut iterator = archive.entries(&mut buffer);
         let mut count = 0_u64;
         let mut place = directory;
         while let Some(record) = iterator
             .next_entry()
-            .map_err(|error| damaged(place, &error))?
+            .map_err(|error| damaged(place, error))?
         {
             place = start.saturating_add(record.central_directory_offset());
             count += 1;
-            if let Some(entry) = entry(&record, start)? {
-                entries.push(entry);
-            }
+            add(&mut entries, &record, start)?;
         }
         // Writers without zip64 count modulo 65,536.
         if count != hint && count % 0x1_0000 != hint {
@@ -85,7 +102,7 @@ impl ZipListing {
         check::duplicates(&mut entries)?;
         check::overlaps(&mut entries, directory)?;
         refuse_hidden_front(&section, start, &entries)?;
-        Ok(Self { entries })
+        Ok(entries)
     }
 }
 
@@ -98,8 +115,12 @@ impl<R: ReadAt + ?Sized> rawzip::ReaderAt for Positional<'_, R> {
     }
 }
 
-/// One record; `None` for the root folder, which some writers list.
-fn entry(record: &ZipFileHeaderRecord<'_>, start: u64) -> Result<Option<ZipEntry>, ZipError> {
+/// Adds one record; leaves out the root folder, which some writers list.
+fn add(
+    entries: &mut Directory,
+    record: &ZipFileHeaderRecord<'_>,
+    start: u64,
+) -> Result<(), ZipError> {
     let raw = record.file_path().as_bytes();
     let offset = start.saturating_add(record.local_header_offset());
     let Some(member) = names::decode(raw, record.flags().is_utf8()) else {
@@ -115,7 +136,7 @@ fn entry(record: &ZipFileHeaderRecord<'_>, start: u64) -> Result<Option<ZipEntry
     };
     let path = match paths::normalize(&member) {
         Ok(path) => path,
-        Err(paths::PathError::Empty) if kind == EntryKind::Directory => return Ok(None),
+        Err(paths::PathError::Empty) if kind == EntryKind::Directory => return Ok(()),
         Err(cause) => {
             return Err(ZipError::UnsafePath {
                 member,
@@ -139,8 +160,8 @@ fn entry(record: &ZipFileHeaderRecord<'_>, start: u64) -> Result<Option<ZipEntry
             });
         }
     };
-    Ok(Some(ZipEntry {
-        path,
+    entries.push(&Member {
+        path: &path,
         kind,
         method,
         header_offset: offset,
@@ -148,7 +169,8 @@ fn entry(record: &ZipFileHeaderRecord<'_>, start: u64) -> Result<Option<ZipEntry
         compressed_size: record.compressed_size_hint(),
         size: record.uncompressed_size_hint(),
         crc32: record.crc32(),
-    }))
+    });
+    Ok(())
 }
 
 /// Refuses links, devices, pipes and sockets, by the Unix mode (0 when the
@@ -173,16 +195,15 @@ fn refuse_special(mode: u32, member: &str, offset: u64) -> Result<(), ZipError> 
 fn no_directory<R: ReadAt + ?Sized>(
     section: &Section<&R>,
     start: u64,
-    error: &rawzip::Error,
+    error: rawzip::Error,
 ) -> ZipError {
     let size = section.len();
     if let rawzip::ErrorKind::IO(source) = error.kind()
         && source.kind() != std::io::ErrorKind::UnexpectedEof
     {
-        let source = std::io::Error::new(source.kind(), source.to_string());
         return ZipError::Io {
             offset: start,
-            source,
+            source: std::io::Error::new(source.kind(), error),
         };
     }
     match head(section) {
@@ -205,10 +226,16 @@ fn head<R: ReadAt + ?Sized>(section: &Section<&R>) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-fn damaged(offset: u64, error: &rawzip::Error) -> ZipError {
-    ZipError::DamagedDirectory {
-        offset,
-        reason: error.to_string(),
+fn damaged(offset: u64, error: rawzip::Error) -> ZipError {
+    let reason = error.to_string();
+    match error.kind() {
+        rawzip::ErrorKind::IO(cause) if cause.kind() != std::io::ErrorKind::UnexpectedEof => {
+            ZipError::Io {
+                offset,
+                source: std::io::Error::new(cause.kind(), error),
+            }
+        }
+        _ => ZipError::DamagedDirectory { offset, reason },
     }
 }
 
@@ -218,7 +245,7 @@ fn damaged(offset: u64, error: &rawzip::Error) -> ZipError {
 fn refuse_hidden_front<R: ReadAt + ?Sized>(
     section: &Section<&R>,
     start: u64,
-    entries: &[ZipEntry],
+    entries: &Directory,
 ) -> Result<(), ZipError> {
     let first = entries.iter().map(|entry| entry.header_offset).min();
     if first.is_none_or(|first| first == start) {

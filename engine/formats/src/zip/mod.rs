@@ -15,6 +15,7 @@
 //! the policy: names, limits, overlaps, duplicates, and checked contents.
 
 mod check;
+mod directory;
 mod entry;
 mod error;
 mod list;
@@ -24,6 +25,7 @@ mod names;
 mod whole;
 mod write;
 
+pub use directory::{Directory, Member};
 pub use entry::{EntryKind, Method, ZipEntry};
 pub use error::ZipError;
 pub use list::{ZipLimits, ZipListing};

@@ -25,6 +25,8 @@ const VERSION: u32 = 1;
 
 #[derive(Debug, Error)]
 pub enum ManifestError {
+    #[error("{0}")]
+    Store(#[from] prep_cache::StoreError),
     #[error("cannot {what} `{path}`: {cause}")]
     Io {
         what: &'static str,
@@ -50,6 +52,9 @@ pub struct Manifest {
     /// disk, or where boots cannot be told apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) boot: Option<String>,
+    /// The machine of that boot, where other machines may see the tree, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<Stamp>,
     singles: Vec<Stamp>,
@@ -123,17 +128,22 @@ impl Manifest {
     }
 
     /// Did nothing happen since the files were written that may have kept them from reaching the disk? `boot` is the
-    /// present one. Where it cannot be told, the answer is yes.
+    /// present one. Where it cannot be told, the answer is yes. What another machine wrote is for that one to doubt.
     pub fn is_settled(&self, boot: Option<&str>) -> bool {
+        let other = self.host.is_some() && self.host != prep_cache::host();
         match (&self.boot, boot) {
-            (Some(written), Some(now)) => written == now,
+            (Some(written), Some(now)) => written == now || other,
             _ => true,
         }
     }
 
     /// The manifest of a tree that is known to have reached the disk.
     pub(super) fn settled(self) -> Manifest {
-        Manifest { boot: None, ..self }
+        Manifest {
+            boot: None,
+            host: None,
+            ..self
+        }
     }
 
     /// Is this the content that was published at `path` (`private/test.csv`)?
@@ -180,6 +190,7 @@ impl Manifest {
             key,
             files: outputs.iter().map(|output| output.files).sum(),
             bytes: outputs.iter().map(|output| output.bytes).sum(),
+            host: writer(prepared, boot.as_ref()),
             boot,
             outputs,
             folders,
@@ -207,6 +218,7 @@ impl Manifest {
         match serde_json::from_slice::<Manifest>(&bytes) {
             Ok(manifest) => Manifest {
                 complete: false,
+                host: writer(home, boot.as_ref()),
                 boot,
                 ..manifest
             }
@@ -218,6 +230,13 @@ impl Manifest {
             }),
         }
     }
+}
+
+/// The machine to be noted beside its boot.
+fn writer(folder: &Path, boot: Option<&String>) -> Option<String> {
+    (boot.is_some() && prep_cache::is_shared(folder))
+        .then(prep_cache::host)
+        .flatten()
 }
 
 /// Stamps of all folders below `prepared`, itself included.

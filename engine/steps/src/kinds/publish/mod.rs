@@ -11,7 +11,6 @@ mod manifest;
 mod settle;
 mod write;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use prep_cache::Digest;
@@ -131,16 +130,9 @@ impl Publish {
     }
 }
 
-/// Keeps out processes that publish here from another store, as long as the handle lives. Where the file system has no
-/// locks (some that are mounted over a network), the user has to see to that.
-fn lock_folder(home: &Path) -> std::io::Result<File> {
-    let folder = File::open(home)?;
-    loop {
-        match folder.lock() {
-            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
-            _ => return Ok(folder),
-        }
-    }
+/// Whoever publishes to this folder has this file locked, from whatever store and machine.
+fn lock_file(home: &Path) -> PathBuf {
+    home.join("prepared.lock")
 }
 
 impl Sink for Publish {
@@ -157,6 +149,10 @@ impl Sink for Publish {
         serde_json::json!({ "outputs": paths, "variant": self.variant })
     }
 
+    fn lock(&self) -> Option<PathBuf> {
+        Some(lock_file(&self.home()))
+    }
+
     fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
@@ -169,14 +165,6 @@ impl Sink for Publish {
 
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
         let home = self.home();
-        std::fs::create_dir_all(&home)
-            .map_err(|cause| PublishError::io("make the folder", &home, cause))?;
-        let _lock = context.store.lock(&format!(
-            "publish {}",
-            home.canonicalize().unwrap_or(home.clone()).display()
-        ))?;
-        let _folder = lock_folder(&home)
-            .map_err(|cause| PublishError::io("open the folder", &home, cause))?;
         write::remove_leftovers(&home)?;
         let desired = self.desired(context, inputs)?;
         let prepared = home.join("prepared");
@@ -188,7 +176,7 @@ impl Sink for Publish {
             _ if fresh => Listing::default(),
             Some(manifest) if is_settled(manifest) => Listing::read(&home),
             _ => {
-                let old = settle::holding(&prepared, Listing::read(&home), context.limits.threads);
+                let old = settle::holding(&prepared, Listing::read(&home), context.limits.jobs);
                 // Before the manifest names this boot: another attempt of it would trust the listing.
                 old.write(&home).map_err(StepError::machine)?;
                 old
@@ -216,6 +204,8 @@ impl Sink for Publish {
             Some(_) if written.is_empty() => None,
             _ => self.boot.clone(),
         };
+        // Nothing is called complete that another machine may be changing.
+        context.check()?;
         let mut files: Vec<ListedFile> = changes.kept;
         files.extend(written);
         files.sort_by(|a, b| a.path.cmp(&b.path));

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use prep_cache::Digest;
 
 use super::diff::is_untouched;
-use super::lock_folder;
+use super::lock_file;
 use super::manifest::{ListedFile, Listing, Manifest, ManifestError};
 
 /// What came of looking at a tree.
@@ -21,6 +21,8 @@ use super::manifest::{ListedFile, Listing, Manifest, ManifestError};
 pub enum Settled {
     /// Every file is what was written. The manifest says so from now on.
     Whole,
+    /// Somebody is at work on it.
+    Busy,
     /// These files are not, or it is not known what they should be. The tree does not count as complete any more.
     Damaged { files: u64 },
 }
@@ -35,11 +37,10 @@ pub fn settle(
     threads: usize,
 ) -> Result<Settled, ManifestError> {
     let home = data_dir.join(competition);
-    let _folder = lock_folder(&home).map_err(|cause| ManifestError::Io {
-        what: "open the folder",
-        path: home.clone(),
-        cause,
-    })?;
+    let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
+        // Somebody is publishing: the tree is not as it was left before the restart.
+        return Ok(Settled::Busy);
+    };
     let damaged = match Manifest::read(data_dir, competition)? {
         None => 0,
         Some(manifest) => {

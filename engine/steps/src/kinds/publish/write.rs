@@ -6,7 +6,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use prep_cache::Digest;
@@ -22,7 +21,10 @@ use crate::value::{Content, ContentError, OpenContent, Opener, TreeEntry};
 pub(super) const LEFTOVER: &str = ".prep-";
 
 /// Contents above this size are written as they are read instead of being held whole.
-const WHOLE: u64 = 16 << 20;
+const WHOLE: u64 = 8 << 20;
+
+/// What one thread may hold: a content, its compressed bytes, which may be a little more, and the decoder.
+pub(super) const MEMORY_OF_THREAD: u64 = 2 * WHOLE + (1 << 20);
 
 /// A first publication: in a folder of its own, renamed when it is complete.
 pub(super) fn all(
@@ -147,66 +149,34 @@ fn listed(path: &Path, entry: &TreeEntry, digest: Digest) -> Result<ListedFile, 
 type WriteOne<'a> =
     &'a (dyn Fn(&TreeEntry, &OpenContent<'_>, &mut Worker) -> Result<ListedFile, StepError> + Sync);
 
-/// Writes files on several threads; the first error stops all.
+/// Writes files on as many threads as are free; the first error stops all.
 fn write_files(
     context: &Context,
     changes: &Changes,
     write: WriteOne<'_>,
 ) -> Result<Vec<ListedFile>, StepError> {
     let opener = Opener::new(context);
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<ListedFile>> = Mutex::default();
-    let failed: Mutex<Option<StepError>> = Mutex::default();
-    let work = || {
-        let mut worker = Worker::default();
-        let mut mine = Vec::new();
-        while let Some(entry) = changes.write.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let Some(content) = &entry.content else {
-                continue;
+    let written = context.spread(
+        changes.write.len(),
+        MEMORY_OF_THREAD,
+        Worker::default,
+        |worker, number| {
+            let Some(entry) = changes.write.get(number) else {
+                return Ok(None);
             };
-            let result = context.check().and_then(|()| {
-                let opened = opener
-                    .open(content)
-                    .map_err(|cause| content_error(entry, cause))?;
-                write(entry, &opened, &mut worker)
-            });
-            match result {
-                Ok(file) => {
-                    context.progress.add_bytes(file.bytes);
-                    context.progress.add_file();
-                    mine.push(file);
-                }
-                Err(error) => {
-                    next.store(changes.write.len(), Ordering::Relaxed);
-                    lock(&failed).get_or_insert(error);
-                    break;
-                }
-            }
-        }
-        lock(&done).append(&mut mine);
-    };
-    let threads = context.limits.threads.clamp(1, changes.write.len().max(1));
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
-    match failed
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
-    {
-        Some(error) => Err(error),
-        None => Ok(done
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())),
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(|poisoned| poisoned.into_inner())
+            let Some(content) = &entry.content else {
+                return Ok(None);
+            };
+            let opened = opener
+                .open(content)
+                .map_err(|cause| content_error(entry, cause))?;
+            let file = write(entry, &opened, worker)?;
+            context.progress.add_bytes(file.bytes);
+            context.progress.add_file();
+            Ok(Some(file))
+        },
+    )?;
+    Ok(written.into_iter().flatten().collect())
 }
 
 fn content_error(entry: &TreeEntry, cause: ContentError) -> StepError {

@@ -1,0 +1,118 @@
+//! Work on many things, spread over the threads that are free.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::Scope;
+
+use prep_cache::Permit;
+
+use crate::context::Context;
+use crate::{Claim, StepError};
+
+/// Things between two looks at whether the run was cancelled.
+const BETWEEN_CHECKS: usize = 16;
+
+struct Shared<'a, S, T, Start, Each> {
+    context: &'a Context,
+    count: usize,
+    /// Memory that each further thread claims.
+    bytes: u64,
+    start: Start,
+    each: Each,
+    next: AtomicUsize,
+    threads: AtomicUsize,
+    failed: Mutex<Option<StepError>>,
+    done: Mutex<Vec<T>>,
+    state: std::marker::PhantomData<fn() -> S>,
+}
+
+impl Context {
+    /// Does `each` for every number below `count`, in no particular order, and returns what came of them. The work begins
+    /// on this thread; others join it as they become free, if there is memory of `bytes` for each. `start` makes what a
+    /// thread keeps from one number to the next. The first failure ends all.
+    ///
+    /// # Errors
+    /// That failure, or that the run is cancelled.
+    pub fn spread<S, T: Send>(
+        &self,
+        count: usize,
+        bytes: u64,
+        start: impl Fn() -> S + Sync,
+        each: impl Fn(&mut S, usize) -> Result<T, StepError> + Sync,
+    ) -> Result<Vec<T>, StepError> {
+        let shared = Shared {
+            context: self,
+            count,
+            bytes,
+            start,
+            each,
+            next: AtomicUsize::new(0),
+            threads: AtomicUsize::new(1),
+            failed: Mutex::default(),
+            done: Mutex::default(),
+            state: std::marker::PhantomData,
+        };
+        std::thread::scope(|scope| work(scope, &shared, true));
+        match held(&shared.failed).take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut *held(&shared.done))),
+        }
+    }
+}
+
+fn work<'scope, S, T: Send, Start, Each>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_, S, T, Start, Each>,
+    is_first: bool,
+) where
+    Start: Fn() -> S + Sync,
+    Each: Fn(&mut S, usize) -> Result<T, StepError> + Sync,
+{
+    let mut state = (shared.start)();
+    let mut mine = Vec::new();
+    for turn in 0.. {
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        if number >= shared.count {
+            break;
+        }
+        if is_first
+            && number + 1 < shared.count
+            && let Some((permit, claim)) = shared.another()
+        {
+            scope.spawn(move || {
+                permit.work(|| work(scope, shared, false));
+                drop(claim);
+            });
+        }
+        let checked = match turn % BETWEEN_CHECKS {
+            0 => shared.context.check(),
+            _ => Ok(()),
+        };
+        match checked.and_then(|()| (shared.each)(&mut state, number)) {
+            Ok(one) => mine.push(one),
+            Err(error) => {
+                shared.next.store(shared.count, Ordering::Relaxed);
+                held(&shared.failed).get_or_insert(error);
+                break;
+            }
+        }
+    }
+    held(&shared.done).append(&mut mine);
+}
+
+impl<S, T, Start, Each> Shared<'_, S, T, Start, Each> {
+    /// One more thread, if one is free, with the memory that it needs.
+    fn another(&self) -> Option<(Permit, Claim)> {
+        if self.threads.load(Ordering::Relaxed) >= self.context.limits.jobs {
+            return None;
+        }
+        let permit = self.context.threads.try_take()?;
+        let claim = self.context.try_claim(self.bytes)?;
+        self.threads.fetch_add(1, Ordering::Relaxed);
+        Some((permit, claim))
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

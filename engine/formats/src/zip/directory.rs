@@ -1,0 +1,138 @@
+//! All members of an archive, in little memory.
+
+use super::entry::{EntryKind, Method, ZipEntry};
+
+/// Bits for the length of a name; a name takes at most 65,535 bytes in an
+/// archive, and three times as many in UTF-8.
+const LENGTH_BITS: u32 = 20;
+
+/// The members of an archive: about 50 bytes each, and their names. An archive
+/// of millions of small files is listed as this.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Directory {
+    /// All names, one behind the other.
+    names: String,
+    members: Vec<Packed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Packed {
+    /// Where the name begins, and its length.
+    name: u64,
+    header_offset: u64,
+    limit: u64,
+    compressed_size: u64,
+    size: u64,
+    crc32: u32,
+    kind: EntryKind,
+    method: Method,
+}
+
+/// A member of a [`Directory`].
+#[derive(Debug, Clone, Copy)]
+pub struct Member<'a> {
+    /// As in [`ZipEntry`], and so are the others.
+    pub path: &'a str,
+    pub kind: EntryKind,
+    pub method: Method,
+    pub header_offset: u64,
+    pub limit: u64,
+    pub compressed_size: u64,
+    pub size: u64,
+    pub crc32: u32,
+}
+
+impl Member<'_> {
+    /// The same on its own.
+    pub fn to_entry(&self) -> ZipEntry {
+        ZipEntry {
+            path: self.path.to_owned(),
+            kind: self.kind,
+            method: self.method,
+            header_offset: self.header_offset,
+            limit: self.limit,
+            compressed_size: self.compressed_size,
+            size: self.size,
+            crc32: self.crc32,
+        }
+    }
+}
+
+impl Directory {
+    pub(super) fn with_capacity(members: usize) -> Self {
+        Self {
+            names: String::new(),
+            members: Vec::with_capacity(members),
+        }
+    }
+
+    pub(super) fn push(&mut self, entry: &Member<'_>) {
+        let name = (self.names.len() as u64) << LENGTH_BITS | entry.path.len() as u64;
+        self.names.push_str(entry.path);
+        self.members.push(Packed {
+            name,
+            header_offset: entry.header_offset,
+            limit: entry.limit,
+            compressed_size: entry.compressed_size,
+            size: entry.size,
+            crc32: entry.crc32,
+            kind: entry.kind,
+            method: entry.method,
+        });
+    }
+
+    /// Number of members.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The member at a place in the order of the central directory.
+    pub fn get(&self, index: usize) -> Option<Member<'_>> {
+        let packed = self.members.get(index)?;
+        Some(Member {
+            path: self.path(packed),
+            kind: packed.kind,
+            method: packed.method,
+            header_offset: packed.header_offset,
+            limit: packed.limit,
+            compressed_size: packed.compressed_size,
+            size: packed.size,
+            crc32: packed.crc32,
+        })
+    }
+
+    /// All members, in the order of the central directory.
+    pub fn iter(&self) -> impl Iterator<Item = Member<'_>> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+
+    pub(super) fn set_limit(&mut self, index: usize, limit: u64) {
+        if let Some(packed) = self.members.get_mut(index) {
+            packed.limit = limit;
+        }
+    }
+
+    /// Leaves out the members at these places, which ascend. Their names stay where they are.
+    pub(super) fn remove(&mut self, places: &[usize]) {
+        let mut places = places.iter().peekable();
+        let mut index = 0;
+        self.members.retain(|_| {
+            let drop = places.next_if(|place| **place == index).is_some();
+            index += 1;
+            !drop
+        });
+    }
+
+    fn path(&self, packed: &Packed) -> &str {
+        let start = usize::try_from(packed.name >> LENGTH_BITS).unwrap_or(usize::MAX);
+        let length = usize::try_from(packed.name & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
+        self.names
+            .get(start..start.saturating_add(length))
+            .unwrap_or_default()
+    }
+}
