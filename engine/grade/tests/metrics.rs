@@ -7,6 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
+use std::path::Path;
+
 use prep_grade::{Grader, Outcome, submission};
 use serde_json::{Value, json};
 
@@ -112,6 +114,39 @@ fn recorded_cases() {
             );
         }
     }
+}
+
+#[test]
+fn recorded_submissions_of_each_grader() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/cases");
+    let mut wrong = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let case: Value = serde_json::from_str(&text).unwrap();
+        let grader = Grader::parse(&case["grade"]).unwrap();
+        for submission in case["submissions"].as_array().unwrap() {
+            let text = submission["text"].as_str().unwrap();
+            let outcome = grade(&grader, case["answers"].as_str().unwrap(), text);
+            let expected = submission["score"].as_str();
+            let expected = expected.map(|score| score.parse::<f64>().unwrap());
+            let holds = match (outcome.rounded(), expected) {
+                (Some(found), Some(expected)) => same(found, expected, 0.0),
+                (found, expected) => found == expected,
+            };
+            if !holds {
+                wrong.push(format!(
+                    "{} {text:?} <- {outcome:?} {expected:?}",
+                    case["competition"]
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
 }
 
 #[test]

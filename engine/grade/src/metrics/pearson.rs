@@ -18,7 +18,7 @@ pub(super) static KIND: MetricKind = MetricKind {
         details: "sum(x y), x and y being the values less their mean, divided by their norm; clipped to [-1, 1], with two rows rounded to a whole number. Fewer than two \
                   rows are refused, and so is text; booleans count as 0 and 1. Equal values on one side, missing or infinite ones \
                   make the score NaN.",
-        source: "scipy.stats.pearsonr (1.13)",
+        source: "scipy.stats.pearsonr (1.14)",
         shorthand: Some("columns"),
         parameters: &[COLUMNS],
     },
