@@ -35,6 +35,8 @@ pub enum ParameterKind {
     /// A column's name, a list of them, or `{ all_except: ... }`.
     Columns,
     Number,
+    /// A map from names to numbers.
+    NumberByName,
     /// A whole number that is not negative.
     Integer,
     Boolean,
@@ -61,6 +63,7 @@ impl ParameterKind {
                 "a column's name, a list of names, or `{ all_except: [...] }`: the answers' other columns, with `of: submission` those of the submission".to_owned()
             }
             ParameterKind::Number => "a number".to_owned(),
+            ParameterKind::NumberByName => "a map from names to numbers".to_owned(),
             ParameterKind::Integer => "a whole number".to_owned(),
             ParameterKind::Boolean => "true or false".to_owned(),
             ParameterKind::Text => "text".to_owned(),
@@ -94,6 +97,9 @@ impl ParameterKind {
                 },
             ] }),
             ParameterKind::Number => json!({ "type": "number" }),
+            ParameterKind::NumberByName => {
+                json!({ "type": "object", "additionalProperties": { "type": "number" } })
+            }
             ParameterKind::Integer => json!({ "type": "integer", "minimum": 0 }),
             ParameterKind::Boolean => json!({ "type": "boolean" }),
             ParameterKind::Text => json!({ "type": "string" }),

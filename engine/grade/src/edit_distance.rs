@@ -1,9 +1,14 @@
-//! Levenshtein's distance: the least number of characters to insert, delete or replace.
+//! Levenshtein's distance: the least number of elements to insert, delete or replace.
 
 /// Distance of two texts in code points.
 pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    sequence_distance(&a, &b)
+}
+
+/// Distance of two sequences.
+pub fn sequence_distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
+    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (
         a.get(start..).unwrap_or_default(),
         b.get(start..).unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::answers::{self, AnswersError};
 use crate::error::GradeSpecErrors;
 use crate::frame::Frame;
 use crate::metrics::{Direction, MetricKind};
@@ -73,6 +74,19 @@ impl Grader {
     /// Whether higher or lower scores are better.
     pub fn direction(&self) -> Direction {
         self.spec.direction
+    }
+
+    /// Reads the answers, as the section says.
+    ///
+    /// # Errors
+    /// When they are not what the section expects.
+    pub fn read_answers(&self, bytes: &[u8]) -> Result<Frame, AnswersError> {
+        answers::read(bytes, self.spec.answer_rows.as_ref())
+    }
+
+    /// Whether the answers are JSON lines rather than a CSV.
+    pub fn answers_are_json(&self) -> bool {
+        self.spec.answer_rows.is_some()
     }
 
     /// Checks the submission by the rules, in order, and scores it.

@@ -12,58 +12,89 @@ const ZEROS: &[u32] = &[
     0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// The integer that a text spells for Python: blanks around, a sign, decimal digits of any script, `_` between digits.
-/// `None` where Python raises `ValueError`, and beyond 128 bits.
-pub fn python_int(text: &str) -> Option<i128> {
-    match read(text)? {
-        Read::Exact(value) => Some(value),
-        Read::Beyond { .. } => None,
+/// More digits than this Python refuses to read (`sys.set_int_max_str_digits`).
+const MOST_DIGITS: usize = 4_300;
+
+/// The modulus of Python's hash of integers.
+const MERSENNE: u64 = (1 << 61) - 1;
+
+/// An integer of any size, as a text spells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spelled {
+    negative: bool,
+    /// Without leading zeros; empty for zero, which is not negative.
+    digits: Vec<u8>,
+}
+
+impl Spelled {
+    /// The integer that a text spells for Python: blanks around, a sign, decimal digits of any script, `_` between
+    /// digits. `None` where Python raises `ValueError`.
+    pub fn of(text: &str) -> Option<Self> {
+        let text = text.trim_matches(is_python_blank);
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(text) => (true, text),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let mut digits = Vec::with_capacity(text.len());
+        let mut after_digit = false;
+        for c in text.chars() {
+            if c == '_' && after_digit {
+                after_digit = false;
+                continue;
+            }
+            digits.push(u8::try_from(digit(c)?).ok()?);
+            after_digit = true;
+        }
+        if !after_digit || digits.len() > MOST_DIGITS {
+            return None;
+        }
+        let zeros = digits.iter().take_while(|digit| **digit == 0).count();
+        digits.drain(..zeros);
+        Some(Spelled {
+            negative: negative && !digits.is_empty(),
+            digits,
+        })
     }
+
+    /// The integer, if 128 bits hold it.
+    pub fn value(&self) -> Option<i128> {
+        let value = self.digits.iter().try_fold(0i128, |value, digit| {
+            value.checked_mul(10)?.checked_add(i128::from(*digit))
+        })?;
+        Some(if self.negative { -value } else { value })
+    }
+
+    /// The integer, or the nearest of 120 bits.
+    fn clamped(&self) -> i128 {
+        const LIMIT: i128 = 1 << 120;
+        let beyond = if self.negative { -LIMIT } else { LIMIT };
+        self.value()
+            .map_or(beyond, |value| value.clamp(-LIMIT, LIMIT))
+    }
+
+    /// What the integer is for libraries that compare elements by Python's hash (Levenshtein): integers that are equal
+    /// modulo 2^61 - 1 are alike. -1 is the hash of none; only the integer -1 itself is given it.
+    pub fn hash(&self) -> i64 {
+        let remainder = self.digits.iter().fold(0u64, |value, digit| {
+            let next = u128::from(value) * 10 + u128::from(*digit);
+            (next % u128::from(MERSENNE)) as u64
+        });
+        let value = remainder as i64;
+        match if self.negative { -value } else { value } {
+            -1 if self.digits != [1] => -2,
+            value => value,
+        }
+    }
+}
+
+/// The integer that a text spells for Python; see [`Spelled::of`]. `None` also beyond 128 bits.
+pub fn python_int(text: &str) -> Option<i128> {
+    Spelled::of(text)?.value()
 }
 
 /// As [`python_int`], but integers beyond 120 bits are taken as the largest or smallest of that size.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
-    const LIMIT: i128 = 1 << 120;
-    match read(text)? {
-        Read::Exact(value) => Some(value.clamp(-LIMIT, LIMIT)),
-        Read::Beyond { negative } => Some(if negative { -LIMIT } else { LIMIT }),
-    }
-}
-
-/// Python reads no more digits than these.
-const MOST_DIGITS: usize = 4_300;
-
-enum Read {
-    Exact(i128),
-    /// Beyond 128 bits.
-    Beyond {
-        negative: bool,
-    },
-}
-
-fn read(text: &str) -> Option<Read> {
-    let text = text.trim_matches(is_python_blank);
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text.strip_prefix('+').unwrap_or(text)),
-    };
-    let mut value: Option<i128> = Some(0);
-    let mut after_digit = false;
-    let mut count = 0;
-    for c in digits.chars() {
-        if c == '_' && after_digit {
-            after_digit = false;
-            continue;
-        }
-        let digit = i128::from(digit(c)?);
-        value = value.and_then(|value| value.checked_mul(10)?.checked_add(digit));
-        after_digit = true;
-        count += 1;
-    }
-    (after_digit && count <= MOST_DIGITS).then_some(match value {
-        Some(value) => Read::Exact(if negative { -value } else { value }),
-        None => Read::Beyond { negative },
-    })
+    Some(Spelled::of(text)?.clamped())
 }
 
 /// The value of a decimal digit of any script.

@@ -20,6 +20,7 @@ pub mod rules;
 pub mod schema;
 pub mod submission;
 
+mod answers;
 mod box_3d;
 mod boxes;
 mod coco;
@@ -42,7 +43,9 @@ mod spec;
 mod suggest;
 mod target;
 mod volume;
+mod words;
 
+pub use answers::AnswersError;
 pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use grader::{Grader, Outcome};
 pub use pair::{Column, Pair, Role, Side, Value};

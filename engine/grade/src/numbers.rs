@@ -27,7 +27,11 @@ pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
         .collect()
 }
 
-fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<f64, Refusal> {
+/// The number of a cell.
+///
+/// # Errors
+/// When it is missing, infinite or no number.
+pub fn finite(column: &Column<'_>, position: usize, value: Value<'_>) -> Result<f64, Refusal> {
     match number(value) {
         Some(number) if number.is_finite() => Ok(number),
         Some(_) => Err(column.refuse(RefusalKind::Range, position, "a finite number")),

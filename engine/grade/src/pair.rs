@@ -98,6 +98,11 @@ impl<'a> Side<'a> {
             .collect();
     }
 
+    /// Keeps the first rows.
+    pub(crate) fn truncate(&mut self, rows: usize) {
+        self.rows.truncate(rows);
+    }
+
     /// Replaces the content of a column.
     pub(crate) fn replace(&mut self, name: &str, data: ColumnData) {
         if let Some(column) = self
@@ -108,6 +113,14 @@ impl<'a> Side<'a> {
             .find(|column| &*column.name == name)
         {
             column.data = data;
+        }
+    }
+
+    /// Gives a column another name.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        let columns = &mut self.frame.to_mut().columns;
+        if let Some(column) = columns.iter_mut().find(|column| &*column.name == from) {
+            column.name = to.into();
         }
     }
 
@@ -210,6 +223,19 @@ impl<'a> Column<'a> {
         self.rows
             .iter()
             .map(move |&row| value_at(data, row as usize))
+    }
+
+    /// The cells of the whole file, in its order.
+    pub(crate) fn file_values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
+        let data = self.data;
+        let rows = match data {
+            ColumnData::Int64(values) => values.len(),
+            ColumnData::UInt64(values) => values.len(),
+            ColumnData::Float64(values) => values.len(),
+            ColumnData::Bool(values) => values.len(),
+            ColumnData::Object(values) => values.len(),
+        };
+        (0..rows).map(move |row| value_at(data, row))
     }
 
     /// A refusal that points at a cell of this column. A fault of the answers is never the author's.

@@ -13,6 +13,27 @@ pub fn grade_schema() -> Value {
         "description": "How submissions are checked and scored.",
         "properties": {
             "answers": path("The output that holds the answers, below `private`."),
+            "answer_rows": {
+                "type": "array",
+                "description": "For answers that are JSON lines: the rows that each record makes.",
+                "items": { "type": "object", "additionalProperties": { "oneOf": [
+                    { "type": "string", "description": "A text; `{path}` stands for a member of the record." },
+                    {
+                        "type": "array",
+                        "description": "Parts, joined by blanks.",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "of": path("The path of a value."),
+                                "each": path("The path of a list, each element of which is a value."),
+                                "unless": { "description": "Values equal to this are left out; objects with these members." },
+                                "text": path("How a value is printed; `{path}` stands for a member of it."),
+                            },
+                            "additionalProperties": false,
+                        },
+                    },
+                ] } },
+            },
             "sample": path("The output that is the sample submission."),
             "rules": {
                 "type": "array",

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::answers::Rows;
 use crate::definition::Definition;
 use crate::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::metrics::{self, Direction, Metric, MetricKind};
@@ -9,11 +10,20 @@ use crate::rules::{self, Rule};
 use crate::suggest::closest;
 
 /// The keys of a `grade:` section. `answers` and `sample` are resolved by the engine.
-const KEYS: &[&str] = &["answers", "sample", "rules", "metric", "direction"];
+const KEYS: &[&str] = &[
+    "answers",
+    "answer_rows",
+    "sample",
+    "rules",
+    "metric",
+    "direction",
+];
 
 /// A section, understood.
 #[derive(Debug)]
 pub(crate) struct GradeSpec {
+    /// How a record of answers that are JSON lines becomes rows.
+    pub answer_rows: Option<Rows>,
     pub rules: Vec<Box<dyn Rule>>,
     pub metric: Box<dyn Metric>,
     pub kind: &'static MetricKind,
@@ -50,6 +60,17 @@ pub(crate) fn parse(section: &Value) -> Result<GradeSpec, GradeSpecErrors> {
 /// Everything is read even when something before it was wrong. `None` only after a fault.
 fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option<GradeSpec> {
     known_keys(map, root, "key", KEYS, faults);
+    let answer_rows = match map.get("answer_rows") {
+        None => Some(None),
+        Some(rows) => {
+            let path = root.key("answer_rows");
+            faults.keep(
+                Rows::parse(rows)
+                    .map(Some)
+                    .map_err(|error| value(&path, &error)),
+            )
+        }
+    };
     let rules = map.get("rules").map_or_else(
         || Some(Vec::new()),
         |rules| read_rules(rules, &root.key("rules"), faults),
@@ -70,6 +91,7 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
     };
     let (metric, kind) = metric?;
     Some(GradeSpec {
+        answer_rows: answer_rows?,
         rules: rules?,
         metric,
         kind,

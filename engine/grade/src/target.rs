@@ -11,6 +11,7 @@ use crate::key::{Key, key};
 use crate::numeric::python_repr;
 use crate::pair::{Column, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::words::words;
 
 /// How the cells of a column become labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -25,10 +26,12 @@ pub enum LabelsAs {
     Text,
     /// Each cell through Python's `int`: fractions are cut off, texts must spell an integer.
     Integer,
+    /// The first word of a text through Python's `int`, or a whole number; decimals are refused.
+    FirstInteger,
 }
 
 /// What the YAML may say for [`LabelsAs`].
-pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer"];
+pub const LABELS_AS: &[&str] = &["column", "list", "text", "integer", "first_integer"];
 
 /// The labels of one side, of one type.
 #[derive(Debug, Clone)]
@@ -69,7 +72,7 @@ impl<'a> Labels<'a> {
                     .unwrap_or_default();
                 Err(column.refuse(RefusalKind::Missing, odd, expected))
             }
-            LabelsAs::Integer => integers(column),
+            LabelsAs::Integer | LabelsAs::FirstInteger => integers(column, how),
             LabelsAs::List => list_of_numbers(column),
             LabelsAs::Column => whole(column),
         }
@@ -117,14 +120,16 @@ fn only_text<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
         .map(Labels::Text)
 }
 
-fn integers<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
+    let first = how == LabelsAs::FirstInteger;
     let label = |(position, value): (usize, Value<'a>)| {
         let number = match value {
             Value::Missing => None,
             Value::Bool(value) => Some(i128::from(value)),
             Value::Int(value) => Some(i128::from(value)),
             Value::UInt(value) => Some(i128::from(value)),
-            Value::Float(value) => value.is_finite().then_some(value as i128),
+            Value::Float(value) => (value.is_finite() && !first).then_some(value as i128),
+            Value::Text(text) if first => words(text).next().and_then(python_int),
             Value::Text(text) => python_int(text),
         };
         let kind = if value == Value::Missing {

@@ -24,6 +24,20 @@ first one that a submission breaks ends the grading: the score is `null`, and th
 also arrange the two tables for the metric (sort, drop, fill). A rule or metric is written as a bare name (`same_rows`),
 as a name with its main parameter (`align: id`), or as a name with parameters (`range: { columns: p, min: 0, max: 1 }`).
 
+Answers are a CSV. They may also be JSON lines; then `answer_rows` lists the rows that each record makes:
+
+```yaml
+answer_rows:
+  - id: \"{question_id}_long\"
+    valid:
+      - { each: annotations.0.spans, unless: { from: -1 }, text: \"{from}:{to}\" }
+      - { of: annotations.0.yes_no, unless: NONE }
+```
+
+In a text, `{path}` stands for a member of the record (`a.0.b`: member `a`, its first element, member `b` of that). A list
+has parts, which are joined by blanks: the value at a path (`of`), or each element of the list there (`each`), without
+those that equal `unless` or have its members, printed as `text` says. Without any value the cell is missing.
+
 A score is rounded to five digits. `direction: higher_is_better` or `lower_is_better` beside `metric` overrides the
 metric's own.
 ";

@@ -25,7 +25,8 @@ pub(super) static KIND: MetricKind = MetricKind {
                 kind: ParameterKind::Choice(LABELS_AS),
                 required: false,
                 doc: "`list`: as NumPy reads a list, where one text makes all labels text; `text`: always text, a \
-                      missing one is `nan`; `integer`: each through Python's `int`.",
+                      missing one is `nan`; `integer`: each through Python's `int`; `first_integer`: the first word of a text \
+                      through `int`, or a whole number.",
             },
         ],
     },
@@ -43,24 +44,33 @@ struct Accuracy {
 
 impl Metric for Accuracy {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
-        let both = LabelPair::of(pair, &self.column, self.labels_as)?;
-        let (truth, labels) = (&both.truth, &both.labels);
-        let right = match (truth, labels) {
-            (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
-            (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
-            // Texts of a list are an array of text for NumPy, which it can sort together with numbers.
-            (Labels::Whole(_), Labels::Text(_)) if self.labels_as == LabelsAs::List => 0,
-            _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
-                return Err(both.mixed());
-            }
-            _ => 0,
-        };
-        Ok(Score::python(right as f64 / truth.len() as f64))
+        share_of_right(pair, &self.column, self.labels_as).map(Score::python)
     }
 
     fn columns(&self) -> Vec<&str> {
         vec![&self.column]
     }
+}
+
+/// The share of rows whose label is right.
+pub(super) fn share_of_right(
+    pair: &Pair<'_>,
+    column: &str,
+    labels_as: LabelsAs,
+) -> Result<f64, Refusal> {
+    let both = LabelPair::of(pair, column, labels_as)?;
+    let (truth, labels) = (&both.truth, &both.labels);
+    let right = match (truth, labels) {
+        (Labels::Whole(a), Labels::Whole(b)) => equal_count(a, b),
+        (Labels::Text(a), Labels::Text(b)) => equal_count(a, b),
+        // Texts of a list are an array of text for NumPy, which it can sort together with numbers.
+        (Labels::Whole(_), Labels::Text(_)) if labels_as == LabelsAs::List => 0,
+        _ if truth.kind() == TargetKind::Binary && labels.kind() == TargetKind::Binary => {
+            return Err(both.mixed());
+        }
+        _ => 0,
+    };
+    Ok(right as f64 / truth.len() as f64)
 }
 
 /// How many elements of two lists of one length are equal.

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::{Direction, Metric, MetricKind, Score, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::frame::ColumnData;
-use crate::numeric::is_python_blank;
 use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::words::words as split;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -72,10 +72,7 @@ fn words<'a>(column: &Column<'a>) -> Result<Vec<HashSet<&'a str>>, Refusal> {
         ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => false,
     };
     let row = |(position, value): (usize, Value<'a>)| match value {
-        Value::Text(text) => Ok(text
-            .split(is_python_blank)
-            .filter(|word| !word.is_empty())
-            .collect()),
+        Value::Text(text) => Ok(split(text).collect()),
         Value::Missing if empty => Ok(HashSet::new()),
         Value::Missing | Value::Bool(_) | Value::Int(_) | Value::UInt(_) | Value::Float(_) => {
             Err(column.refuse(

@@ -15,15 +15,21 @@ mod average_precision_of_boxes;
 mod average_precision_of_boxes_3d;
 mod coco_average_precision;
 mod cohen_kappa;
+mod exact_match;
 mod f1;
+mod f1_of_points;
 mod f1_of_words;
 mod f_beta_of_masks;
+mod grouped_log_loss;
 mod groups;
 mod hausdorff_of_volumes;
 mod haversine_distance;
 mod iou_precision_of_masks;
+mod jaccard_of_words;
+mod kendall_tau;
 mod kl_divergence;
 mod label_pair;
+mod label_ranking_average_precision;
 mod laplace_log_likelihood;
 mod log_loss;
 mod matthews_corrcoef;
@@ -32,11 +38,16 @@ mod mean_angular_error;
 mod mean_edit_distance;
 mod pearson;
 mod per_column;
+mod probabilistic_f_score;
 mod roc_auc;
 mod root_mean_squared_error;
 mod root_mean_squared_log_error;
 mod spearman;
+mod subgroup_auc;
+mod token_error_rate;
+mod weighted_roc_auc;
 mod weighted_sum;
+mod zero_one_loss;
 
 pub use cohen_kappa::cohen_kappa;
 pub use log_loss::log_loss;
@@ -120,13 +131,19 @@ pub static ALL: &[&MetricKind] = &[
     &average_precision_of_boxes_3d::KIND,
     &coco_average_precision::KIND,
     &cohen_kappa::KIND,
+    &exact_match::KIND,
     &f1::KIND,
+    &f1_of_points::KIND,
     &f1_of_words::KIND,
     &f_beta_of_masks::KIND,
+    &grouped_log_loss::KIND,
     &hausdorff_of_volumes::KIND,
     &haversine_distance::KIND,
     &iou_precision_of_masks::KIND,
+    &jaccard_of_words::KIND,
+    &kendall_tau::KIND,
     &kl_divergence::KIND,
+    &label_ranking_average_precision::KIND,
     &laplace_log_likelihood::KIND,
     &log_loss::KIND,
     &matthews_corrcoef::KIND,
@@ -134,11 +151,16 @@ pub static ALL: &[&MetricKind] = &[
     &mean_angular_error::KIND,
     &mean_edit_distance::KIND,
     &pearson::KIND,
+    &probabilistic_f_score::KIND,
     &roc_auc::KIND,
     &root_mean_squared_error::KIND,
     &root_mean_squared_log_error::KIND,
     &spearman::KIND,
+    &subgroup_auc::KIND,
+    &token_error_rate::KIND,
+    &weighted_roc_auc::KIND,
     &weighted_sum::KIND,
+    &zero_one_loss::KIND,
 ];
 
 /// Reads the parameters of a metric of type `M`.

@@ -116,9 +116,21 @@ fn positive<T: Ord>(labels: &[T]) -> Option<Vec<bool>> {
 }
 
 /// Area under the ROC curve of finite scores. NaN if there is no positive or no negative row.
-///
-/// Points on straight stretches are dropped first, as `roc_curve` does, so that the last digits agree.
 pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
+    let trapezoids: Vec<f64> = roc_curve(positive, scores)
+        .windows(2)
+        .map(|pair| match pair {
+            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
+            _ => 0.0,
+        })
+        .collect();
+    sum(&trapezoids)
+}
+
+/// The ROC curve of finite scores, from (0, 0): false and true positive rate at each distinct score.
+///
+/// Points on straight stretches are dropped, as scikit-learn's `roc_curve` does, so that the last digits agree.
+pub(super) fn roc_curve(positive: &[bool], scores: &[f64]) -> Vec<(f64, f64)> {
     let mut rows: Vec<(f64, bool)> = scores
         .iter()
         .copied()
@@ -151,12 +163,5 @@ pub fn roc_auc(positive: &[bool], scores: &[f64]) -> f64 {
             curve.push((point.0 / alarms, point.1 / hits));
         }
     }
-    let trapezoids: Vec<f64> = curve
-        .windows(2)
-        .map(|pair| match pair {
-            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
-            _ => 0.0,
-        })
-        .collect();
-    sum(&trapezoids)
+    curve
 }

@@ -31,6 +31,13 @@ pub(super) static KIND: RuleKind = RuleKind {
                 required: false,
                 doc: "`none`: only sort, so that rows are paired by rank, whatever their identifiers.",
             },
+            Parameter {
+                name: "surplus",
+                kind: ParameterKind::Choice(&["refuse", "drop"]),
+                required: false,
+                doc: "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). With repeated \
+                      identifiers, the rows after them are paired with others' then.",
+            },
         ],
     },
     parse: parse::<Align>,
@@ -44,18 +51,33 @@ enum Check {
     None,
 }
 
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Surplus {
+    #[default]
+    Refuse,
+    Drop,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Align {
     by: String,
     #[serde(default)]
     check: Check,
+    #[serde(default)]
+    surplus: Surplus,
 }
 
 impl Rule for Align {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         sort(&mut pair.submission, &self.by)?;
         sort(&mut pair.answers, &self.by)?;
+        if self.surplus == Surplus::Drop {
+            let rows = pair.answers.len().min(pair.submission.len());
+            pair.answers.truncate(rows);
+            pair.submission.truncate(rows);
+        }
         if self.check == Check::None {
             return Ok(());
         }

@@ -24,24 +24,21 @@ pub(super) static KIND: RuleKind = RuleKind {
                 doc: "The columns; default: those of the answers.",
             },
             Parameter {
-                name: "order",
-                kind: ParameterKind::Choice(&["any", "first", "all"]),
+                name: "in_order",
+                kind: ParameterKind::Boolean,
                 required: false,
-                doc: "Whether their order matters: not at all (default), that of the first column, or of all.",
+                doc: "Whether they must stand in this order; default false.",
+            },
+            Parameter {
+                name: "first",
+                kind: ParameterKind::Column,
+                required: false,
+                doc: "The column that must come first; the order of the others does not matter.",
             },
         ],
     },
     parse: parse::<ExactColumns>,
 };
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Order {
-    #[default]
-    Any,
-    First,
-    All,
-}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +46,8 @@ struct ExactColumns {
     #[serde(default)]
     columns: Columns,
     #[serde(default)]
-    order: Order,
+    in_order: bool,
+    first: Option<String>,
 }
 
 impl Rule for ExactColumns {
@@ -69,18 +67,12 @@ impl Rule for ExactColumns {
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));
         }
-        let count = match self.order {
-            Order::Any => 0,
-            Order::First => 1,
-            Order::All => expected.len(),
+        let wanted: Vec<&str> = match (&self.first, self.in_order) {
+            (_, true) => expected,
+            (Some(first), false) => vec![first],
+            (None, false) => Vec::new(),
         };
-        for ((position, found), wanted) in pair
-            .submission
-            .names()
-            .enumerate()
-            .zip(&expected)
-            .take(count)
-        {
+        for ((position, found), wanted) in pair.submission.names().enumerate().zip(&wanted) {
             if found != *wanted {
                 let message = format!(
                     "expected column {} to be `{wanted}`, found this one",
@@ -93,7 +85,9 @@ impl Rule for ExactColumns {
     }
 
     fn columns(&self) -> Vec<&str> {
-        self.columns.named()
+        let mut names = self.columns.named();
+        names.extend(self.first.as_deref());
+        names
     }
 }
 

@@ -13,8 +13,10 @@ use crate::refusal::Refusal;
 
 mod align;
 mod align_groups;
+mod binarize;
 mod columns;
 mod drop_missing;
+mod drop_unknown;
 mod exact_columns;
 mod fill_missing;
 mod finite;
@@ -24,6 +26,7 @@ mod keep_rows;
 mod not_empty;
 mod numeric;
 mod range;
+mod rename;
 mod rows_sum_to;
 mod same_ids;
 mod same_rows;
@@ -52,6 +55,7 @@ pub struct RuleKind {
 
 /// All rules, in the order of the reference.
 pub static ALL: &[&RuleKind] = &[
+    &rename::KIND,
     &columns::KIND,
     &exact_columns::KIND,
     &not_empty::KIND,
@@ -63,6 +67,8 @@ pub static ALL: &[&RuleKind] = &[
     &range::KIND,
     &rows_sum_to::KIND,
     &fill_missing::KIND,
+    &binarize::KIND,
+    &drop_unknown::KIND,
     &align::KIND,
     &align_groups::KIND,
     &join::KIND,

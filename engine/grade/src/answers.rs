@@ -1,0 +1,239 @@
+//! Reading the answers: a CSV, or JSON lines whose records the `grade:` section turns into rows.
+//!
+//! `answer_rows` lists the rows that each record makes. A row names its columns. The value of a column is a text in which
+//! `{path}` stands for a member of the record (`a.0.b`: member `a`, its first element, member `b` of that), or a list of
+//! parts, which are joined by blanks: members at a path (`of`), or each element of the list there (`each`), unless they are
+//! or hold certain values (`unless`), printed as `text` says.
+
+use std::collections::BTreeMap;
+
+use prep_formats::pandas::{CsvError, FrameColumn, ReadOptions, read_frame};
+use serde::Deserialize;
+use serde::de::Error as _;
+use serde_json::{Map, Value};
+
+use crate::frame::{Cell, ColumnData, Frame};
+
+/// Why answers cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum AnswersError {
+    #[error("{0}")]
+    Csv(#[from] CsvError),
+    #[error("line {line} is no JSON: {source}")]
+    Json {
+        line: usize,
+        source: serde_json::Error,
+    },
+    #[error("line {line}: there is no `{path}`")]
+    Member { line: usize, path: String },
+    #[error("line {line}: `{path}` is no list")]
+    NoList { line: usize, path: String },
+    #[error("{0}")]
+    Encoding(#[from] std::str::Utf8Error),
+}
+
+/// What a column holds in a row.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Content {
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    /// The path of one value.
+    of: Option<String>,
+    /// The path of a list.
+    each: Option<String>,
+    /// Values that are left out: equal to this, or, for an object, with all these members.
+    unless: Option<Value>,
+    /// How a value is printed; without it, as it is.
+    text: Option<String>,
+}
+
+/// The rows that a record of the answers makes.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    rows: Vec<BTreeMap<String, Content>>,
+    /// The columns of all rows, in order of appearance.
+    columns: Vec<String>,
+}
+
+impl Rows {
+    /// Reads `answer_rows`.
+    pub fn parse(section: &Value) -> Result<Self, serde_json::Error> {
+        let given = Vec::<Map<String, Value>>::deserialize(section)?;
+        let mut columns: Vec<String> = Vec::new();
+        let mut rows = Vec::with_capacity(given.len());
+        for row in given {
+            let mut contents = BTreeMap::new();
+            for (name, content) in row {
+                let content = Content::deserialize(&content).map_err(|_| {
+                    serde_json::Error::custom(format!(
+                        "`{name}` must be a text or a list of parts, each with `of` or `each`, `unless` and `text`"
+                    ))
+                })?;
+                content.check().map_err(serde_json::Error::custom)?;
+                if !columns.contains(&name) {
+                    columns.push(name.clone());
+                }
+                contents.insert(name, content);
+            }
+            rows.push(contents);
+        }
+        Ok(Rows { rows, columns })
+    }
+
+    /// Reads JSON lines.
+    fn frame(&self, text: &str) -> Result<Frame, AnswersError> {
+        let mut columns: Vec<(&String, Vec<Cell>)> =
+            self.columns.iter().map(|name| (name, Vec::new())).collect();
+        for (line, json) in (1..).zip(text.lines()) {
+            let record: Value =
+                serde_json::from_str(json).map_err(|source| AnswersError::Json { line, source })?;
+            for row in &self.rows {
+                for (name, cells) in &mut columns {
+                    cells.push(match row.get(*name) {
+                        Some(content) => content.cell(&record, line)?,
+                        None => Cell::Missing,
+                    });
+                }
+            }
+        }
+        let rows = columns.first().map_or(0, |(_, cells)| cells.len());
+        let columns = columns.into_iter().map(|(name, cells)| FrameColumn {
+            name: name.clone(),
+            data: ColumnData::Object(cells),
+        });
+        Ok(Frame {
+            columns: columns.collect(),
+            rows,
+        })
+    }
+}
+
+impl Content {
+    fn check(&self) -> Result<(), &'static str> {
+        match self {
+            Content::Parts(parts)
+                if parts
+                    .iter()
+                    .any(|part| part.of.is_some() == part.each.is_some()) =>
+            {
+                Err("a part has either `of` or `each`")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn cell(&self, record: &Value, line: usize) -> Result<Cell, AnswersError> {
+        let text = match self {
+            Content::Text(template) => fill(template, record, line)?,
+            Content::Parts(parts) => {
+                let mut words = Vec::new();
+                for part in parts {
+                    part.print(record, line, &mut words)?;
+                }
+                words.join(" ")
+            }
+        };
+        Ok(match text.as_str() {
+            "" => Cell::Missing,
+            text => Cell::Text(text.into()),
+        })
+    }
+}
+
+impl Part {
+    fn print(
+        &self,
+        record: &Value,
+        line: usize,
+        words: &mut Vec<String>,
+    ) -> Result<(), AnswersError> {
+        let (path, all) = match (&self.of, &self.each) {
+            (Some(path), _) => (path, std::slice::from_ref(at(record, path, line)?)),
+            (None, Some(path)) => match at(record, path, line)? {
+                Value::Array(items) => (path, items.as_slice()),
+                _ => {
+                    return Err(AnswersError::NoList {
+                        line,
+                        path: path.clone(),
+                    });
+                }
+            },
+            (None, None) => return Ok(()),
+        };
+        for value in all.iter().filter(|value| !self.leaves_out(value)) {
+            words.push(match &self.text {
+                Some(template) => fill(template, value, line)?,
+                None => print(value, path, line)?,
+            });
+        }
+        Ok(())
+    }
+
+    fn leaves_out(&self, value: &Value) -> bool {
+        match &self.unless {
+            None => false,
+            Some(Value::Object(members)) => members
+                .iter()
+                .all(|(name, expected)| value.get(name) == Some(expected)),
+            Some(expected) => value == expected,
+        }
+    }
+}
+
+/// Reads answers: as JSON lines where `rows` tells what they mean, else as a CSV.
+pub(crate) fn read(bytes: &[u8], rows: Option<&Rows>) -> Result<Frame, AnswersError> {
+    match rows {
+        None => Ok(read_frame(bytes, &ReadOptions::default())?),
+        Some(rows) => rows.frame(std::str::from_utf8(bytes)?),
+    }
+}
+
+/// The text with its `{path}`s replaced.
+fn fill(template: &str, record: &Value, line: usize) -> Result<String, AnswersError> {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, path, after)) = next_path(rest) {
+        text.push_str(before);
+        text.push_str(&print(at(record, path, line)?, path, line)?);
+        rest = after;
+    }
+    text.push_str(rest);
+    Ok(text)
+}
+
+fn next_path(template: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = template.split_once('{')?;
+    let (path, after) = rest.split_once('}')?;
+    Some((before, path, after))
+}
+
+/// A text as it stands, everything else as JSON.
+fn print(value: &Value, path: &str, line: usize) -> Result<String, AnswersError> {
+    match value {
+        Value::Null => Err(AnswersError::Member {
+            line,
+            path: path.to_owned(),
+        }),
+        Value::String(text) => Ok(text.clone()),
+        other => Ok(other.to_string()),
+    }
+}
+
+/// The value at a path.
+fn at<'a>(record: &'a Value, path: &str, line: usize) -> Result<&'a Value, AnswersError> {
+    path.split('.')
+        .try_fold(record, |value, key| match value {
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+            other => other.get(key),
+        })
+        .ok_or_else(|| AnswersError::Member {
+            line,
+            path: path.to_owned(),
+        })
+}

@@ -1,0 +1,129 @@
+//! `exact_match`: answers to questions, each of which has several right ones or none.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::integer::Spelled;
+use crate::numeric::is_python_blank;
+use crate::pair::{Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::text;
+use crate::words::words;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "exact_match",
+        summary: "The share of rows whose answer is one of the right ones, or blank where there is none.",
+        details: "A cell of the answers lists the right ones, separated by blanks. A prediction is a span `FIRST:LAST` of \
+                  whole numbers, a word of `words` (in this case), or blank, which is right if there is no right answer; \
+                  anything else is refused. Numbers compare by value, blanks around do not matter.",
+        source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of predictions.",
+            },
+            Parameter {
+                name: "valid",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of the answers that lists the right ones.",
+            },
+            Parameter {
+                name: "words",
+                kind: ParameterKind::Texts,
+                required: false,
+                doc: "Words that may be predicted in place of a span.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<ExactMatch>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExactMatch {
+    column: String,
+    valid: String,
+    #[serde(default)]
+    words: Vec<String>,
+}
+
+/// A prediction, or a right answer.
+#[derive(Debug, PartialEq, Eq)]
+enum Guess {
+    Span(Spelled, Spelled),
+    /// The position in `words`.
+    Word(usize),
+}
+
+impl Metric for ExactMatch {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let answers = pair.answers.column(&self.valid)?;
+        let prediction = pair.submission.column(&self.column)?;
+        if answers.is_empty() {
+            let message = "there are no rows to grade";
+            return Err(Refusal::new(RefusalKind::RowCount, message));
+        }
+        let mut right = 0u64;
+        for row in 0..answers.len() {
+            let valid = self.valid(answers.value(row)).ok_or_else(|| {
+                answers.refuse(RefusalKind::Answers, row, "spans `FIRST:LAST` and words")
+            })?;
+            let is_right = match present(prediction.value(row)).trim_matches(is_python_blank) {
+                "" => valid.is_empty(),
+                text => match self.read(text) {
+                    Some(guess) => valid.contains(&guess),
+                    None => {
+                        return Err(prediction.refuse(RefusalKind::Type, row, &self.expected()));
+                    }
+                },
+            };
+            right += u64::from(is_right);
+        }
+        Ok(Score::numpy(right as f64 / answers.len() as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column, &self.valid]
+    }
+}
+
+impl ExactMatch {
+    fn valid(&self, cell: Value<'_>) -> Option<Vec<Guess>> {
+        words(&present(cell)).map(|word| self.read(word)).collect()
+    }
+
+    fn read(&self, text: &str) -> Option<Guess> {
+        if let Some(position) = self.words.iter().position(|word| word == text) {
+            return Some(Guess::Word(position));
+        }
+        let (first, last) = text.split_once(':')?;
+        Some(Guess::Span(Spelled::of(first)?, Spelled::of(last)?))
+    }
+
+    fn expected(&self) -> String {
+        let words: Vec<String> = self
+            .words
+            .iter()
+            .map(|word| format!("`{word}`, "))
+            .collect();
+        format!("a span `FIRST:LAST`, {}or nothing", words.concat())
+    }
+}
+
+/// The cell as text, empty if it is missing.
+fn present(cell: Value<'_>) -> Cow<'_, str> {
+    match cell {
+        Value::Missing => Cow::Borrowed(""),
+        value => text(value),
+    }
+}

@@ -1,0 +1,183 @@
+//! `grouped_log_loss`: weighted log loss of several yes/no questions about each case.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::number;
+use crate::numeric::mean;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "grouped_log_loss",
+        summary: "Weighted log loss of several yes/no questions about each case, averaged over the cases.",
+        details: "A row is one question about one case; its identifier is CASE, separator, QUESTION, cut at the first \
+                  separator. Loss of a row: -(y ln p + (1 - y) ln(1 - p)), p clipped to [clip, 1 - clip]; its weight is that of \
+                  the question, times `positive` where y is 1. A case's loss is sum(weight loss) / sum(weight); the score is \
+                  the plain mean over the cases. Questions without a weight are left out; a case that lacks a question makes \
+                  the score NaN.",
+        source: "Weighted binary cross entropy; MLE-bench graders",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label, 0 or 1, in the answers, the probability in the submission.",
+            },
+            Parameter {
+                name: "id",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The identifier.",
+            },
+            Parameter {
+                name: "separator",
+                kind: ParameterKind::Text,
+                required: true,
+                doc: "What stands between case and question.",
+            },
+            Parameter {
+                name: "weights",
+                kind: ParameterKind::NumberByName,
+                required: true,
+                doc: "The weight of each question.",
+            },
+            Parameter {
+                name: "positive",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "By how much rows whose label is 1 weigh more; default 1.",
+            },
+            Parameter {
+                name: "clip",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "How close to 0 and 1 a probability may come; default 1e-15.",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<GroupedLogLoss>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GroupedLogLoss {
+    column: String,
+    id: String,
+    separator: String,
+    weights: BTreeMap<String, f64>,
+    #[serde(default = "one")]
+    positive: f64,
+    #[serde(default = "tiny")]
+    clip: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn tiny() -> f64 {
+    1e-15
+}
+
+/// What is known of one question about one case.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    truth: f64,
+    predicted: f64,
+}
+
+/// The questions about a case, in the order of the weights.
+type Case = Vec<Option<Answer>>;
+
+impl Metric for GroupedLogLoss {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
+        let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
+        Ok(Score::numpy(mean(&losses)))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column, &self.id]
+    }
+}
+
+impl GroupedLogLoss {
+    /// The rows by case, in the order of their first rows.
+    fn cases(
+        &self,
+        ids: &Column<'_>,
+        answers: &Column<'_>,
+        prediction: &Column<'_>,
+    ) -> Result<Vec<Case>, Refusal> {
+        let places: HashMap<&str, usize> = self
+            .weights
+            .keys()
+            .enumerate()
+            .map(|(place, name)| (name.as_str(), place))
+            .collect();
+        let mut found: Vec<bool> = vec![false; places.len()];
+        let mut cases: Vec<Case> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        for row in 0..ids.len() {
+            let Value::Text(id) = ids.value(row) else {
+                return Err(ids.refuse(RefusalKind::Ids, row, "a case and a question"));
+            };
+            let (case, question) = id.split_once(self.separator.as_str()).unwrap_or((id, ""));
+            let case = *known.entry(case).or_insert_with(|| {
+                cases.push(vec![None; places.len()]);
+                cases.len() - 1
+            });
+            let Some(place) = places.get(question) else {
+                continue;
+            };
+            let answer = Answer {
+                truth: cell(answers, row)?,
+                predicted: cell(prediction, row)?,
+            };
+            let slot = cases.get_mut(case).and_then(|case| case.get_mut(*place));
+            if slot.is_some_and(|slot| slot.replace(answer).is_some()) {
+                return Err(ids.refuse(RefusalKind::Ids, row, "each question about a case once"));
+            }
+            if let Some(found) = found.get_mut(*place) {
+                *found = true;
+            }
+        }
+        match self.weights.keys().zip(&found).find(|(_, found)| !**found) {
+            None => Ok(cases),
+            Some((name, _)) => {
+                let message = format!("no identifier ends in `{}{name}`", self.separator);
+                Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.id))
+            }
+        }
+    }
+
+    fn loss(&self, case: &Case) -> f64 {
+        let (mut losses, mut weights) = (0.0, 0.0);
+        for (answer, weight) in case.iter().zip(self.weights.values()) {
+            let Some(Answer { truth, predicted }) = *answer else {
+                return f64::NAN;
+            };
+            let p = predicted.clamp(self.clip, 1.0 - self.clip);
+            let weight = weight * (truth * self.positive + (1.0 - truth));
+            losses -= weight * (truth * p.ln() + (1.0 - truth) * (1.0 - p).ln());
+            weights += weight;
+        }
+        losses / weights
+    }
+}
+
+/// The number in a cell; NaN where there is none.
+fn cell(column: &Column<'_>, row: usize) -> Result<f64, Refusal> {
+    match column.value(row) {
+        Value::Text(_) => Err(column.refuse(RefusalKind::Type, row, "a number")),
+        value => Ok(number(value).unwrap_or(f64::NAN)),
+    }
+}

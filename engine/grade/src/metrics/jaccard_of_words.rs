@@ -1,0 +1,146 @@
+//! `jaccard_of_words`: overlap of two texts as sets of words.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numeric::mean;
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::text;
+use crate::words::words;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "jaccard_of_words",
+        summary: "Mean Jaccard index of the words of true and predicted text.",
+        details: "Words that both texts of a row have, divided by words that one of them has. Texts are put in lower case \
+                  (Unicode) and split at blanks of any kind; repeats and order do not matter, punctuation belongs to the \
+                  word. A missing cell is the empty text.",
+        source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of texts.",
+            },
+            Parameter {
+                name: "both_empty",
+                kind: ParameterKind::Choice(&["refuse", "zero"]),
+                required: false,
+                doc: "A row in which neither text has a word, 0 / 0, is refused (default), or it is 0, as for scikit-learn; \
+                      that also refuses tables with fewer than two different words.",
+            },
+            Parameter {
+                name: "other",
+                kind: ParameterKind::Choice(&["refuse", "print"]),
+                required: false,
+                doc: "Cells that are no text are refused (default) or printed: `1.0`, `True`.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<JaccardOfWords>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum BothEmpty {
+    #[default]
+    Refuse,
+    Zero,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Other {
+    #[default]
+    Refuse,
+    Print,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JaccardOfWords {
+    column: String,
+    #[serde(default)]
+    both_empty: BothEmpty,
+    #[serde(default)]
+    other: Other,
+}
+
+impl Metric for JaccardOfWords {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let mut rows = Vec::with_capacity(answers.len());
+        let mut vocabulary = Vocabulary::default();
+        for row in 0..answers.len() {
+            let (truth, predicted) = (self.text(&answers, row)?, self.text(&prediction, row)?);
+            let (truth, predicted): (HashSet<&str>, HashSet<&str>) =
+                (words(&truth).collect(), words(&predicted).collect());
+            for word in truth.iter().chain(&predicted) {
+                vocabulary.add(word);
+            }
+            let common = truth.intersection(&predicted).count();
+            let all = truth.len() + predicted.len() - common;
+            rows.push(match (all, self.both_empty) {
+                (0, BothEmpty::Zero) => 0.0,
+                (0, BothEmpty::Refuse) => {
+                    let expected = "at least one word, since the answer has none";
+                    return Err(prediction.refuse(RefusalKind::Undefined, row, expected));
+                }
+                (all, _) => common as f64 / all as f64,
+            });
+        }
+        match self.both_empty {
+            BothEmpty::Refuse => Ok(Score::python(mean(&rows))),
+            BothEmpty::Zero if vocabulary.has_two() => Ok(Score::numpy(mean(&rows))),
+            BothEmpty::Zero => {
+                let message = "answers and submission together need two different words";
+                Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
+            }
+        }
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+impl JaccardOfWords {
+    /// The cell in lower case.
+    fn text(&self, column: &Column<'_>, row: usize) -> Result<String, Refusal> {
+        let text = match column.value(row) {
+            Value::Missing => Cow::Borrowed(""),
+            value @ Value::Text(_) => text(value),
+            value if self.other == Other::Print => text(value),
+            _ => return Err(column.refuse(RefusalKind::Type, row, "text")),
+        };
+        Ok(text.to_lowercase())
+    }
+}
+
+/// The words seen, as far as it matters: none, one, or several.
+#[derive(Debug, Default)]
+struct Vocabulary {
+    first: Option<String>,
+    several: bool,
+}
+
+impl Vocabulary {
+    fn add(&mut self, word: &str) {
+        match &self.first {
+            None => self.first = Some(word.to_owned()),
+            Some(first) => self.several |= first != word,
+        }
+    }
+
+    fn has_two(&self) -> bool {
+        self.several
+    }
+}

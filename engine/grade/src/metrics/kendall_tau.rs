@@ -1,0 +1,101 @@
+//! `kendall_tau`: how well lists are put in order.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind, count};
+use crate::target::text;
+use crate::words::words;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "kendall_tau",
+        summary: "Kendall's rank correlation of true and predicted orders, over all rows together.",
+        details: "A cell lists items, separated by blanks. 1 - 4 S / sum(n (n - 1)); n: items of a row, S: pairs of items, \
+                  over all rows, that stand in the other order. Both cells of a row must have the same items. Cells are \
+                  taken as text, a missing one is the item `nan`. If no row has two items, the submission is refused.",
+        source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
+        shorthand: Some("column"),
+        parameters: &[Parameter {
+            name: "column",
+            kind: ParameterKind::Column,
+            required: true,
+            doc: "The column of lists.",
+        }],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<KendallTau>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KendallTau {
+    column: String,
+}
+
+impl Metric for KendallTau {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let (mut inversions, mut most) = (0u64, 0u64);
+        for row in 0..answers.len() {
+            let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
+            let (truth, predicted): (Vec<&str>, Vec<&str>) =
+                (words(&truth).collect(), words(&predicted).collect());
+            if truth.len() != predicted.len() {
+                let expected = format!("a list of {}", count(truth.len(), "item"));
+                return Err(prediction.refuse(RefusalKind::Ids, row, &expected));
+            }
+            let mut places = HashMap::new();
+            for (place, item) in (0u32..).zip(&predicted) {
+                places.entry(*item).or_insert(place);
+            }
+            let ranks: Option<Vec<u32>> =
+                truth.iter().map(|item| places.get(item).copied()).collect();
+            let Some(mut ranks) = ranks else {
+                return Err(prediction.refuse(
+                    RefusalKind::Ids,
+                    row,
+                    "the items of the answers, each once",
+                ));
+            };
+            inversions += sort_counting(&mut ranks);
+            let items = truth.len() as u64;
+            most += items * items.saturating_sub(1);
+        }
+        if most == 0 {
+            let message = "no list has two items, so there is no order";
+            return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
+        }
+        Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// Sorts by merging; returns the number of pairs that were in the wrong order.
+fn sort_counting(ranks: &mut Vec<u32>) -> u64 {
+    if ranks.len() < 2 {
+        return 0;
+    }
+    let mut right = ranks.split_off(ranks.len() / 2);
+    let mut inversions = sort_counting(ranks) + sort_counting(&mut right);
+    let left = std::mem::take(ranks);
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(a), Some(b)) if b < a => {
+                inversions += left.len() as u64;
+                ranks.extend(right.next());
+            }
+            (Some(_), _) => ranks.extend(left.next()),
+            (None, Some(_)) => ranks.extend(right.next()),
+            (None, None) => return inversions,
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `label_ranking_average_precision`: how high a row's true labels rank among all.
+
+use serde::Deserialize;
+
+use super::per_column::COLUMNS;
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numbers::{finite, floats};
+use crate::pair::{Column, Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "label_ranking_average_precision",
+        summary: "How high the true labels of a row rank by score, averaged over the rows.",
+        details: "For each true label of a row: true labels whose score is not lower, divided by all labels whose score is \
+                  not lower; the mean over the row's true labels is the value of the row, 1 if all labels are true. A label \
+                  is true where the answers are above 0. Missing and infinite scores are refused.",
+        source: "sklearn.metrics.label_ranking_average_precision_score",
+        shorthand: Some("columns"),
+        parameters: &[
+            COLUMNS,
+            Parameter {
+                name: "weights",
+                kind: ParameterKind::Choice(&["rows", "labels"]),
+                required: false,
+                doc: "Whether all rows weigh the same (default; one without true labels counts 1), or as much as they have \
+                      true labels: the mean over all true labels (lwlrap).",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<LabelRanking>,
+};
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Weights {
+    #[default]
+    Rows,
+    Labels,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LabelRanking {
+    columns: Columns,
+    #[serde(default)]
+    weights: Weights,
+}
+
+impl Metric for LabelRanking {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        pair.check_same_rows()?;
+        let names = self.columns.resolve(&pair.answers);
+        let mut truth = Vec::with_capacity(names.len());
+        let mut predicted = Vec::with_capacity(names.len());
+        for name in &names {
+            predicted.push(pair.submission.column(name)?);
+            truth.push(floats(&pair.answers.column(name)?)?);
+        }
+        let scores = Scores::of(&predicted)?;
+        let (mut total, mut weights) = (0.0, 0.0);
+        for row in 0..pair.answers.len() {
+            let is_true: Vec<bool> = truth
+                .iter()
+                .map(|column| column.get(row).is_some_and(|label| *label > 0.0))
+                .collect();
+            let weight = match self.weights {
+                Weights::Rows => 1.0,
+                Weights::Labels => is_true.iter().filter(|label| **label).count() as f64,
+            };
+            // A row without weight is not looked at: its scores may be missing.
+            if weight > 0.0 {
+                total += row_value(&is_true, &scores.row(row)?) * weight;
+                weights += weight;
+            }
+        }
+        if weights == 0.0 {
+            let message = "the answers have no true label";
+            return Err(Refusal::new(RefusalKind::Answers, message));
+        }
+        Ok(Score::numpy(total / weights))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+/// The scores, as NumPy holds them: columns of one integer type stay integers, everything else becomes doubles.
+enum Scores<'a> {
+    Integers(&'a [Column<'a>]),
+    Doubles(&'a [Column<'a>]),
+}
+
+impl<'a> Scores<'a> {
+    fn of(columns: &'a [Column<'a>]) -> Result<Self, Refusal> {
+        let all = |of: fn(&ColumnData) -> bool| columns.iter().all(|column| of(column.data()));
+        if let Some(first) = columns.first()
+            && all(|data| matches!(data, ColumnData::Bool(_)))
+        {
+            let expected = "a number: booleans alone have no order for NumPy";
+            return Err(first.refuse(RefusalKind::Type, 0, expected));
+        }
+        let integers = all(|data| matches!(data, ColumnData::Int64(_)))
+            || all(|data| matches!(data, ColumnData::UInt64(_)));
+        Ok(match integers {
+            true => Scores::Integers(columns),
+            false => Scores::Doubles(columns),
+        })
+    }
+
+    /// The scores of a row, or numbers of the same order.
+    fn row(&self, row: usize) -> Result<Vec<f64>, Refusal> {
+        match self {
+            Scores::Doubles(columns) => columns
+                .iter()
+                .map(|column| finite(column, row, column.value(row)))
+                .collect(),
+            Scores::Integers(columns) => {
+                let values: Vec<i128> = columns
+                    .iter()
+                    .map(|column| negated(column.value(row)))
+                    .collect();
+                let below = |value: &i128| values.iter().filter(|other| *other > value).count();
+                Ok(values.iter().map(|value| below(value) as f64).collect())
+            }
+        }
+    }
+}
+
+/// scikit-learn ranks the negated scores, and NumPy's negation wraps around: 0 of an unsigned column and the smallest
+/// signed integer become the best scores.
+fn negated(value: Value<'_>) -> i128 {
+    match value {
+        Value::Int(value) => i128::from(value.wrapping_neg()),
+        Value::UInt(value) => i128::from(value.wrapping_neg()),
+        _ => 0,
+    }
+}
+
+fn row_value(is_true: &[bool], scores: &[f64]) -> f64 {
+    let relevant: Vec<f64> = scores
+        .iter()
+        .zip(is_true)
+        .filter(|(_, label)| **label)
+        .map(|(score, _)| *score)
+        .collect();
+    if relevant.is_empty() || relevant.len() == scores.len() {
+        return 1.0;
+    }
+    let not_lower =
+        |among: &[f64], score: f64| among.iter().filter(|other| **other >= score).count() as f64;
+    let values = relevant
+        .iter()
+        .map(|score| not_lower(&relevant, *score) / not_lower(scores, *score));
+    values.sum::<f64>() / relevant.len() as f64
+}

@@ -1,0 +1,103 @@
+//! `probabilistic_f_score`: F-score of probabilities, without a threshold.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::number;
+use crate::pair::{Pair, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "probabilistic_f_score",
+        summary: "F-score whose counts are sums of probabilities.",
+        details: "(1 + b^2) P R / (b^2 P + R); precision P = T / (T + F), recall R = T / positive rows; T and F: sums of the \
+                  probabilities of the positive resp. the other rows, each clipped to [0, 1]. The score is 0 if P or R is \
+                  0, if all probabilities are 0, and if one is missing. A submission whose numbers are all below 0 is \
+                  refused.",
+        source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
+        shorthand: Some("column"),
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label in the answers (0: negative), the probability in the submission.",
+            },
+            Parameter {
+                name: "beta",
+                kind: ParameterKind::Number,
+                required: false,
+                doc: "Weight of recall against precision; default 1.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: parse::<ProbabilisticFScore>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProbabilisticFScore {
+    column: String,
+    #[serde(default = "one")]
+    beta: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Metric for ProbabilisticFScore {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let (mut hits, mut alarms, mut positives) = (0.0, 0.0, 0u64);
+        // Numbers outside of [0, 1] become Python's integers 0 and 1, the others stay NumPy's.
+        let mut clipped = true;
+        for row in 0..answers.len() {
+            let p = match prediction.value(row) {
+                Value::Text(_) => {
+                    return Err(prediction.refuse(RefusalKind::Type, row, "a number"));
+                }
+                value => number(value).unwrap_or(f64::NAN),
+            };
+            clipped &= !(0.0..=1.0).contains(&p) && !p.is_nan();
+            let p = p.clamp(0.0, 1.0);
+            let positive = match answers.value(row) {
+                Value::Missing => true,
+                value => number(value) != Some(0.0),
+            };
+            if positive {
+                positives += 1;
+                hits += p;
+            } else {
+                alarms += p;
+            }
+        }
+        if positives == 0 {
+            let message = "the answers have no positive row";
+            return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
+        }
+        if clipped && hits + alarms == 0.0 {
+            let message = "all numbers are below 0; expected probabilities from 0 to 1";
+            return Err(Refusal::new(RefusalKind::Range, message).in_column(&self.column));
+        }
+        let (precision, recall) = (hits / (hits + alarms), hits / positives as f64);
+        let squared = self.beta * self.beta;
+        let value = if precision > 0.0 && recall > 0.0 {
+            (1.0 + squared) * (precision * recall) / (squared * precision + recall)
+        } else {
+            0.0
+        };
+        Ok(if clipped {
+            Score::python(value)
+        } else {
+            Score::numpy(value)
+        })
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}

@@ -1,0 +1,90 @@
+//! `token_error_rate`: edit distance of sequences, relative to their length.
+
+use serde::Deserialize;
+
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::edit_distance::sequence_distance;
+use crate::integer::Spelled;
+use crate::pair::{Column, Pair};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::target::text;
+use crate::words::words;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "token_error_rate",
+        summary: "Edits that turn the predicted sequences into the true ones, per element of the true ones.",
+        details: "Sum over rows of Levenshtein's distance of the two sequences, divided by the number of elements in all \
+                  true ones; it may exceed 1. A cell lists elements, separated by blanks; a missing cell is the text \
+                  `nan`. Integers are Python's: a sign, leading zeros and `_` between digits are fine, `5.0` is not; those \
+                  that are equal modulo 2^61 - 1 count as equal.",
+        source: "Word error rate; Levenshtein.distance on lists",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The column of sequences.",
+            },
+            Parameter {
+                name: "tokens",
+                kind: ParameterKind::Choice(&["words", "integers"]),
+                required: true,
+                doc: "What the elements are.",
+            },
+        ],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<TokenErrorRate>,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Tokens {
+    Words,
+    Integers,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenErrorRate {
+    column: String,
+    tokens: Tokens,
+}
+
+impl Metric for TokenErrorRate {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let (mut edits, mut length) = (0, 0);
+        for row in 0..answers.len() {
+            let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
+            match self.tokens {
+                Tokens::Words => {
+                    let (truth, predicted): (Vec<&str>, Vec<&str>) =
+                        (words(&truth).collect(), words(&predicted).collect());
+                    length += truth.len();
+                    edits += sequence_distance(&truth, &predicted);
+                }
+                Tokens::Integers => {
+                    let truth = integers(&answers, row, &truth)?;
+                    length += truth.len();
+                    edits += sequence_distance(&truth, &integers(&prediction, row, &predicted)?);
+                }
+            }
+        }
+        Ok(Score::numpy(edits as f64 / length as f64))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+fn integers(column: &Column<'_>, row: usize, text: &str) -> Result<Vec<i64>, Refusal> {
+    words(text)
+        .map(|word| Spelled::of(word).map(|integer| integer.hash()))
+        .collect::<Option<Vec<i64>>>()
+        .ok_or_else(|| column.refuse(RefusalKind::Type, row, "integers, separated by blanks"))
+}

@@ -1,0 +1,137 @@
+//! `weighted_roc_auc`: area under the ROC curve in which parts count more than others.
+
+use serde::Deserialize;
+
+use super::roc_auc::roc_curve;
+use super::{Direction, Metric, MetricKind, Score};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::numbers::floats;
+use crate::numeric::sum;
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "weighted_roc_auc",
+        summary: "Area under the ROC curve, cut at true positive rates into slices of different weight.",
+        details: "The slice between two neighbouring rates is the area to the right of the curve and between the two, up to \
+                  the false positive rate 1; it is made of trapezoids. Where the curve has no point at a rate, one is put in \
+                  on the straight line between its neighbours. The score is the weighted sum of the slices, divided by that \
+                  of a perfect curve. Rows whose label is 1 are positive. Scores are doubles; text must spell numbers, \
+                  missing and infinite ones are refused.",
+        source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The label in the answers, the score in the submission.",
+            },
+            Parameter {
+                name: "rates",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The true positive rates between which the slices lie, rising, the first 0 and the last 1.",
+            },
+            Parameter {
+                name: "weights",
+                kind: ParameterKind::Numbers,
+                required: true,
+                doc: "The weight of each slice: one less than the rates.",
+            },
+        ],
+    },
+    direction: Direction::HigherIsBetter,
+    parse: |value| {
+        let metric: WeightedRocAuc = serde_json::from_value(value)?;
+        metric.check().map_err(serde::de::Error::custom)?;
+        Ok(Box::new(metric))
+    },
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WeightedRocAuc {
+    column: String,
+    rates: Vec<f64>,
+    weights: Vec<f64>,
+}
+
+impl WeightedRocAuc {
+    fn check(&self) -> Result<(), &'static str> {
+        let rising = self.rates.is_sorted_by(|a, b| a < b);
+        let whole = self.rates.first() == Some(&0.0) && self.rates.last() == Some(&1.0);
+        if !rising || !whole {
+            return Err("`rates` must rise from 0 to 1");
+        }
+        if self.weights.len() + 1 != self.rates.len() {
+            return Err("`weights` must have one number for each slice: one less than `rates`");
+        }
+        Ok(())
+    }
+}
+
+impl Metric for WeightedRocAuc {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let (answers, prediction) = pair.cells(&self.column)?;
+        let scores = floats(&prediction)?;
+        let positive: Vec<bool> = floats(&answers)?
+            .iter()
+            .map(|label| *label == 1.0)
+            .collect();
+        if positive.iter().all(|one| *one) || !positive.iter().any(|one| *one) {
+            let message = "the answers need rows with the label 1 and rows with another";
+            return Err(Refusal::new(RefusalKind::Answers, message).in_column(&self.column));
+        }
+        let mut curve = roc_curve(&positive, &scores);
+        for rate in &self.rates {
+            insert(&mut curve, *rate);
+        }
+        let (mut total, mut perfect) = (0.0, 0.0);
+        for (bounds, weight) in self.rates.windows(2).zip(&self.weights) {
+            let [low, high] = bounds else { continue };
+            total += slice(&curve, *low, *high) * weight;
+            perfect += (high - low) * weight;
+        }
+        Ok(Score::numpy(total / perfect))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}
+
+/// Puts in a point at a true positive rate that no point of the curve has.
+fn insert(curve: &mut Vec<(f64, f64)>, rate: f64) {
+    if curve.iter().any(|(_, y)| *y == rate) {
+        return;
+    }
+    let above = curve.iter().position(|(_, y)| *y > rate);
+    let neighbours = above.and_then(|at| {
+        let before = curve.get(at.checked_sub(1)?)?;
+        Some((at, *before, *curve.get(at)?))
+    });
+    if let Some((at, (x0, y0), (x1, y1))) = neighbours {
+        let x = x0 + (x1 - x0) * (rate - y0) / (y1 - y0);
+        curve.insert(at, (x, rate));
+    }
+}
+
+/// Area between two rates, to the right of the curve.
+fn slice(curve: &[(f64, f64)], low: f64, high: f64) -> f64 {
+    let mut points: Vec<(f64, f64)> = curve
+        .iter()
+        .filter(|(_, y)| (low..=high).contains(y))
+        .map(|(x, y)| (*x, y - low))
+        .collect();
+    points.push((1.0, high - low));
+    let trapezoids: Vec<f64> = points
+        .windows(2)
+        .map(|pair| match pair {
+            [(x0, y0), (x1, y1)] => (x1 - x0) * (y1 + y0) / 2.0,
+            _ => 0.0,
+        })
+        .collect();
+    sum(&trapezoids)
+}

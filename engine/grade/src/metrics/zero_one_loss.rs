@@ -1,0 +1,43 @@
+//! `zero_one_loss`: the share of wrong labels.
+
+use serde::Deserialize;
+
+use super::accuracy::share_of_right;
+use super::label_pair::{COLUMN, LABELS};
+use super::{Direction, Metric, MetricKind, Score, parse};
+use crate::definition::Definition;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+use crate::target::LabelsAs;
+
+pub(super) static KIND: MetricKind = MetricKind {
+    definition: Definition {
+        name: "zero_one_loss",
+        summary: "The share of rows whose label is wrong.",
+        details: "1 - accuracy, in everything else as `accuracy`.",
+        source: "sklearn.metrics.zero_one_loss",
+        shorthand: Some("column"),
+        parameters: &[COLUMN, LABELS],
+    },
+    direction: Direction::LowerIsBetter,
+    parse: parse::<ZeroOneLoss>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ZeroOneLoss {
+    column: String,
+    #[serde(default)]
+    labels_as: LabelsAs,
+}
+
+impl Metric for ZeroOneLoss {
+    fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
+        let right = share_of_right(pair, &self.column, self.labels_as)?;
+        Ok(Score::python(1.0 - right))
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}

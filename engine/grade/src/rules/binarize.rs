@@ -1,0 +1,93 @@
+//! `binarize`: numbers become 0 and 1.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::columns::Columns;
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::frame::ColumnData;
+use crate::numbers::number;
+use crate::pair::{Pair, Side, Value};
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "binarize",
+        summary: "Numbers from a threshold on become 1, all others 0.",
+        details: "A missing cell becomes 0, booleans count as 0 and 1; text is refused.",
+        source: "MLE-bench graders",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "columns",
+                kind: ParameterKind::Columns,
+                required: true,
+                doc: "The columns.",
+            },
+            Parameter {
+                name: "from",
+                kind: ParameterKind::Number,
+                required: true,
+                doc: "The smallest number that becomes 1.",
+            },
+            Parameter {
+                name: "of",
+                kind: ParameterKind::Choice(&["submission", "answers", "both"]),
+                required: true,
+                doc: "In which table.",
+            },
+        ],
+    },
+    parse: parse::<Binarize>,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Of {
+    Submission,
+    Answers,
+    Both,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Binarize {
+    columns: Columns,
+    from: f64,
+    of: Of,
+}
+
+impl Rule for Binarize {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        for name in self.columns.resolve_owned(pair) {
+            if self.of != Of::Answers {
+                self.binarize(&mut pair.submission, &name)?;
+            }
+            if self.of != Of::Submission {
+                self.binarize(&mut pair.answers, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        self.columns.named()
+    }
+}
+
+impl Binarize {
+    fn binarize(&self, side: &mut Side<'_>, name: &str) -> Result<(), Refusal> {
+        let column = side.column(name)?;
+        let text = column
+            .values()
+            .position(|value| matches!(value, Value::Text(_)));
+        if let Some(position) = text {
+            return Err(column.refuse(RefusalKind::Type, position, "a number"));
+        }
+        let digit =
+            |value: Value<'_>| i64::from(number(value).is_some_and(|number| number >= self.from));
+        let data = column.file_values().map(digit).collect();
+        side.replace(name, ColumnData::Int64(data));
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! `drop_unknown`: rows that the answers do not ask for.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::key::key;
+use crate::pair::Pair;
+use crate::refusal::Refusal;
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "drop_unknown",
+        summary: "Drops the submission's rows whose identifier the answers do not have.",
+        details: "Identifiers compare as in `same_ids`.",
+        source: "pandas.Series.isin",
+        shorthand: Some("column"),
+        parameters: &[Parameter {
+            name: "column",
+            kind: ParameterKind::Column,
+            required: true,
+            doc: "The identifier.",
+        }],
+    },
+    parse: parse::<DropUnknown>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DropUnknown {
+    column: String,
+}
+
+impl Rule for DropUnknown {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        let (answers, submission) = (
+            pair.answers.column(&self.column)?,
+            pair.submission.column(&self.column)?,
+        );
+        let known: HashSet<_> = (0..answers.len()).map(|row| key(&answers, row)).collect();
+        let kept: Vec<u32> = (0u32..)
+            .take(submission.len())
+            .filter(|row| known.contains(&key(&submission, *row as usize)))
+            .collect();
+        pair.submission.select(&kept);
+        Ok(())
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column]
+    }
+}

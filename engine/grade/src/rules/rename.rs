@@ -1,0 +1,64 @@
+//! `rename`: a column that the answers call by another name.
+
+use serde::Deserialize;
+
+use super::{Rule, RuleKind, parse};
+use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::pair::Pair;
+use crate::refusal::{Refusal, RefusalKind};
+
+pub(super) static KIND: RuleKind = RuleKind {
+    definition: Definition {
+        name: "rename",
+        summary: "Gives a column of the submission the name that the answers use.",
+        details: "A submission that has the answers' name already is taken as it is; one that has both names is refused.",
+        source: "pandas.DataFrame.rename",
+        shorthand: None,
+        parameters: &[
+            Parameter {
+                name: "column",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The name in the submission.",
+            },
+            Parameter {
+                name: "to",
+                kind: ParameterKind::Column,
+                required: true,
+                doc: "The name in the answers.",
+            },
+        ],
+    },
+    parse: parse::<Rename>,
+};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rename {
+    column: String,
+    to: String,
+}
+
+impl Rule for Rename {
+    fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
+        match (
+            pair.submission.has(&self.column),
+            pair.submission.has(&self.to),
+        ) {
+            (true, true) => {
+                let message = format!("this column and `{}` are both there; drop one", self.column);
+                Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(&self.to))
+            }
+            (false, true) => Ok(()),
+            (_, false) => {
+                pair.submission.column(&self.column)?;
+                pair.submission.rename(&self.column, &self.to);
+                Ok(())
+            }
+        }
+    }
+
+    fn columns(&self) -> Vec<&str> {
+        vec![&self.column, &self.to]
+    }
+}

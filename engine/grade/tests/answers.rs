@@ -1,0 +1,118 @@
+//! Answers that are JSON lines become rows, and what is wrong with them is told.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_grade::{Grader, Outcome, submission};
+use serde_json::{Value, json};
+
+fn grader(rows: Value) -> Result<Grader, String> {
+    let section = json!({
+        "answer_rows": rows,
+        "rules": ["same_rows", { "align": "id" }],
+        "metric": { "exact_match": { "column": "p", "valid": "valid", "words": ["YES"] } },
+    });
+    Grader::parse(&section).map_err(|error| error.to_string())
+}
+
+fn spans() -> Value {
+    json!([{ "id": "{id}-{tags.1}", "valid": [
+        { "each": "spans", "unless": { "from": -1 }, "text": "{from}:{to}" },
+        { "of": "word", "unless": "NONE" },
+    ] }])
+}
+
+#[test]
+fn records_become_rows() {
+    let answers = concat!(
+        r#"{"id": 7, "tags": ["a", "b"], "spans": [{"from": 1, "to": 2}, {"from": -1, "to": 5}], "word": "NONE"}"#,
+        "\n",
+        r#"{"id": "x", "tags": ["a", "c"], "spans": [], "word": "YES"}"#,
+        "\n",
+        r#"{"id": "y", "tags": ["a", "c"], "spans": [{"from": -1, "to": -1}], "word": "NONE"}"#,
+        "\n",
+    );
+    let grader = grader(spans()).unwrap();
+    let answers = grader.read_answers(answers.as_bytes()).unwrap();
+    let table = [
+        ("id,p\n7-b,01:2\nx-c,YES\ny-c,\n", 1.0),
+        ("id,p\n7-b,-1:5\nx-c,YES\ny-c,\n", 0.66667),
+        ("id,p\n7-b,YES\nx-c,1:2\ny-c,-1:-1\n", 0.0),
+    ];
+    for (text, score) in table {
+        let outcome = grader.grade(&answers, &submission::parse(text.as_bytes()).unwrap());
+        assert_eq!(outcome.rounded(), Some(score), "{text} {outcome:?}");
+    }
+    for text in [
+        "id,p\n7-b,NO\nx-c,\ny-c,\n",
+        "id,p\n7-b,1:2:3\nx-c,\ny-c,\n",
+    ] {
+        let outcome = grader.grade(&answers, &submission::parse(text.as_bytes()).unwrap());
+        let Outcome::Refused(refusal) = outcome else {
+            panic!("{text} {outcome:?}")
+        };
+        assert!(
+            refusal
+                .to_string()
+                .ends_with("expected a span `FIRST:LAST`, `YES`, or nothing"),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+fn faults_of_the_answers() {
+    let table = [
+        ("{}", "line 1: there is no `id`"),
+        (
+            "{\"id\": 1, \"tags\": [\"a\"]}",
+            "line 1: there is no `tags.1`",
+        ),
+        (
+            "{\"id\": 1, \"tags\": [1, 2], \"spans\": 3}",
+            "line 1: `spans` is no list",
+        ),
+        (
+            "{\"id\": 1, \"tags\": [1, 2], \"spans\": [], \"word\": null}",
+            "line 1: there is no `word`",
+        ),
+        ("x", "line 1 is no JSON: expected value at line 1 column 1"),
+    ];
+    for (text, message) in table {
+        let error = grader(spans())
+            .unwrap()
+            .read_answers(text.as_bytes())
+            .unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
+}
+
+#[test]
+fn faults_of_the_section() {
+    let table = [
+        (json!({}), "expected a sequence"),
+        (
+            json!([{ "id": 3 }]),
+            "`id` must be a text or a list of parts",
+        ),
+        (
+            json!([{ "id": [{ "of": "a", "each": "b" }] }]),
+            "a part has either `of` or `each`",
+        ),
+        (
+            json!([{ "id": [{ "text": "a" }] }]),
+            "a part has either `of` or `each`",
+        ),
+    ];
+    for (rows, message) in table {
+        let error = grader(rows.clone()).unwrap_err();
+        assert!(
+            error.starts_with("grade.answer_rows: ") && error.contains(message),
+            "{rows} {error}"
+        );
+    }
+}

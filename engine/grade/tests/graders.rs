@@ -1,0 +1,60 @@
+//! Whole `grade:` sections give what the graders of MLE-bench gave, and refuse what they refused.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use prep_grade::{Grader, Outcome, submission};
+use serde_json::Value;
+
+#[test]
+fn recorded_graders() {
+    let mut wrong = Vec::new();
+    let mut scores = 0;
+    for line in include_str!("data/graders.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let grader = Grader::parse(&case["grade"]).unwrap();
+        let answers = grader
+            .read_answers(case["answers"].as_str().unwrap().as_bytes())
+            .unwrap();
+        for expected in case["submissions"].as_array().unwrap() {
+            let text = expected["text"].as_str().unwrap();
+            let outcome = submission::parse(text.as_bytes())
+                .map_or_else(Outcome::Refused, |table| grader.grade(&answers, &table));
+            scores += usize::from(outcome.rounded().is_some());
+            if !holds(&outcome, expected) {
+                wrong.push(format!(
+                    "{} {text:?} <- {outcome:?} {}",
+                    case["competition"], expected["score"]
+                ));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(20)].join("\n")
+    );
+    assert!(scores > 200, "only {scores} submissions have a score");
+}
+
+fn holds(outcome: &Outcome, expected: &Value) -> bool {
+    let number = |key: &str| {
+        expected[key]
+            .as_str()
+            .map(|text| text.parse::<f64>().unwrap())
+    };
+    match (outcome, number("score"), number("rounded")) {
+        (Outcome::Refused(_), None, _) => true,
+        (Outcome::Score { value, rounded }, Some(score), Some(at_five)) => {
+            let close = (value - score).abs() <= 1e-13 * score.abs().max(1e-3);
+            (close || value == &score || (value.is_nan() && score.is_nan()))
+                && (rounded == &at_five || (rounded.is_nan() && at_five.is_nan()))
+        }
+        _ => false,
+    }
+}
