@@ -144,7 +144,7 @@ name: A
 category: Tabular
 bundle: { kaggle: a }
 tables:
-  all: { read: all.csv, columns: { id: integer, y: } }
+  all: { read: all.csv, columns: { id: integer, y: inferred } }
 public:
   train.csv: SELECT id, y FROM all
 private:

@@ -116,10 +116,9 @@ pub fn unused_lists(
         if !context.used_lists.contains(&name.value) {
             let message = format!("no query uses the list `{}`", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
-            unused
-                .push(found.help(
-                    "remove it, or use it in `one_hot(column, list)` or `fill(value, list)`",
-                ));
+            unused.push(found.help(
+                "remove it, or use it in `one_hot(column, list)` or `constants(value, list)`",
+            ));
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Pipeline {
     pub name: String,
     pub category: String,
     pub bundle: Bundle,
-    /// Named lists of texts that queries can use in `one_hot(column, list)` and `fill(value, list)`.
+    /// Named lists of texts that queries can use in `one_hot(column, list)` and `constants(value, list)`.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
     pub tables: Vec<Table>,
     pub split: Option<Split>,
@@ -71,8 +71,8 @@ pub enum TableKind {
     Read(Read),
     /// `name: { files: train.zip/train/*.jpg }`: a row per file: file, dir, folder, name, stem, ext, size; in code-point order of `file`.
     Files(Spanned<String>),
-    /// `name: { lines: texts }`: a row per line of the text files that the table `texts` names in its column `file`: file, stem, number (from 1), line.
-    Lines(Spanned<String>),
+    /// `name: { text_lines: texts }`: a row per line of the text files that the table `texts` names in its column `file`: file, stem, number (from 1), line.
+    TextLines(Spanned<String>),
     /// `name: { pixels: pages }`: a row per pixel of the PNG files that the table `pages` names in its column `file`: file, stem, row, col (from 1), grey (0 to 255).
     Pixels(Spanned<String>),
     /// `name: { tfrecords: shards, features: [...] }`: a row per record of the files of table `shards`: file, one column per feature.
@@ -91,7 +91,7 @@ pub struct Read {
     pub columns: Vec<Column>,
     pub delimiter: u8,
     /// How decimals are read: correctly rounded, or as pandas' default parser does.
-    pub floats: Floats,
+    pub float_precision: FloatPrecision,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,16 +105,16 @@ pub enum Format {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Floats {
+pub enum FloatPrecision {
     RoundTrip,
-    Fast,
+    High,
 }
 
 /// A declared column. The type is a promise that queries may rely on; a file that breaks it is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
     pub name: Spanned<String>,
-    pub kind: Option<ColumnKind>,
+    pub kind: ColumnKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,8 @@ pub enum ColumnKind {
     Number,
     Boolean,
     Json,
+    /// What pandas infers from the whole column.
+    Inferred,
 }
 
 /// How the rows of one table are divided. Makes two tables, named by `into`.
@@ -150,7 +152,7 @@ pub struct Output {
 
 #[derive(Debug, Clone)]
 pub enum OutputKind {
-    /// A table as CSV (also `.tsv`, `.txt`).
+    /// A table as CSV (also `.tsv`).
     Csv {
         query: Query,
         delimiter: u8,
@@ -219,7 +221,7 @@ pub struct Query {
     /// As written.
     pub text: String,
     pub span: Span,
-    /// The syntax tree, macros (`one_hot`, `fill`) expanded.
+    /// The syntax tree, macros (`one_hot`, `constants`) expanded.
     pub statement: Arc<sqlparser::ast::Query>,
     /// The tree printed again: equal for queries that differ in layout and comments only. Part of step keys.
     pub normal: String,

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, FLOATS, FORMATS, GRADE, Key, METHODS, OUTPUTS, PIPELINE, QUOTING, SPLIT,
-    Section, TABLES, Value, Word,
+    BUNDLE, COLUMN_KINDS, FLOAT_PRECISION, FORMATS, GRADE, Key, METHODS, OUTPUTS, PIPELINE,
+    QUOTING, SPLIT, Section, TABLES, Value, Word,
 };
 
 const INTRODUCTION: &str = "\
@@ -33,7 +33,7 @@ Two functions stand for several columns. They are items of a list after `SELECT`
 | item | columns |
 |---|---|
 | `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text one of that name: 1 where the column equals the text, else 0 |
-| `fill(value, list)`, `fill(value, 'a', 'b')` | for each text one of that name, with the value |
+| `constants(value, list)`, `constants(value, 'a', 'b')` | for each text one of that name, with the value |
 ";
 
 /// The reference as Markdown.
@@ -51,7 +51,7 @@ pub fn markdown() -> String {
         heading(&mut text, 3, &format!("`{}`", section.head()), section);
     }
     words(&mut text, "format", FORMATS);
-    words(&mut text, "floats", FLOATS);
+    words(&mut text, "float_precision", FLOAT_PRECISION);
     words(&mut text, "columns", COLUMN_KINDS);
     heading(&mut text, 2, "Split: `split`", &SPLIT);
     for method in METHODS {
@@ -61,7 +61,7 @@ pub fn markdown() -> String {
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "The key is a path. It ends in `/` when the output is a folder; `./` is the section's own folder. A query becomes a file in the format that the path's end tells (`.csv`, `.tsv`, `.txt`, `.json`, `.parquet`); for a folder it has the columns `file` (what is written) and `path` (where, below the folder). Or an output is one of these.",
+        "The key is a path. It ends in `/` when the output is a folder; `./` is the section's own folder. A query becomes a file in the format that the path's end tells (`.csv`, `.tsv`, `.json`, `.parquet`, `.npy`); for a folder it has the columns `file` (what is written) and `path` (where, below the folder). Or an output is one of these.",
     );
     for section in OUTPUTS {
         heading(&mut text, 3, &format!("`{}`", section.head()), section);

@@ -113,14 +113,9 @@ fn value(of: &Value) -> Json {
             "uniqueItems": true,
         }),
         Value::Columns => {
-            let kinds: Vec<Json> = COLUMN_KINDS
-                .iter()
-                .map(|word| Json::from(word.name))
-                .chain([Json::Null])
-                .collect();
             json!({ "anyOf": [
                 { "type": "array", "items": { "type": ["string", "number"] }, "uniqueItems": true },
-                { "type": "object", "additionalProperties": { "enum": kinds } },
+                { "type": "object", "additionalProperties": one_of_words(COLUMN_KINDS) },
             ] })
         }
         Value::Pair => {

@@ -74,7 +74,7 @@ fn expands_macros() {
             "SELECT CAST(coalesce(t.a = 'x', false) AS BIGINT) AS \"x\", CAST(coalesce((a OR b) = 'y', false) AS BIGINT) AS \"y\", CAST(coalesce(lower(a) = 'z', false) AS BIGINT) AS \"z\" FROM t",
         ),
         (
-            "WITH w AS (SELECT fill(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
+            "WITH w AS (SELECT constants(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
             "WITH w AS (SELECT 1.0 / 3 AS \"a\", 1.0 / 3 AS \"b\"\"c\" FROM t) SELECT * FROM w",
         ),
     ] {

@@ -7,7 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_spec::model::{Pipeline, TableKind};
+use prep_spec::model::{ColumnKind, Pipeline, TableKind};
 
 const TEXT: &str = "\
 name: X
@@ -15,14 +15,14 @@ category: C
 bundle: { kaggle: x }
 lists: { l: [a, b] }
 tables:
-  t: { read: t.csv, columns: { a: , b: integer } }
+  t: { read: t.csv, columns: { a: inferred, b: integer, c: text } }
 public:
   a.csv: SELECT one_hot(a, l) FROM t
   b.csv: { csv: SELECT b FROM t, quoting: nonnumeric }
 variants:
   fixed:
     lists: { l: [c] }
-    tables: { t: { columns: { a: text, b: } } }
+    tables: { t: { columns: { a: text, b: null } } }
     public:
       a.csv: null
       b.csv: { delimiter: tab }
@@ -58,15 +58,18 @@ fn a_variant_is_laid_over_the_base() {
     assert_eq!(fixed.lists[0].1, ["c"]);
     let both = format!("{:?}", fixed.public[0].kind);
     assert!(both.contains("delimiter: 9, quoting: NonNumeric"), "{both}");
-    // Null is a column without a type, not a column less.
+    // Null is a column less.
     let TableKind::Read(read) = &fixed.tables[0].kind else {
         panic!("a file");
     };
     let columns = read
         .columns
         .iter()
-        .map(|column| (column.name.value.as_str(), column.kind.is_some()));
-    assert_eq!(columns.collect::<Vec<_>>(), [("a", true), ("b", false)]);
+        .map(|column| (column.name.value.as_str(), column.kind));
+    assert_eq!(
+        columns.collect::<Vec<_>>(),
+        [("a", ColumnKind::Text), ("c", ColumnKind::Text)]
+    );
 }
 
 #[test]

@@ -28,7 +28,7 @@ const PLACES: &[(&str, &str)] = &[
     ),
     (
         "/$defs/table/anyOf/3",
-        "tables:\n  t:\n    lines: t\n    KEYS",
+        "tables:\n  t:\n    text_lines: t\n    KEYS",
     ),
     (
         "/$defs/table/anyOf/4",

@@ -23,8 +23,6 @@ struct Columns(Vec<(String, Known)>, bool);
 enum Known {
     /// Its values are of this type.
     Typed(DataType),
-    /// Nothing: it can only be passed on.
-    Untyped,
     /// It holds entries of an array, which can only be passed on, to an array.
     Entries,
 }
@@ -116,11 +114,8 @@ impl Checker<'_> {
             TableKind::Query(query) => self.query(query, Rows::Ordered),
             TableKind::Read(read) => {
                 let columns = read.columns.iter().map(|column| {
-                    let kind = column.kind.map(data_type);
-                    (
-                        column.name.value.clone(),
-                        kind.map_or(Known::Untyped, Known::Typed),
-                    )
+                    let kind = Known::Typed(data_type(column.kind));
+                    (column.name.value.clone(), kind)
                 });
                 let mut columns: Vec<_> = columns.collect();
                 let implied = match read.format {
@@ -147,7 +142,7 @@ impl Checker<'_> {
                 ],
                 false,
             )),
-            TableKind::Lines(files) => {
+            TableKind::TextLines(files) => {
                 self.has_file(files)?;
                 Some(Columns(
                     vec![text("file"), text("stem"), number("number"), text("line")],
@@ -171,8 +166,8 @@ impl Checker<'_> {
                 self.has_file(files)?;
                 let mut columns = vec![text("file")];
                 columns.extend(features.iter().map(|feature| {
-                    let kind = feature.kind.map_or(DataType::Utf8, data_type);
-                    (feature.name.value.clone(), Known::Typed(kind))
+                    let kind = Known::Typed(data_type(feature.kind));
+                    (feature.name.value.clone(), kind)
                 }));
                 Some(Columns(columns, false))
             }
@@ -287,22 +282,17 @@ impl Checker<'_> {
                 continue;
             };
             for (name, known) in used.iter().filter_map(|index| columns.0.get(*index)) {
-                let (message, help) = match known {
-                    Known::Typed(_) => continue,
-                    Known::Untyped => (
-                        format!("column `{name}` of table `{table}` is computed with, but has no type"),
-                        format!(
-                            "declare it where `{table}` is read: `columns: {{ {name}: text }}` (or integer, number, boolean, json)"
-                        ),
-                    ),
-                    Known::Entries => (
-                        format!("column `{name}` of table `{table}` is computed with, but holds entries of an array"),
-                        "an array of one axis has its values in `value`: `columns: { value: text }`".to_owned(),
-                    ),
-                };
+                if *known != Known::Entries {
+                    continue;
+                }
+                let message = format!(
+                    "column `{name}` of table `{table}` is computed with, but holds entries of an array"
+                );
+                let help =
+                    "an array of one axis has its values in `value`: `columns: { value: text }`";
                 sound = false;
                 self.diagnostics
-                    .push(Diagnostic::error("untyped-column", query.span, message).help(help));
+                    .push(Diagnostic::error("array-entries", query.span, message).help(help));
             }
         }
         let schema = planned.plan.schema();
@@ -363,7 +353,7 @@ impl Checker<'_> {
 
 fn data_type(kind: ColumnKind) -> DataType {
     match kind {
-        ColumnKind::Text | ColumnKind::Json => DataType::Utf8,
+        ColumnKind::Text | ColumnKind::Json | ColumnKind::Inferred => DataType::Utf8,
         ColumnKind::Integer => DataType::Int64,
         ColumnKind::Number => DataType::Float64,
         ColumnKind::Boolean => DataType::Boolean,
@@ -380,7 +370,7 @@ impl Declared {
             name: name.clone(),
             data_type: match known {
                 Known::Typed(data_type) => data_type.clone(),
-                Known::Untyped | Known::Entries => DataType::Utf8,
+                Known::Entries => DataType::Utf8,
             },
             hidden: name == RECORD && columns.1,
         });

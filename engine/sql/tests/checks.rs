@@ -18,7 +18,7 @@ tables:
   labels: { read: labels.npy, columns: { value: text } }
   numbered: SELECT _row AS frame, value FROM labels
   texts: { files: '*.txt' }
-  lines: { lines: texts }
+  lines: { text_lines: texts }
 ";
 
 /// `code: message` of what is wrong with an output.
@@ -83,7 +83,7 @@ fn entries_of_an_array_go_nowhere_else() {
     ] {
         is_found(
             output,
-            "untyped-column: column `record` of table `frames` is computed with, but holds entries of an array",
+            "array-entries: column `record` of table `frames` is computed with, but holds entries of an array",
         );
     }
 }
@@ -131,7 +131,7 @@ category: C
 bundle: { kaggle: x }
 tables:
   words: { read: words.csv, columns: { word: text } }
-  lines: { lines: words }
+  lines: { text_lines: words }
 public:
   a.csv: SELECT line FROM lines
 ";

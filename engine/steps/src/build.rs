@@ -262,7 +262,7 @@ impl Builder<'_> {
                     vec![("tree".to_owned(), tree)],
                 )?
             }
-            TableKind::Lines(files) => {
+            TableKind::TextLines(files) => {
                 let inputs = self.file_inputs(&files.value)?;
                 trees = self.trees_behind([&files.value]);
                 self.step(&name, LineTable, inputs)?

@@ -17,7 +17,7 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
             TableKind::Files(pattern) => found.insert(member(&pattern.value, str::to_owned)),
             // These read what other tables name.
             TableKind::Query(_)
-            | TableKind::Lines(_)
+            | TableKind::TextLines(_)
             | TableKind::Pixels(_)
             | TableKind::TfRecords { .. } => false,
         };

@@ -15,7 +15,7 @@ category: Tabular
 bundle: { kaggle: harbour }
 
 tables:
-  labelled: { read: train.csv, columns: { id: integer, tons: , docked: } }
+  labelled: { read: train.csv, columns: { id: integer, tons: inferred, docked: inferred } }
 
 split: { rows: labelled, method: shuffle, test_size: 0.25, seed: 0 }
 
@@ -83,7 +83,7 @@ category: Image Classification
 bundle: {{ kaggle: gallery }}
 
 tables:
-  labelled: {{ read: train.csv, columns: {{ id: text, artist: text }} }}
+  labelled: {{ read: train.csv, columns: {{ id: inferred, artist: inferred }} }}
   pictures: {{ files: pictures/* }}
 
 split: {{ rows: labelled, method: shuffle, test_size: 0.4, seed: {seed} }}

@@ -10,7 +10,8 @@ use crate::words::{self, Section};
 use crate::yaml::{Kind, Node};
 
 /// The formats that an output's name can ask for.
-const KNOWN: &str = "names that tell it end in .csv, .tsv, .txt, .json, .parquet, .npy, or in `/` for a folder of files";
+const KNOWN: &str =
+    "names that tell it end in .csv, .tsv, .json, .parquet, .npy, or in `/` for a folder of files";
 
 impl Context {
     /// Outputs below one folder. `wanted` says in a message what they are.
@@ -45,7 +46,7 @@ impl Context {
         }
         let kind = extension(&path.value);
         match kind.as_str() {
-            "csv" | "tsv" | "txt" => Some(OutputKind::Csv {
+            "csv" | "tsv" => Some(OutputKind::Csv {
                 query: query?,
                 delimiter: default_delimiter(&path.value),
                 quoting: Quoting::Minimal,

@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Fields, Reader, quoted};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Column, ColumnKind, Floats, Format, Read, Spanned, Table, TableKind};
+use crate::model::{Column, ColumnKind, FloatPrecision, Format, Read, Spanned, Table, TableKind};
 use crate::query::is_row;
 use crate::suggest::nearest;
 use crate::words::{self, Section};
@@ -35,7 +35,9 @@ impl Context {
         match section.head() {
             "read" => self.file(&fields).map(TableKind::Read),
             "files" => Some(TableKind::Files(self.glob(fields.get("files")?)?)),
-            "lines" => Some(TableKind::Lines(self.table_name(fields.get("lines")?)?)),
+            "text_lines" => Some(TableKind::TextLines(
+                self.table_name(fields.get("text_lines")?)?,
+            )),
             "pixels" => Some(TableKind::Pixels(self.table_name(fields.get("pixels")?)?)),
             _ => {
                 let features = fields.get("features").map(|node| self.columns(node));
@@ -112,7 +114,7 @@ impl Context {
             (None, Some(path)) => self.format_by_name(path),
             (None, None) => None,
         };
-        for key in ["delimiter", "floats"] {
+        for key in ["delimiter", "float_precision"] {
             if let (Some(node), Some(format)) = (fields.get(key), format)
                 && format != Format::Csv
             {
@@ -129,24 +131,24 @@ impl Context {
             Some(node) => self.delimiter(node),
             None => Some(if tabs { b'\t' } else { b',' }),
         };
-        let floats = fields
-            .get("floats")
-            .and_then(|node| self.word(node, words::FLOATS));
+        let float_precision = fields
+            .get("float_precision")
+            .and_then(|node| self.word(node, words::FLOAT_PRECISION));
         Some(Read {
             path: path?,
             format: format?,
             columns: columns.unwrap_or_default(),
             delimiter: delimiter?,
-            floats: match floats {
-                Some("fast") => Floats::Fast,
-                _ => Floats::RoundTrip,
+            float_precision: match float_precision {
+                Some("high") => FloatPrecision::High,
+                _ => FloatPrecision::RoundTrip,
             },
         })
     }
 
     fn format_by_name(&mut self, path: &Spanned<String>) -> Option<Format> {
         let found = match extension(&path.value).as_str() {
-            "csv" | "tsv" | "txt" => Format::Csv,
+            "csv" | "tsv" => Format::Csv,
             "json" => Format::Json,
             "jsonl" | "ndjson" => Format::JsonLines,
             "parquet" => Format::Parquet,
@@ -169,22 +171,23 @@ impl Context {
             Kind::Sequence(items) => {
                 for item in items {
                     if let Some(name) = self.text(item, "the name of a column") {
-                        self.column(&mut columns, name, None);
+                        self.column(&mut columns, name, ColumnKind::Inferred);
                     }
                 }
             }
             Kind::Mapping(_) => {
                 let entries = self.entries(node, "columns", "duplicate-column", "the column");
                 for entry in entries.unwrap_or_default() {
-                    let kind = match entry.value.is_null() {
-                        true => None,
-                        false => self.word(&entry.value, words::COLUMN_KINDS),
-                    };
+                    let kind = self.word(&entry.value, words::COLUMN_KINDS);
                     let name = Spanned {
                         value: entry.key.clone(),
                         span: entry.key_span,
                     };
-                    self.column(&mut columns, name, kind.map(column_kind));
+                    self.column(
+                        &mut columns,
+                        name,
+                        kind.map_or(ColumnKind::Inferred, column_kind),
+                    );
                 }
             }
             Kind::Scalar(_) => {
@@ -197,12 +200,7 @@ impl Context {
         columns
     }
 
-    fn column(
-        &mut self,
-        columns: &mut Vec<Column>,
-        name: Spanned<String>,
-        kind: Option<ColumnKind>,
-    ) {
+    fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
         if is_row(&name.value) {
             let message =
                 "every table has a hidden column `_row`: no other column can have its name";
@@ -246,6 +244,7 @@ fn column_kind(word: &str) -> ColumnKind {
         "number" => ColumnKind::Number,
         "boolean" => ColumnKind::Boolean,
         "json" => ColumnKind::Json,
+        "inferred" => ColumnKind::Inferred,
         _ => ColumnKind::Text,
     }
 }

@@ -1,8 +1,8 @@
-//! `one_hot` and `fill`: one item of a select list that stands for many.
+//! `one_hot` and `constants`: one item of a select list that stands for many.
 //!
 //! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the column
 //!   equals the text, else 0 (also where it is null).
-//! - `fill(value, list)` or `fill(value, 'a', 'b')`: for each text a column of that name with the value.
+//! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text a column of that name with the value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,7 +20,7 @@ use crate::suggest::nearest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Macro {
     OneHot,
-    Fill,
+    Constants,
 }
 
 /// Whether a function is expanded here and unknown to the engine that runs the query.
@@ -34,7 +34,7 @@ fn which(function: &Function) -> Option<Macro> {
     };
     match name.as_ident()?.value.to_ascii_lowercase().as_str() {
         "one_hot" => Some(Macro::OneHot),
-        "fill" => Some(Macro::Fill),
+        "constants" => Some(Macro::Constants),
         _ => None,
     }
 }
@@ -140,7 +140,7 @@ impl Expander<'_> {
             .map(|text| SelectItem::ExprWithAlias {
                 expr: match kind {
                     Macro::OneHot => one_hot(value, text),
-                    Macro::Fill => value.clone(),
+                    Macro::Constants => value.clone(),
                 },
                 alias: Ident::with_quote('"', text),
             })

@@ -11,7 +11,7 @@ mod tables;
 pub use outputs::{OUTPUT, OUTPUTS, QUOTING};
 pub use pipeline::{BUNDLE, GRADE, PIPELINE, VARIANTS};
 pub use split::{METHODS, SPLIT};
-pub use tables::{COLUMN_KINDS, FLOATS, FORMATS, TABLE, TABLES};
+pub use tables::{COLUMN_KINDS, FLOAT_PRECISION, FORMATS, TABLE, TABLES};
 
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ pub static PIPELINE: Section = Section {
                 key: "a list's name",
                 value: &Value::Texts,
             },
-            "Named lists of texts for `one_hot(column, list)` and `fill(value, list)`.",
+            "Named lists of texts for `one_hot(column, list)` and `constants(value, list)`.",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         Key::optional(
@@ -84,7 +84,7 @@ pub static PIPELINE: Section = Section {
         Key::optional(
             "variants",
             Value::Section(&VARIANTS),
-            "Other versions of the pipeline, as differences from what the file says: mappings are merged, everything else is replaced, and `null` removes a key (not in `columns` and `features`, where it stands for a column without a type).",
+            "Other versions of the pipeline, as differences from what the file says: mappings are merged, everything else is replaced, and `null` removes a key.",
             "{ fixed: { split: { seed: 1 } } }",
         ),
     ],

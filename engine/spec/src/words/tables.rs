@@ -5,7 +5,7 @@ use super::{Key, Section, Value, Word};
 /// A table: a query, or one of [`TABLES`].
 pub static TABLE: Value = Value::QueryOr(TABLES);
 
-pub static TABLES: &[&Section] = &[&READ, &FILES, &LINES, &PIXELS, &TFRECORDS];
+pub static TABLES: &[&Section] = &[&READ, &FILES, &TEXT_LINES, &PIXELS, &TFRECORDS];
 
 pub static READ: Section = Section {
     name: "a table that is read",
@@ -26,8 +26,8 @@ pub static READ: Section = Section {
         Key::optional(
             "columns",
             Value::Columns,
-            "Columns that the file must have, each with its type. A column without a type can only be copied. Further columns of the file are part of `*`.",
-            "{ id: integer, text: text, note: }",
+            "Columns that the file must have, each with its type; a list of names for columns that are `inferred`. Further columns of the file are part of `*`, and `inferred`.",
+            "{ id: integer, text: text, note: inferred }",
         ),
         Key::optional(
             "delimiter",
@@ -36,10 +36,10 @@ pub static READ: Section = Section {
             "tab",
         ),
         Key::optional(
-            "floats",
-            Value::Word(FLOATS),
+            "float_precision",
+            Value::Word(FLOAT_PRECISION),
             "How decimals of a CSV file become numbers. Default: `round_trip`.",
-            "fast",
+            "high",
         ),
     ],
 };
@@ -55,11 +55,11 @@ pub static FILES: Section = Section {
     )],
 };
 
-pub static LINES: Section = Section {
+pub static TEXT_LINES: Section = Section {
     name: "a table of lines",
     doc: "A row per line of text files in UTF-8; LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing where it is empty).",
     keys: &[Key::required(
-        "lines",
+        "text_lines",
         Value::Table,
         "Table whose column `file` names the text files.",
         "texts",
@@ -99,7 +99,7 @@ pub static TFRECORDS: Section = Section {
 pub static FORMATS: &[Word] = &[
     Word {
         name: "csv",
-        doc: "comma-separated values, `.csv`, `.tsv`, `.txt`",
+        doc: "comma-separated values, `.csv`, `.tsv`",
     },
     Word {
         name: "json",
@@ -119,13 +119,13 @@ pub static FORMATS: &[Word] = &[
     },
 ];
 
-pub static FLOATS: &[Word] = &[
+pub static FLOAT_PRECISION: &[Word] = &[
     Word {
         name: "round_trip",
         doc: "correctly rounded",
     },
     Word {
-        name: "fast",
+        name: "high",
         doc: "as pandas' default parser rounds",
     },
 ];
@@ -133,7 +133,7 @@ pub static FLOATS: &[Word] = &[
 pub static COLUMN_KINDS: &[Word] = &[
     Word {
         name: "text",
-        doc: "any text",
+        doc: "the cell as it stands in the file",
     },
     Word {
         name: "integer",
@@ -150,5 +150,9 @@ pub static COLUMN_KINDS: &[Word] = &[
     Word {
         name: "json",
         doc: "a JSON value",
+    },
+    Word {
+        name: "inferred",
+        doc: "what pandas infers from the whole column; in queries the text that pandas prints of it",
     },
 ];

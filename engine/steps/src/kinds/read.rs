@@ -16,7 +16,7 @@ use std::sync::Arc;
 use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{ColumnType, Misfit, Schema};
 use prep_spec::alternatives;
-use prep_spec::model::{ColumnKind, Floats, Format, Read};
+use prep_spec::model::{ColumnKind, FloatPrecision, Format, Read};
 use thiserror::Error;
 
 use super::copy::Absent;
@@ -96,22 +96,22 @@ impl Step for ReadTable {
             Format::Parquet => "parquet",
             Format::Npy => "npy",
         };
-        let floats = match self.read.floats {
-            Floats::RoundTrip => "round_trip",
-            Floats::Fast => "fast",
+        let float_precision = match self.read.float_precision {
+            FloatPrecision::RoundTrip => "round_trip",
+            FloatPrecision::High => "high",
         };
         let columns: Vec<_> = self
             .read
             .columns
             .iter()
-            .map(|column| (&column.name.value, column.kind.map(kind_name)))
+            .map(|column| (&column.name.value, kind_name(column.kind)))
             .collect();
         serde_json::json!({
             "path": self.read.path.value,
             "format": format,
             "columns": columns,
             "delimiter": char::from(self.read.delimiter),
-            "floats": floats,
+            "float_precision": float_precision,
         })
     }
 
@@ -142,6 +142,7 @@ fn kind_name(kind: ColumnKind) -> &'static str {
         ColumnKind::Number => "number",
         ColumnKind::Boolean => "boolean",
         ColumnKind::Json => "json",
+        ColumnKind::Inferred => "inferred",
     }
 }
 
@@ -182,7 +183,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Holds the file against its declaration. A column declared text is text to queries, whatever its cells look like.
+/// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look like.
 fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
     let path = &read.path.value;
     for column in &read.columns {
@@ -194,11 +195,12 @@ fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
                 found: schema.columns.iter().map(|one| one.name.clone()).collect(),
             });
         };
-        let (Some(declared), Some(stored)) = (column.kind, schema.columns.get_mut(place)) else {
+        let declared = column.kind;
+        let Some(stored) = schema.columns.get_mut(place) else {
             continue;
         };
         match declared {
-            ColumnKind::Text => stored.kind = ColumnType::Text,
+            ColumnKind::Text | ColumnKind::Inferred => stored.kind = ColumnType::Text,
             ColumnKind::Json => stored.kind = ColumnType::Json,
             _ if fits(declared, stored.kind) => {}
             _ => {
@@ -231,7 +233,7 @@ fn is_float(stored: ColumnType) -> bool {
 
 fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
     match declared {
-        ColumnKind::Text | ColumnKind::Json => true,
+        ColumnKind::Text | ColumnKind::Json | ColumnKind::Inferred => true,
         ColumnKind::Integer => is_integer(stored),
         ColumnKind::Number => is_integer(stored) || is_float(stored),
         ColumnKind::Boolean => stored == ColumnType::Bool,

@@ -44,8 +44,8 @@ pub(crate) struct TfRecordTable {
 impl TfRecordTable {
     fn kind(column: &Column) -> ColumnType {
         match column.kind {
-            Some(ColumnKind::Integer) => ColumnType::Int64,
-            Some(ColumnKind::Number) => ColumnType::Float32,
+            ColumnKind::Integer => ColumnType::Int64,
+            ColumnKind::Number => ColumnType::Float32,
             _ => ColumnType::Text,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{FloatParser, ReadOptions, Scan, Scanner, first_misfit, normalise};
-use prep_spec::model::{ColumnKind, Floats, Read};
+use prep_spec::model::{ColumnKind, FloatPrecision, Read};
 
 use super::{ReadError, check_columns, failed, fits, kind_name};
 use crate::value::{Content, Opener, Storage, TableValue};
@@ -27,9 +27,9 @@ pub(super) fn read(
 ) -> Result<TableValue, StepError> {
     let options = ReadOptions {
         delimiter: read.delimiter,
-        floats: match read.floats {
-            Floats::RoundTrip => FloatParser::RoundTrip,
-            Floats::Fast => FloatParser::Fast,
+        floats: match read.float_precision {
+            FloatPrecision::RoundTrip => FloatParser::RoundTrip,
+            FloatPrecision::High => FloatParser::Fast,
         },
         ..ReadOptions::default()
     };
@@ -76,7 +76,7 @@ fn with_cell(
         return error;
     };
     let declared = read.columns.iter().find(|one| one.name.value == *column);
-    let Some(declared) = declared.and_then(|one| one.kind) else {
+    let Some(declared) = declared.map(|one| one.kind) else {
         return error;
     };
     let opened = opener.open(content).ok();

@@ -60,7 +60,7 @@ pub(super) fn read(
                     path: read.path.value.clone(),
                     record: number,
                     column: name.clone(),
-                    declared: column.kind.map_or("text", kind_name),
+                    declared: kind_name(column.kind),
                     found: shown(member),
                 })
             })?;
@@ -75,11 +75,11 @@ pub(super) fn read(
 
 fn stored(column: &Column) -> StoredColumn {
     let kind = match column.kind {
-        Some(ColumnKind::Text) => ColumnType::Text,
-        Some(ColumnKind::Integer) => ColumnType::Int64,
-        Some(ColumnKind::Number) => ColumnType::Float64,
-        Some(ColumnKind::Boolean) => ColumnType::Bool,
-        Some(ColumnKind::Json) | None => ColumnType::Json,
+        ColumnKind::Text => ColumnType::Text,
+        ColumnKind::Integer => ColumnType::Int64,
+        ColumnKind::Number => ColumnType::Float64,
+        ColumnKind::Boolean => ColumnType::Bool,
+        ColumnKind::Json | ColumnKind::Inferred => ColumnType::Json,
     };
     StoredColumn {
         name: column.name.value.clone(),
@@ -95,13 +95,13 @@ fn write_member(
     member: &Value,
 ) -> Option<()> {
     match (column.kind, member) {
-        (Some(ColumnKind::Json) | None, value) => writer.text(&compact(value).ok()?),
+        (ColumnKind::Json | ColumnKind::Inferred, value) => writer.text(&compact(value).ok()?),
         (_, Value::Null) => writer.missing(),
-        (Some(ColumnKind::Text), Value::String(text)) => writer.text(text.as_str()?),
-        (Some(ColumnKind::Integer), Value::Int(value)) => writer.integer(*value),
-        (Some(ColumnKind::Number), Value::Int(value)) => writer.f64(*value as f64),
-        (Some(ColumnKind::Number), Value::Float(value)) => writer.f64(*value),
-        (Some(ColumnKind::Boolean), Value::Bool(value)) => writer.bool(*value),
+        (ColumnKind::Text, Value::String(text)) => writer.text(text.as_str()?),
+        (ColumnKind::Integer, Value::Int(value)) => writer.integer(*value),
+        (ColumnKind::Number, Value::Int(value)) => writer.f64(*value as f64),
+        (ColumnKind::Number, Value::Float(value)) => writer.f64(*value),
+        (ColumnKind::Boolean, Value::Bool(value)) => writer.bool(*value),
         _ => return None,
     }
     Some(())

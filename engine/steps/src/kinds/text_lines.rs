@@ -1,4 +1,4 @@
-//! `lines`: text files, a row per line.
+//! `text_lines`: text files, a row per line.
 
 use std::io::BufReader;
 
@@ -23,7 +23,7 @@ pub(crate) struct LineTable;
 
 impl Step for LineTable {
     fn kind(&self) -> &'static str {
-        "lines"
+        "text_lines"
     }
 
     fn version(&self) -> u32 {
