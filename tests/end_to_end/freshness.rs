@@ -190,7 +190,7 @@ fn why_names_the_field_with_its_old_and_new_value() {
         Harbour::ID,
         &Harbour::PIPELINE.replace("seed: 0", "seed: 7"),
     );
-    why(&sandbox, Harbour::ID, &["split"]).shows(&["seed: 0 -> 7"]);
+    why(&sandbox, Harbour::ID, &["table/train,test"]).shows(&["seed: 0 -> 7"]);
 }
 
 #[test]

@@ -149,7 +149,14 @@ impl Entry {
     /// Kaggle's name of the competition: what the pipeline says, else the id.
     pub fn kaggle(&self) -> String {
         let pipeline = self.pipeline.as_deref().and_then(|text| {
-            prep_spec::load(&self.id, &self.file_name, text, prep_spec::BASE_VARIANT).ok()
+            prep_spec::load(
+                prep_steps::vocabulary(),
+                &self.id,
+                &self.file_name,
+                text,
+                prep_spec::BASE_VARIANT,
+            )
+            .ok()
         });
         pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
     }

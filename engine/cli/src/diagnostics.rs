@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn shows_place_source_label_and_help() {
         let text = "name: A\nbundle: { kagle: a }\n";
-        let error = prep_spec::load("a", "a/pipeline.yaml", text, "v1").unwrap_err();
+        let error = prep_spec::load(prep_steps::vocabulary(), "a", "a/pipeline.yaml", text, "v1")
+            .unwrap_err();
         let plain = anstream::adapter::strip_str(&render(&error)).to_string();
         for part in [
             "error[unknown-key]",

@@ -53,7 +53,13 @@ impl Grading {
         let variant = manifest
             .as_ref()
             .map_or(BASE_VARIANT, |one| one.variant.as_str());
-        let pipeline = prep_spec::load(id, &entry.file_name, text, variant)?;
+        let pipeline = prep_spec::load(
+            prep_steps::vocabulary(),
+            id,
+            &entry.file_name,
+            text,
+            variant,
+        )?;
         let no_grading = || {
             CliError::new(
                 Exit::Pipeline,

@@ -39,7 +39,8 @@ impl<'a> Loader<'a> {
     /// All findings in the file; or that there is no pipeline.
     pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, CliError> {
         let text = entry.pipeline()?;
-        let mut draft = prep_spec::read(&entry.id, &entry.file_name, text);
+        let mut draft =
+            prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
         let note = self.note(entry, text);
         if let Some(store) = self.store
             && store.lookup(&note.key())?.is_some()

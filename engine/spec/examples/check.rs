@@ -7,7 +7,9 @@ fn main() {
     for file in std::env::args().skip(1) {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         for variant in ["v1", "fixed"] {
-            if let Err(diagnostics) = prep_spec::load("id", &file, &text, variant) {
+            if let Err(diagnostics) =
+                prep_spec::load(prep_steps::vocabulary(), "id", &file, &text, variant)
+            {
                 println!("{diagnostics}");
                 wrong = true;
                 break;

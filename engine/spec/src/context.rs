@@ -9,22 +9,24 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, SourceFile, Span};
 use crate::model::Spanned;
 use crate::suggest::nearest;
-use crate::words::{Section, Word};
+use crate::words::{Section, Vocabulary, Word};
 use crate::yaml::{Entry, Kind, Node, Style};
 
 /// Who reads a table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reader {
+    /// The table of this name, or those that are made with it.
     Table(String),
-    Split,
     /// An output or a check.
     End,
 }
 
 pub struct Context {
+    pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
     pub lists: BTreeMap<String, Vec<String>>,
+    pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
     /// Every mention of a table, with who reads it.
     pub reads: Vec<(Reader, Spanned<String>)>,
@@ -58,11 +60,13 @@ impl<'n> Fields<'n> {
 }
 
 impl Context {
-    pub fn new(source: Arc<SourceFile>) -> Self {
+    pub fn new(vocabulary: &Vocabulary, source: Arc<SourceFile>) -> Self {
         Self {
+            vocabulary: vocabulary.clone(),
             source,
             diagnostics: Vec::new(),
             lists: BTreeMap::new(),
+            list_places: BTreeMap::new(),
             used_lists: BTreeSet::new(),
             reads: Vec::new(),
             reader: Reader::End,
@@ -304,7 +308,7 @@ fn start_of(node: &Node) -> Span {
     }
 }
 
-fn scalar_style(node: &Node) -> Option<Style> {
+pub fn scalar_style(node: &Node) -> Option<Style> {
     match &node.kind {
         Kind::Scalar(scalar) => Some(scalar.style),
         _ => None,

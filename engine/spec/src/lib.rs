@@ -8,7 +8,7 @@
 //!
 //! - `yaml`: the YAML parser behind a tree of nodes that know their places;
 //! - `merge`: the differences of a variant, laid over the tree;
-//! - `parse`: nodes to the [`model`], by the vocabulary in [`words`];
+//! - `parse`: nodes to the [`model`], by the vocabulary in [`words`] and the kinds that are passed in;
 //! - `query`: SQL, its macros, and the tables that it reads;
 //! - `links`: how tables hang together.
 //!
@@ -18,6 +18,7 @@
 
 mod align;
 mod context;
+mod declaration;
 pub mod diagnostic;
 mod draft;
 mod json;
@@ -39,3 +40,4 @@ pub use draft::{Draft, Reading};
 pub use load::{BASE_VARIANT, known_variants, load, read, variants};
 pub use model::Pipeline;
 pub use suggest::{alternatives, listed, nearest};
+pub use words::Vocabulary;

@@ -4,106 +4,80 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{Spanned, Split, Table};
+use crate::model::{Made, Setting, Spanned, Table};
 use crate::suggest::nearest;
-use crate::yaml::Node;
+use crate::words::Value;
 
-/// What a table's rows come from: itself, or the split.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Source {
-    Table(usize),
-    Split,
+/// Makes tables of the lists that are read as tables.
+pub fn lists_as_tables(
+    context: &mut Context,
+    lists: &[(Spanned<String>, Vec<String>)],
+    tables: &mut Vec<Table>,
+) {
+    for (name, texts) in lists {
+        let is_read = |(_, table): &(Reader, Spanned<String>)| table.value == name.value;
+        let is_table = tables.iter().any(|table| table.has(&name.value));
+        if is_table || !context.reads.iter().any(is_read) {
+            continue;
+        }
+        context.used_lists.insert(name.value.clone());
+        tables.push(Table {
+            names: vec![name.clone()],
+            made: Made::List(texts.clone()),
+        });
+    }
 }
 
-/// Reports unknown tables, tables that are there twice, cycles; and, apart, what is unused.
-pub fn check(
-    context: &mut Context,
-    tables: &[Table],
-    written: Option<&Node>,
-    split: Option<&Split>,
-    unused: &mut Vec<Diagnostic>,
-) {
-    let mut sources: BTreeMap<&str, Source> = BTreeMap::new();
+/// Reports unknown tables and cycles; and, apart, what is unused.
+pub fn check(context: &mut Context, tables: &[Table], unused: &mut Vec<Diagnostic>) {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, table) in tables.iter().enumerate() {
-        sources.insert(&table.name.value, Source::Table(index));
-    }
-    let into = split.map_or(["train", "test"], |split| [&split.into[0], &split.into[1]]);
-    if let Some(node) = written {
-        for name in into {
-            let double = tables.iter().find(|table| table.name.value == name);
-            if let Some(table) = double {
-                let message = format!("the split makes the table `{name}`, too");
-                let found = Diagnostic::error("duplicate-table", table.name.span, message);
-                let label = found.label(node.span, "by this split");
-                context.unread.insert(name.to_owned());
-                context.report(
-                    label.help(
-                        "give one of them another name (the split's tables by `into: [a, b]`)",
-                    ),
-                );
-            } else {
-                sources.insert(name, Source::Split);
-            }
+        for name in &table.names {
+            places.entry(&name.value).or_insert(index);
         }
     }
-    let mut edges: BTreeMap<Source, Vec<(Source, Span)>> = BTreeMap::new();
-    let mut used: BTreeSet<Source> = BTreeSet::new();
+    let mut edges: BTreeMap<usize, Vec<(usize, Span)>> = BTreeMap::new();
+    let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut unknown = Vec::new();
     for (reader, table) in &context.reads {
-        let Some(target) = sources.get(table.value.as_str()) else {
+        let Some(target) = places.get(table.value.as_str()) else {
             unknown.push(table.clone());
             continue;
         };
-        let from = match reader {
+        match reader {
             Reader::End => {
                 used.insert(*target);
-                continue;
             }
-            Reader::Split => Source::Split,
-            Reader::Table(name) => match sources.get(name.as_str()) {
-                Some(source) => *source,
-                None => continue,
-            },
-        };
-        edges.entry(from).or_default().push((*target, table.span));
+            Reader::Table(name) => {
+                if let Some(from) = places.get(name.as_str()) {
+                    edges.entry(*from).or_default().push((*target, table.span));
+                }
+            }
+        }
     }
     for table in unknown {
-        context.unknown_table(&table, sources.keys().copied(), written.is_some());
+        context.unknown_table(&table, places.keys().copied());
     }
-    let name = |source: Source| match source {
-        Source::Table(index) => tables.get(index).map_or("", |table| &table.name.value),
-        Source::Split => "the split",
-    };
-    report_cycles(context, &edges, name);
-    if written.is_some() {
-        used.insert(Source::Split);
-    }
+    report_cycles(context, &edges, tables);
+    report_not_drawn(context, tables);
     spread(&edges, &mut used);
     for (index, table) in tables.iter().enumerate() {
-        if !used.contains(&Source::Table(index)) {
-            let message = format!(
-                "the table `{}` leads to no output, split or check",
-                table.name.value
-            );
-            let found = Diagnostic::error("unused-table", table.name.span, message);
-            unused.push(found.help("remove it, or use it"));
+        let [first, rest @ ..] = table.names.as_slice() else {
+            continue;
+        };
+        if used.contains(&index) {
+            continue;
         }
-    }
-    if let (Some(node), Some(_)) = (written, split) {
-        let read = context
-            .reads
-            .iter()
-            .any(|(_, table)| into.contains(&table.value.as_str()));
-        if !read {
-            let message = format!(
-                "nothing reads the split's tables `{}` and `{}`",
-                into[0], into[1]
-            );
-            unused.push(
-                Diagnostic::error("unused-split", node.span, message)
-                    .help("remove the split, or use them"),
-            );
-        }
+        let message = match rest {
+            [] => format!("the table `{}` leads to no output or check", first.value),
+            [second, ..] => format!(
+                "the tables `{}` and `{}` lead to no output or check",
+                first.value, second.value
+            ),
+        };
+        let found = Diagnostic::error("unused-table", first.span, message);
+        let them = if rest.is_empty() { "it" } else { "them" };
+        unused.push(found.help(format!("remove {them}, or use {them}")));
     }
 }
 
@@ -114,38 +88,57 @@ pub fn unused_lists(
 ) {
     for (name, _) in lists {
         if !context.used_lists.contains(&name.value) {
-            let message = format!("no query uses the list `{}`", name.value);
+            let message = format!("nothing uses the list `{}`", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
-            unused.push(found.help(
-                "remove it, or use it in `one_hot(column, list)` or `constants(value, list)`",
-            ));
+            let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `constants(value, list)`";
+            unused.push(found.help(help));
         }
     }
 }
 
 impl Context {
-    fn unknown_table<'a>(
-        &mut self,
-        table: &Spanned<String>,
-        known: impl Iterator<Item = &'a str>,
-        split: bool,
-    ) {
+    fn unknown_table<'a>(&mut self, table: &Spanned<String>, known: impl Iterator<Item = &'a str>) {
         let message = format!("there is no table `{}`", table.value);
         let found = Diagnostic::error("unknown-table", table.span, message);
         let near = nearest(&table.value, known);
         self.report(match near {
             Some(near) => found.suggest(Some(near)),
-            None if !split && matches!(table.value.as_str(), "train" | "test") => {
-                found.help("`split` makes the tables `train` and `test`: this pipeline has none")
-            }
+            None if matches!(table.value.as_str(), "train" | "test") => found.help(
+                "a split makes tables, under `tables`: `train, test: { split: TABLE, method: shuffle, ... }`",
+            ),
             None => found.help("name it in `tables`"),
         });
     }
 }
 
+/// Only the generator of a table that was drawn can go on.
+fn report_not_drawn(context: &mut Context, tables: &[Table]) {
+    let is_drawn = |table: &Table| match &table.made {
+        Made::Kind(declaration) => declaration.is_drawn(),
+        _ => false,
+    };
+    let mut found = Vec::new();
+    for table in tables {
+        let Made::Kind(declaration) = &table.made else {
+            continue;
+        };
+        for (key, setting) in declaration.settings() {
+            let (Value::Drawn, Setting::Text(name)) = (&key.value, &setting.value) else {
+                continue;
+            };
+            if tables.iter().any(|one| one.has(name) && !is_drawn(one)) {
+                let message = format!("no generator was left by the table `{name}`");
+                let fault = Diagnostic::error("not-drawn", setting.span, message);
+                found.push(fault.help("name a table of a kind that has the key `after` itself"));
+            }
+        }
+    }
+    context.diagnostics.extend(found);
+}
+
 /// Adds everything that what is used is made of.
-fn spread(edges: &BTreeMap<Source, Vec<(Source, Span)>>, used: &mut BTreeSet<Source>) {
-    let mut open: Vec<Source> = used.iter().copied().collect();
+fn spread(edges: &BTreeMap<usize, Vec<(usize, Span)>>, used: &mut BTreeSet<usize>) {
+    let mut open: Vec<usize> = used.iter().copied().collect();
     while let Some(source) = open.pop() {
         for (target, _) in edges.get(&source).into_iter().flatten() {
             if used.insert(*target) {
@@ -156,15 +149,21 @@ fn spread(edges: &BTreeMap<Source, Vec<(Source, Span)>>, used: &mut BTreeSet<Sou
 }
 
 /// Walks depth-first; a way back to a table that is still being walked is a cycle.
-fn report_cycles<'a>(
+fn report_cycles(
     context: &mut Context,
-    edges: &BTreeMap<Source, Vec<(Source, Span)>>,
-    name: impl Fn(Source) -> &'a str,
+    edges: &BTreeMap<usize, Vec<(usize, Span)>>,
+    tables: &[Table],
 ) {
-    let mut done: BTreeSet<Source> = BTreeSet::new();
+    let name = |index: usize| {
+        let names = tables.get(index).map(|table| &table.names);
+        let names = names.into_iter().flatten();
+        let names: Vec<&str> = names.map(|name| name.value.as_str()).collect();
+        names.join(", ")
+    };
+    let mut done: BTreeSet<usize> = BTreeSet::new();
     for start in edges.keys() {
         // The way from the start, each with the next edge to try.
-        let mut way: Vec<(Source, usize)> = vec![(*start, 0)];
+        let mut way: Vec<(usize, usize)> = vec![(*start, 0)];
         while let Some((source, next)) = way.last_mut() {
             let source = *source;
             let edge = edges.get(&source).and_then(|edges| edges.get(*next));
@@ -177,7 +176,7 @@ fn report_cycles<'a>(
             match way.iter().position(|(other, _)| other == target) {
                 Some(first) => {
                     let chain = way.iter().skip(first).map(|(source, _)| name(*source));
-                    let chain: Vec<&str> = chain.chain([name(*target)]).collect();
+                    let chain: Vec<String> = chain.chain([name(*target)]).collect();
                     let message = format!("a table is made of itself: {}", chain.join(" <- "));
                     let found = Diagnostic::error("cycle", *span, message);
                     context.report(found.help("let one of them read something else"));

@@ -7,7 +7,7 @@ use crate::draft::{Draft, Reading};
 use crate::merge::merge;
 use crate::model::{Pipeline, Variant};
 use crate::parse::resolve;
-use crate::words;
+use crate::words::{self, Vocabulary};
 use crate::yaml::{self, Entry, Kind, Node};
 
 /// The variant that a file describes without `variants`.
@@ -19,19 +19,25 @@ pub fn known_variants() -> impl Iterator<Item = &'static str> {
     std::iter::once(BASE_VARIANT).chain(others)
 }
 
-/// Loads a pipeline: `id` is the competition's, `file_name` what messages call the file.
+/// Loads a pipeline of the kinds in `vocabulary`: `id` is the competition's, `file_name` what messages call the file.
 ///
 /// # Errors
 /// As of [`Draft::finish`]; the first fault alone when the file is not YAML.
-pub fn load(id: &str, file_name: &str, text: &str, variant: &str) -> Result<Pipeline, Diagnostics> {
-    read(id, file_name, text).finish(variant)
+pub fn load(
+    vocabulary: &Vocabulary,
+    id: &str,
+    file_name: &str,
+    text: &str,
+    variant: &str,
+) -> Result<Pipeline, Diagnostics> {
+    read(vocabulary, id, file_name, text).finish(variant)
 }
 
 /// Reads a pipeline in all its variants.
-pub fn read(id: &str, file_name: &str, text: &str) -> Draft {
+pub fn read(vocabulary: &Vocabulary, id: &str, file_name: &str, text: &str) -> Draft {
     let source = Arc::new(SourceFile::new(file_name, text));
     let (readings, findings) = match yaml::parse(&source) {
-        Ok(root) => all_variants(id, &source, &root),
+        Ok(root) => all_variants(vocabulary, id, &source, &root),
         Err(fault) => (Vec::new(), vec![fault]),
     };
     Draft::new(source, readings, findings)
@@ -52,6 +58,7 @@ pub fn variants(text: &str) -> Result<Vec<String>, Diagnostics> {
 }
 
 fn all_variants(
+    vocabulary: &Vocabulary,
     id: &str,
     source: &Arc<SourceFile>,
     root: &Node,
@@ -62,7 +69,7 @@ fn all_variants(
         differs,
     };
     // `variants` itself stays in what the base is resolved from, so that its keys are checked once.
-    let first = resolve(id, source, root, variant(BASE_VARIANT, false));
+    let first = resolve(vocabulary, id, source, root, variant(BASE_VARIANT, false));
     let mut readings: Vec<Reading> = first.reading.into_iter().collect();
     let mut findings = first.diagnostics;
     let mut unused = first.unused;
@@ -71,7 +78,7 @@ fn all_variants(
             continue;
         };
         merge(&mut node, &section.value);
-        let other = resolve(id, source, &node, variant(&section.key, true));
+        let other = resolve(vocabulary, id, source, &node, variant(&section.key, true));
         readings.extend(other.reading);
         findings.extend(other.diagnostics);
         unused.retain(|one| other.unused.contains(one));

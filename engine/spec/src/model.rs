@@ -9,6 +9,8 @@ use std::sync::Arc;
 use crate::diagnostic::{SourceFile, Span};
 use crate::yaml::Style;
 
+pub use crate::declaration::{Declaration, Setting};
+
 /// A value and the place in the pipeline file where it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spanned<T> {
@@ -16,7 +18,7 @@ pub struct Spanned<T> {
     pub span: Span,
 }
 
-/// One competition: a bundle, tables made from it, an optional split, outputs, checks and grading.
+/// One competition: a bundle, tables made from it, outputs, checks and grading.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     /// The competition's id: the name of the folder that holds the file.
@@ -24,10 +26,9 @@ pub struct Pipeline {
     pub name: String,
     pub category: String,
     pub bundle: Bundle,
-    /// Named lists of texts that queries can use in `one_hot(column, list)` and `constants(value, list)`.
+    /// Named lists of texts that queries can use and grading can use.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
     pub tables: Vec<Table>,
-    pub split: Option<Split>,
     pub public: Vec<Output>,
     pub private: Vec<Output>,
     pub checks: Vec<Check>,
@@ -56,58 +57,29 @@ pub struct Bundle {
     pub md5: Option<String>,
 }
 
-/// A named, ordered sequence of rows.
+/// A named, ordered sequence of rows; or two, made together.
 #[derive(Debug, Clone)]
 pub struct Table {
-    pub name: Spanned<String>,
-    pub kind: TableKind,
+    /// As many as the kind makes.
+    pub names: Vec<Spanned<String>>,
+    pub made: Made,
 }
 
+impl Table {
+    pub fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own.value == name)
+    }
+}
+
+/// How a table is made.
 #[derive(Debug, Clone)]
-pub enum TableKind {
+pub enum Made {
     /// `name: SELECT ...`
     Query(Query),
-    /// `name: { read: train.csv, columns: [...] }`: one file of the bundle.
-    Read(Read),
-    /// `name: { files: train.zip/train/*.jpg }`: a row per file: file, dir, folder, name, stem, ext, size; in code-point order of `file`.
-    Files(Spanned<String>),
-    /// `name: { text_lines: texts }`: a row per line of the text files that the table `texts` names in its column `file`: file, stem, number (from 1), line.
-    TextLines(Spanned<String>),
-    /// `name: { pixels: pages }`: a row per pixel of the PNG files that the table `pages` names in its column `file`: file, stem, row, col (from 1), grey (0 to 255).
-    Pixels(Spanned<String>),
-    /// `name: { tfrecords: shards, features: [...] }`: a row per record of the files of table `shards`: file, one column per feature.
-    TfRecords {
-        files: Spanned<String>,
-        features: Vec<Column>,
-    },
-}
-
-#[derive(Debug, Clone)]
-pub struct Read {
-    /// Path in the bundle; a segment that names an archive is entered (`train.zip/train.csv`).
-    pub path: Spanned<String>,
-    pub format: Format,
-    /// The columns that the file must have. Further ones are allowed and part of `SELECT *`.
-    pub columns: Vec<Column>,
-    pub delimiter: u8,
-    /// How decimals are read: correctly rounded, or as pandas' default parser does.
-    pub float_precision: FloatPrecision,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    Csv,
-    Json,
-    JsonLines,
-    Parquet,
-    /// A NumPy array: a row per entry of its first axis.
-    Npy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FloatPrecision {
-    RoundTrip,
-    High,
+    /// `name: { read: train.csv, columns: [...] }`: by one of the vocabulary's kinds.
+    Kind(Declaration),
+    /// One of `lists`, read as a table: the column `value`.
+    List(Vec<String>),
 }
 
 /// A declared column. The type is a promise that queries may rely on; a file that breaks it is refused.
@@ -117,7 +89,7 @@ pub struct Column {
     pub kind: ColumnKind,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ColumnKind {
     Text,
     Integer,
@@ -128,18 +100,18 @@ pub enum ColumnKind {
     Inferred,
 }
 
-/// How the rows of one table are divided. Makes two tables, named by `into`.
-#[derive(Debug, Clone)]
-pub struct Split {
-    pub rows: Spanned<String>,
-    /// Rows that agree in this column stay together.
-    pub group_by: Option<Spanned<String>>,
-    pub method: prep_splits::Method,
-    /// A `test_size` that depends on the data: a query with one row and one column; replaces the one in `method`.
-    pub test_size: Option<Query>,
-    /// Names of the two tables: train, test.
-    pub into: [String; 2],
-    pub span: Span,
+impl ColumnKind {
+    /// The word of the language.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColumnKind::Text => "text",
+            ColumnKind::Integer => "integer",
+            ColumnKind::Number => "number",
+            ColumnKind::Boolean => "boolean",
+            ColumnKind::Json => "json",
+            ColumnKind::Inferred => "inferred",
+        }
+    }
 }
 
 /// One entry of `public`, `private` or of an archive: a path and what is put there.
@@ -147,52 +119,7 @@ pub struct Split {
 pub struct Output {
     /// Relative path. It ends in `/` when the output is a folder of files; `./` is the folder of the section itself.
     pub path: Spanned<String>,
-    pub kind: OutputKind,
-}
-
-#[derive(Debug, Clone)]
-pub enum OutputKind {
-    /// A table as CSV (also `.tsv`).
-    Csv {
-        query: Query,
-        delimiter: u8,
-        quoting: Quoting,
-    },
-    /// A table as a JSON list, as Python's `json.dump` writes it.
-    Json { query: Query, indent: Option<usize> },
-    /// A table as parquet.
-    Parquet { query: Query },
-    /// Entries of an array, as `numpy.save` writes them.
-    Npy { query: Query },
-    /// Texts, one per line.
-    Lines { query: Query },
-    /// Files: the query has the columns `file` (content) and `path` (where it goes, below the output's path).
-    Files { query: Query },
-    /// Byte copy of a file of the bundle, or of a folder when the path ends in `/`.
-    Copy(Spanned<String>),
-    /// A folder that stays empty.
-    Empty,
-    /// An archive of outputs.
-    Archive {
-        kind: ArchiveKind,
-        members: Vec<Output>,
-    },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quoting {
-    Minimal,
-    NonNumeric,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ArchiveKind {
-    /// Deflated members.
-    Zip,
-    /// Members stored as they are.
-    ZipStored,
-    Tar,
-    SevenZip,
+    pub declaration: Declaration,
 }
 
 /// A query that must return no rows; those that it returns are shown.

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, FLOAT_PRECISION, FORMATS, GRADE, Key, METHODS, OUTPUTS, PIPELINE,
-    QUOTING, SPLIT, Section, TABLES, Value, Word,
+    BUNDLE, COLUMN_KINDS, Form, GRADE, Key, Makes, PIPELINE, Section, Value, Vocabulary, Word,
 };
 
 const INTRODUCTION: &str = "\
 # The pipeline language
 
-<!-- Printed from engine/spec/src/words: change it there, then run `UPDATE=1 cargo test -p prep-spec`. -->
+<!-- Printed from engine/steps/src/kinds and engine/spec/src/words: change it there, then run
+     `UPDATE=1 cargo test -p prep-spec`. -->
 
 A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
 `: ` or ` #` needs quotes or a block (`|`); inside `{ }` so does one that contains a comma.
@@ -22,7 +22,8 @@ letters, digits and `_`.
 const QUERIES: &str = "\
 ## Queries
 
-A query is one SELECT in DataFusion's SQL. `FROM` names tables of the file and those that the split makes.
+A query is one SELECT in DataFusion's SQL. `FROM` names tables of the file. A list is a table, too, with the one column
+`value`; and `column IN list` asks whether a cell is one of its texts.
 
 Every table has an order, and the hidden column `_row`: a row's position, from 0. It is no part of `*`, and no column
 can be given its name. The rows of a query come in the order of its tables in `FROM`, the first table first, unless
@@ -37,7 +38,7 @@ Two functions stand for several columns. They are items of a list after `SELECT`
 ";
 
 /// The reference as Markdown.
-pub fn markdown() -> String {
+pub fn markdown(vocabulary: &Vocabulary) -> String {
     let mut text = INTRODUCTION.to_owned();
     heading(&mut text, 2, "Pipeline", &PIPELINE);
     heading(&mut text, 2, "Bundle: `bundle`", &BUNDLE);
@@ -47,30 +48,60 @@ pub fn markdown() -> String {
         "Tables: `tables`",
         "A table is a query, or one of these.",
     );
-    for section in TABLES {
-        heading(&mut text, 3, &format!("`{}`", section.head()), section);
+    let mut printed = Vec::new();
+    for kind in &vocabulary.tables {
+        form(&mut text, kind, &mut printed);
     }
-    words(&mut text, "format", FORMATS);
-    words(&mut text, "float_precision", FLOAT_PRECISION);
-    words(&mut text, "columns", COLUMN_KINDS);
-    heading(&mut text, 2, "Split: `split`", &SPLIT);
-    for method in METHODS {
-        heading(&mut text, 3, &format!("`method: {}`", method.name), method);
-    }
+    title(
+        &mut text,
+        3,
+        "Types of columns",
+        "Of a column that nothing is said of, the type is `inferred`.",
+    );
+    words(&mut text, "type", COLUMN_KINDS);
     title(
         &mut text,
         2,
         "Outputs: `public`, `private`",
-        "The key is a path. It ends in `/` when the output is a folder; `./` is the section's own folder. A query becomes a file in the format that the path's end tells (`.csv`, `.tsv`, `.json`, `.parquet`, `.npy`); for a folder it has the columns `file` (what is written) and `path` (where, below the folder). Or an output is one of these.",
+        "The key is a path. It ends in `/` when the output is a folder; `./` is the section's own folder. An output is one of these; or a query alone, where the path's end tells the kind.",
     );
-    for section in OUTPUTS {
-        heading(&mut text, 3, &format!("`{}`", section.head()), section);
+    for kind in &vocabulary.outputs {
+        form(&mut text, kind, &mut printed);
     }
-    words(&mut text, "quoting", QUOTING);
     heading(&mut text, 2, "Grading: `grade`", &GRADE);
     text.push('\n');
     text.push_str(QUERIES);
     text
+}
+
+/// A kind, its methods, and the words of its keys, those that were not printed before.
+fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
+    heading(text, 3, &format!("`{}`", form.head()), &form.section);
+    if let Makes::File(endings) = form.makes
+        && !endings.is_empty()
+    {
+        let endings: Vec<String> = endings.iter().map(|end| format!("`{end}`")).collect();
+        let _ = write!(
+            text,
+            "\nA query alone is this where the path ends in {}.\n",
+            endings.join(", ")
+        );
+    }
+    if matches!(form.makes, Makes::Folder) {
+        text.push_str("\nA query alone is this where the path ends in `/`.\n");
+    }
+    for method in form.methods {
+        heading(text, 4, &format!("`method: {}`", method.name), method);
+    }
+    let methods = form.methods.iter().flat_map(|method| method.keys);
+    for key in form.section.keys.iter().chain(methods) {
+        if let Value::Word(list) = key.value
+            && !printed.iter().any(|other| std::ptr::eq(*other, list))
+        {
+            printed.push(list);
+            words(text, key.name, list);
+        }
+    }
 }
 
 fn title(text: &mut String, level: usize, name: &str, doc: &str) {
@@ -105,7 +136,6 @@ fn cell(text: &str) -> String {
 /// What a value is, in a few words.
 fn kind(key: &Key) -> String {
     match &key.value {
-        Value::Map { key, value } => format!("mapping from {key} to {}", simple(value)),
         Value::Word(words) => words
             .iter()
             .map(|word| format!("`{}`", word.name))
@@ -119,25 +149,31 @@ fn simple(value: &Value) -> &'static str {
     match value {
         Value::Text => "text",
         Value::Md5 => "32 hex digits",
-        Value::Query => "query",
-        Value::Path => "path",
-        Value::Glob => "path with wildcards",
+        Value::Rows | Value::Set => "query",
+        Value::Placed => "query with the columns `file`, `path`",
+        Value::Lines => "query with one column of texts",
+        Value::Entries => "query with the column `record` of an array",
+        Value::Path => "path of an output",
+        Value::Source => "path in the bundle",
+        Value::Sources => "path in the bundle, with wildcards",
         Value::Table => "a table's name",
+        Value::Files => "name of a table with the column `file`",
+        Value::Drawn => "name of a table that was drawn",
         Value::Column => "a column's name",
         Value::Delimiter => "one character, or `tab`",
-        Value::Natural => "whole number",
-        Value::Number => "number",
+        Value::Natural | Value::Seed => "whole number",
+        Value::Share => "number",
         Value::Size => "number or query",
         Value::True => "`true`",
         Value::Word(_) => "a word",
-        Value::Method => "a method's name",
+        Value::Method => "a method's name, see below",
         Value::Texts => "list of texts",
         Value::Columns => "list of names, or mapping from names to types",
-        Value::Pair => "two names",
-        Value::Section(_) | Value::Split | Value::Grade => "mapping, see below",
-        Value::Map { .. } => "mapping",
-        Value::QueryOr(_) => "query or mapping, see below",
-        Value::Members => "mapping from paths to outputs",
+        Value::Section(_) | Value::Grade => "mapping, see below",
+        Value::Lists => "mapping from names to lists of texts",
+        Value::Tables => "mapping from tables' names to queries or mappings, see below",
+        Value::Outputs => "mapping from outputs' paths to queries or mappings, see below",
+        Value::Checks => "mapping from names to queries",
         Value::Patch => "part of a pipeline",
     }
 }

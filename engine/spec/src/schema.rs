@@ -6,13 +6,12 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::words::{
-    COLUMN_KINDS, GRADE, Key, METHODS, OUTPUT, PIPELINE, SPLIT, Section, TABLE, VARIANTS, Value,
-    Word,
+    COLUMN_KINDS, Form, GRADE, Key, PIPELINE, Section, VARIANTS, Value, Vocabulary, Word,
 };
 
 /// The schema. `grade` is the fragment that describes the keys of `grade` besides `answers` and `sample`: an object
 /// schema, whose `properties`, `required` and `$defs` become part of the whole.
-pub fn schema(grade: &Json) -> Json {
+pub fn schema(vocabulary: &Vocabulary, grade: &Json) -> Json {
     let mut definitions = Map::new();
     definitions.insert("query".to_owned(), json!({
         "description": "A SELECT, or WITH and a SELECT.",
@@ -32,9 +31,8 @@ pub fn schema(grade: &Json) -> Json {
         "name".to_owned(),
         json!({ "type": "string", "pattern": "^[a-z_][a-z0-9_]*$" }),
     );
-    definitions.insert("table".to_owned(), value(&TABLE));
-    definitions.insert("output".to_owned(), value(&OUTPUT));
-    definitions.insert("split".to_owned(), split());
+    definitions.insert("table".to_owned(), query_or(&vocabulary.tables));
+    definitions.insert("output".to_owned(), query_or(&vocabulary.outputs));
     definitions.insert("grade".to_owned(), grade_section(grade));
     if let Some(own) = grade.get("$defs").and_then(Json::as_object) {
         definitions.extend(own.clone());
@@ -89,23 +87,25 @@ fn value(of: &Value) -> Json {
         // Texts may look like numbers.
         Value::Text => json!({ "type": ["string", "number", "boolean"] }),
         Value::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
-        Value::Query => reference("query"),
-        Value::Path | Value::Glob => reference("path"),
-        Value::Table => reference("name"),
+        Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
+            reference("query")
+        }
+        Value::Path | Value::Source | Value::Sources => reference("path"),
+        Value::Table | Value::Files | Value::Drawn => reference("name"),
         Value::Column => json!({ "type": "string" }),
         Value::Delimiter => {
             json!({ "anyOf": [{ "const": "tab" }, { "type": "string", "minLength": 1, "maxLength": 1 }, { "type": "integer", "minimum": 0, "maximum": 9 }] })
         }
         Value::Natural => json!({ "type": "integer", "minimum": 0 }),
-        Value::Number => json!({ "type": "number" }),
+        Value::Seed => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+        Value::Share => json!({ "type": "number", "minimum": 0 }),
         Value::Size => {
             json!({ "anyOf": [{ "type": "number", "minimum": 0 }, reference("query")] })
         }
         Value::True => json!({ "const": true }),
         Value::Word(words) => one_of_words(words),
-        Value::Method => {
-            json!({ "enum": METHODS.iter().map(|method| method.name).collect::<Vec<_>>() })
-        }
+        // Each method has a schema of its own.
+        Value::Method => json!({ "type": "string" }),
         Value::Texts => json!({
             "type": "array",
             "items": value(&Value::Text),
@@ -118,36 +118,41 @@ fn value(of: &Value) -> Json {
                 { "type": "object", "additionalProperties": one_of_words(COLUMN_KINDS) },
             ] })
         }
-        Value::Pair => {
-            json!({ "type": "array", "items": reference("name"), "minItems": 2, "maxItems": 2, "uniqueItems": true })
-        }
         Value::Section(inner) => section(inner),
-        Value::Map { value: inner, .. } => {
-            json!({ "type": "object", "additionalProperties": place(inner) })
-        }
-        Value::QueryOr(sections) => {
-            let alternatives = sections.iter().map(|one| section(one));
-            let all: Vec<Json> = std::iter::once(reference("query"))
-                .chain(alternatives)
-                .collect();
-            json!({ "anyOf": all })
-        }
-        Value::Members => json!({ "type": "object", "additionalProperties": reference("output") }),
-        Value::Split => reference("split"),
+        Value::Lists => mapping(value(&Value::Texts)),
+        Value::Tables => mapping(reference("table")),
+        Value::Outputs => mapping(reference("output")),
+        Value::Checks => mapping(reference("query")),
         Value::Grade => reference("grade"),
         Value::Patch => reference("patch"),
     }
 }
 
-/// The schema of a mapping's values; the large ones by reference.
-fn place(of: &'static Value) -> Json {
-    if std::ptr::eq(of, &TABLE) {
-        return reference("table");
+/// A mapping with keys that the author chooses.
+fn mapping(values: Json) -> Json {
+    json!({ "type": "object", "additionalProperties": values })
+}
+
+/// A query, or one of several kinds.
+fn query_or(forms: &[&'static Form]) -> Json {
+    let kinds = forms.iter().flat_map(|form| kinds(form));
+    let all: Vec<Json> = std::iter::once(reference("query")).chain(kinds).collect();
+    json!({ "anyOf": all })
+}
+
+/// The mapping of a kind; of one with methods, a mapping for each.
+fn kinds(form: &Form) -> Vec<Json> {
+    if form.methods.is_empty() {
+        return vec![section(&form.section)];
     }
-    if std::ptr::eq(of, &OUTPUT) {
-        return reference("output");
-    }
-    value(of)
+    let methods = form.methods.iter().map(|method| {
+        let mut schema = object(method.doc, form.keys(Some(*method)));
+        if let Some(name) = schema.pointer_mut("/properties/method") {
+            *name = json!({ "const": method.name, "description": method.doc });
+        }
+        schema
+    });
+    methods.collect()
 }
 
 fn reference(name: &str) -> Json {
@@ -156,25 +161,6 @@ fn reference(name: &str) -> Json {
 
 fn one_of_words(words: &[Word]) -> Json {
     json!({ "enum": words.iter().map(|word| word.name).collect::<Vec<_>>() })
-}
-
-/// The split by its methods: the common keys, and those of the method.
-fn split() -> Json {
-    let methods = METHODS.iter().map(|method| {
-        let keys = SPLIT.keys.iter().chain(method.keys);
-        let mut schema = object(method.doc, keys);
-        if let Some(name) = schema.pointer_mut("/properties/method") {
-            *name = json!({ "const": method.name, "description": method.doc });
-        }
-        schema
-    });
-    json!({
-        "description": SPLIT.doc,
-        "type": "object",
-        "required": ["rows", "method"],
-        "properties": { "method": value(&Value::Method) },
-        "oneOf": methods.collect::<Vec<_>>(),
-    })
 }
 
 /// The keys of `grade`: those of this crate and those of the fragment.

@@ -37,7 +37,7 @@ fn reports_what_is_wrong() {
     for path in files("diagnostics") {
         let text = fs::read_to_string(&path).unwrap();
         let name = name(&path);
-        let found = match prep_spec::load("id", &name, &text, "v1") {
+        let found = match prep_spec::load(prep_steps::vocabulary(), "id", &name, &text, "v1") {
             Ok(_) => "accepted\n".to_owned(),
             Err(diagnostics) => format!("{diagnostics}\n"),
         };
@@ -60,7 +60,9 @@ fn accepts_what_is_right() {
     for path in files("accept") {
         let text = fs::read_to_string(&path).unwrap();
         for variant in ["v1", "fixed"] {
-            if let Err(diagnostics) = prep_spec::load("id", &name(&path), &text, variant) {
+            if let Err(diagnostics) =
+                prep_spec::load(prep_steps::vocabulary(), "id", &name(&path), &text, variant)
+            {
                 panic!("{variant}: {diagnostics}");
             }
         }
@@ -113,7 +115,8 @@ fn codes() -> BTreeSet<String> {
 #[test]
 fn refuses_an_unknown_variant() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
-    let found = prep_spec::load("id", "x.yaml", text, "fixd").unwrap_err();
+    let found =
+        prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "fixd").unwrap_err();
     let expected = "x.yaml:1:1: error: there is no variant `fixd` [unknown-variant]\n  help: did you mean `fixed`?";
     assert_eq!(found.to_string(), expected);
 }

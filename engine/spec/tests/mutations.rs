@@ -70,7 +70,8 @@ const PIECES: &[&str] = &[
 
 fn check(text: &str) {
     for variant in ["v1", "fixed"] {
-        if let Err(found) = prep_spec::load("id", "x.yaml", text, variant) {
+        if let Err(found) = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, variant)
+        {
             assert!(!found.to_string().is_empty());
             for one in &found {
                 assert!(

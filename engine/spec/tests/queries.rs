@@ -7,7 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_spec::model::{Query, TableKind};
+use prep_spec::model::{Made, Query};
 
 fn tables(text: &str) -> Vec<String> {
     Query::parse(text).expect(text).tables.into_iter().collect()
@@ -105,8 +105,8 @@ fn layout_and_comments_do_not_count() {
 #[test]
 fn places_of_a_query_are_found_in_the_file() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\ntables:\n  t: |\n    SELECT 'ü',\n      b\n\npublic:\n  a.csv: 'SELECT ''x'' || b AS c FROM t'\n";
-    let pipeline = prep_spec::load("id", "x.yaml", text, "v1").unwrap();
-    let TableKind::Query(query) = &pipeline.tables[0].kind else {
+    let pipeline = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "v1").unwrap();
+    let Made::Query(query) = &pipeline.tables[0].made else {
         panic!("a query");
     };
     let place = |query: &Query, line, column| {
@@ -116,7 +116,7 @@ fn places_of_a_query_are_found_in_the_file() {
     assert_eq!(place(query, 1, 1), (6, 5));
     assert_eq!(place(query, 1, 11), (6, 15));
     assert_eq!(place(query, 2, 3), (7, 7));
-    let prep_spec::model::OutputKind::Csv { query, .. } = &pipeline.public[0].kind else {
+    let Some(query) = pipeline.public[0].declaration.query("csv") else {
         panic!("a CSV file");
     };
     assert_eq!(place(query, 1, 8), (10, 18));

@@ -7,7 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_spec::model::{ColumnKind, Pipeline, TableKind};
+use prep_spec::model::{ColumnKind, Made, Pipeline};
 
 const TEXT: &str = "\
 name: X
@@ -30,7 +30,7 @@ variants:
 ";
 
 fn load(variant: &str) -> Pipeline {
-    prep_spec::load("id", "x.yaml", TEXT, variant).unwrap()
+    prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", TEXT, variant).unwrap()
 }
 
 fn outputs(pipeline: &Pipeline) -> Vec<&str> {
@@ -56,14 +56,15 @@ fn a_variant_is_laid_over_the_base() {
     assert_eq!(fixed.variant.name, "fixed");
     assert_eq!(outputs(&fixed), ["b.csv", "c.csv"]);
     assert_eq!(fixed.lists[0].1, ["c"]);
-    let both = format!("{:?}", fixed.public[0].kind);
-    assert!(both.contains("delimiter: 9, quoting: NonNumeric"), "{both}");
+    let both = &fixed.public[0].declaration;
+    assert_eq!(both.delimiter("delimiter"), Some(9));
+    assert_eq!(both.text("quoting"), Some("nonnumeric"));
     // Null is a column less.
-    let TableKind::Read(read) = &fixed.tables[0].kind else {
+    let Made::Kind(read) = &fixed.tables[0].made else {
         panic!("a file");
     };
     let columns = read
-        .columns
+        .columns("columns")
         .iter()
         .map(|column| (column.name.value.as_str(), column.kind));
     assert_eq!(
@@ -75,7 +76,7 @@ fn a_variant_is_laid_over_the_base() {
 #[test]
 fn a_variant_without_a_section_is_the_base() {
     let text = "name: X\ncategory: C\nbundle: { kaggle: x }\n";
-    let fixed = prep_spec::load("id", "x.yaml", text, "fixed").unwrap();
+    let fixed = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, "fixed").unwrap();
     assert_eq!(fixed.variant.name, "fixed");
     assert!(!fixed.variant.differs);
     assert_eq!(prep_spec::variants(text).unwrap(), ["v1"]);

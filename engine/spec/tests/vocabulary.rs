@@ -10,92 +10,86 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use prep_spec::words::{self, Section};
+use prep_spec::Vocabulary;
+use prep_spec::words::{self, Form, Key, Makes, Section, Value as KeyValue};
 use serde_json::{Value, json};
 
+fn vocabulary() -> &'static Vocabulary {
+    prep_steps::vocabulary()
+}
+
 /// A pipeline with one section written out, `KEYS` standing for its keys; where that section is in the schema.
-const PLACES: &[(&str, &str)] = &[
-    ("", "KEYS"),
-    ("/properties/bundle", "bundle:\n  KEYS"),
-    ("/properties/variants", "variants:\n  KEYS"),
-    (
-        "/$defs/table/anyOf/1",
-        "tables:\n  t:\n    read: a.csv\n    KEYS",
-    ),
-    (
-        "/$defs/table/anyOf/2",
-        "tables:\n  t:\n    files: '*'\n    KEYS",
-    ),
-    (
-        "/$defs/table/anyOf/3",
-        "tables:\n  t:\n    text_lines: t\n    KEYS",
-    ),
-    (
-        "/$defs/table/anyOf/4",
-        "tables:\n  t:\n    pixels: t\n    KEYS",
-    ),
-    (
-        "/$defs/table/anyOf/5",
-        "tables:\n  t:\n    tfrecords: t\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/1",
-        "public:\n  a:\n    csv: SELECT 1\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/2",
-        "public:\n  a:\n    json: SELECT 1\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/3",
-        "public:\n  a:\n    parquet: SELECT 1\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/4",
-        "public:\n  a:\n    npy: SELECT 1\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/5",
-        "public:\n  a:\n    lines: SELECT 1\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/6",
-        "public:\n  a:\n    copy: a\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/7",
-        "public:\n  a/:\n    empty: true\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/8",
-        "public:\n  a:\n    zip: {}\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/9",
-        "public:\n  a:\n    zip_stored: {}\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/10",
-        "public:\n  a:\n    tar: {}\n    KEYS",
-    ),
-    (
-        "/$defs/output/anyOf/11",
-        "public:\n  a:\n    7z: {}\n    KEYS",
-    ),
-];
+fn places() -> Vec<(String, String)> {
+    let mut places = vec![
+        (String::new(), "KEYS".to_owned()),
+        (
+            "/properties/bundle".to_owned(),
+            "bundle:\n  KEYS".to_owned(),
+        ),
+        (
+            "/properties/variants".to_owned(),
+            "variants:\n  KEYS".to_owned(),
+        ),
+    ];
+    for (section, definition, forms) in [
+        ("tables", "table", &vocabulary().tables),
+        ("public", "output", &vocabulary().outputs),
+    ] {
+        let mut index = 0;
+        for form in forms {
+            for method in methods(form) {
+                index += 1;
+                let head = form.section.keys[0].example;
+                let method = method.map_or(String::new(), |method| {
+                    format!("    method: {}\n", method.name)
+                });
+                let names = names(form);
+                places.push((
+                    format!("/$defs/{definition}/anyOf/{index}"),
+                    format!(
+                        "{section}:\n  {names}:\n    {}: {head}\n{method}    KEYS",
+                        form.head()
+                    ),
+                ));
+            }
+        }
+    }
+    places
+}
+
+/// The methods of a kind; none of one without.
+fn methods(form: &Form) -> Vec<Option<&'static Section>> {
+    match form.methods {
+        [] => vec![None],
+        methods => methods.iter().map(|method| Some(*method)).collect(),
+    }
+}
+
+/// A key under which a declaration of the kind can stand.
+fn names(form: &Form) -> &'static str {
+    match form.makes {
+        Makes::Parts(_) => "x, y",
+        Makes::Table(_) | Makes::Same(_) => "x",
+        Makes::Folder | Makes::Empty | Makes::Like(_) => "x/",
+        Makes::File(_) => "x.dat",
+    }
+}
 
 fn schema() -> Value {
-    prep_spec::schema::schema(&json!({
-        "type": "object",
-        "properties": { "metric": { "$ref": "#/$defs/metric" } },
-        "required": ["metric"],
-        "$defs": { "metric": { "type": "string" } },
-    }))
+    prep_spec::schema::schema(
+        vocabulary(),
+        &json!({
+            "type": "object",
+            "properties": { "metric": { "$ref": "#/$defs/metric" } },
+            "required": ["metric"],
+            "$defs": { "metric": { "type": "string" } },
+        }),
+    )
 }
 
 /// The keys that the parser names when it meets one that it does not know.
 fn accepted(text: &str) -> BTreeSet<String> {
-    let found = prep_spec::load("id", "x.yaml", text, "v1").unwrap_err();
+    let found = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1").unwrap_err();
     let unknown = found.iter().find(|one| one.code == "unknown-key");
     let help = unknown.and_then(|one| one.help.clone()).expect(text);
     let list = help.strip_prefix("its keys are ").expect(&help).to_owned();
@@ -113,20 +107,13 @@ fn properties(schema: &Value, pointer: &str) -> BTreeSet<String> {
 #[test]
 fn the_schema_has_the_keys_that_the_parser_accepts() {
     let schema = schema();
-    let mut seen = 0;
-    for (pointer, text) in PLACES {
+    let places = places();
+    for (pointer, text) in &places {
         let text = text.replace("KEYS", "qqqqqqqqqqqq: 1");
         assert_eq!(accepted(&text), properties(&schema, pointer), "{pointer}");
-        seen += 1;
-    }
-    for (index, method) in words::METHODS.iter().enumerate() {
-        let text = format!("split:\n  method: {}\n  qqqqqqqqqqqq: 1", method.name);
-        let pointer = format!("/$defs/split/oneOf/{index}");
-        assert_eq!(accepted(&text), properties(&schema, &pointer));
-        seen += 1;
     }
     // Every closed object was looked at; `grade` and a variant's parts are the two that are not the parser's.
-    assert_eq!(closed_objects(&schema), seen + 2);
+    assert_eq!(closed_objects(&schema), places.len() + 2);
 }
 
 fn closed_objects(schema: &Value) -> usize {
@@ -184,7 +171,7 @@ const SHAPE: &[&str] = &[
 ];
 
 fn shape_faults(text: &str) {
-    if let Err(found) = prep_spec::load("id", "x.yaml", text, "v1") {
+    if let Err(found) = prep_spec::load(vocabulary(), "id", "x.yaml", text, "v1") {
         let faults: Vec<_> = found
             .iter()
             .filter(|one| SHAPE.contains(&one.code))
@@ -214,67 +201,44 @@ fn every_example_is_right() {
     let (base, _) = whole.split_once("variants:").unwrap();
     let variants = keys(&words::VARIANTS, "  ");
     shape_faults(&format!("{base}variants:\n{variants}"));
-    for table in words::TABLES {
-        // The example of `format` is not one for CSV, which the other keys are about.
-        let text = keys(table, "    ").replace("    format: json_lines\n", "");
-        shape_faults(&format!("{HEAD}tables:\n  t:\n{text}"));
-    }
-    for output in words::OUTPUTS {
-        let path = if matches!(output.head(), "copy" | "empty") {
-            "x/"
-        } else {
-            "x"
-        };
-        shape_faults(&format!(
-            "{HEAD}public:\n  {path}:\n{}",
-            keys(output, "    ")
-        ));
-    }
-    for method in words::METHODS {
-        let grouped = !matches!(method.name, "sample" | "python_sample" | "chunks");
-        let group = if grouped { "  group_by: g\n" } else { "" };
-        let name = method.name;
-        shape_faults(&format!(
-            "{HEAD}split:\n  rows: t\n  method: {name}\n{group}{}",
-            keys(method, "  ")
-        ));
+    for (section, forms) in [
+        ("tables", &vocabulary().tables),
+        ("public", &vocabulary().outputs),
+    ] {
+        for form in forms {
+            for method in methods(form) {
+                // One key at a time beside those that are needed: not all go together.
+                let all: Vec<&Key> = form.keys(method).collect();
+                for one in &all {
+                    let used = all.iter().filter(|key| {
+                        let needed = key.required || stands_in(key, one);
+                        needed || key.name == one.name
+                    });
+                    let lines = used.map(|key| {
+                        let example = match (&key.value, method) {
+                            (KeyValue::Method, Some(method)) => method.name,
+                            _ => key.example,
+                        };
+                        format!("    {}: {example}\n", key.name)
+                    });
+                    let text = lines.collect::<String>();
+                    let names = names(form);
+                    shape_faults(&format!("{HEAD}{section}:\n  {names}:\n{text}"));
+                }
+            }
+        }
     }
 }
 
-/// serde names the fields and variants that it knows.
-#[test]
-fn methods_are_those_of_the_splits() {
-    let names = |tree: Value| -> BTreeSet<String> {
-        let error = serde_json::from_value::<prep_splits::Method>(tree).unwrap_err();
-        let message = error.to_string();
-        let (_, list) = message.split_once("expected").expect(&message);
-        list.split('`')
-            .skip(1)
-            .step_by(2)
-            .map(str::to_owned)
-            .collect()
-    };
-    let own = |section: &Section| section.keys.iter().map(|key| key.name.to_owned()).collect();
-    let methods: BTreeSet<String> = words::METHODS
-        .iter()
-        .map(|one| one.name.to_owned())
-        .collect();
-    assert_eq!(names(json!({ "method": "qqq" })), methods);
-    for method in words::METHODS {
-        let expected: BTreeSet<String> = own(method);
-        assert_eq!(
-            names(json!({ "method": method.name, "qqq": 1 })),
-            expected,
-            "{}",
-            method.name
-        );
-    }
+/// Whether a key has to be there beside another one: a generator is seeded, or goes on.
+fn stands_in(key: &Key, beside: &Key) -> bool {
+    key.name == "seed" && beside.name != "after"
 }
 
 #[test]
 fn the_checked_in_reference_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/language.md");
-    let text = prep_spec::reference::markdown();
+    let text = prep_spec::reference::markdown(vocabulary());
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, &text).unwrap();

@@ -4,19 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_spec::model::{
-    ColumnKind, Format, Output, OutputKind, Pipeline, Query, Spanned, Table, TableKind,
-};
+use prep_spec::model::{ColumnKind, Declaration, Made, Pipeline, Query, Setting, Spanned, Table};
+use prep_spec::words::{Holds, MadeColumn, Makes, Value};
 use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
 
 use crate::plan::{Rows, plan_typed};
 use crate::relation::{RelationColumn, ScanError, Values};
 use crate::usage::origin;
-use crate::{QueryError, RECORD, Relation, Session};
+use crate::{QueryError, Relation, Session, VALUE};
 
-/// What is known of a table's columns before it exists, and whether the last one is the hidden `record`.
+/// What is known of a table's columns before it exists.
 #[derive(Debug, Clone)]
-struct Columns(Vec<(String, Known)>, bool);
+struct Columns(Vec<Column>);
+
+#[derive(Debug, Clone)]
+struct Column {
+    name: String,
+    known: Known,
+    /// Not part of `*`.
+    hidden: bool,
+}
 
 /// What is known of a column.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +36,11 @@ enum Known {
 
 impl Columns {
     fn names(&self) -> Vec<&str> {
-        self.0.iter().map(|(name, _)| name.as_str()).collect()
+        self.0.iter().map(|column| column.name.as_str()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|column| column.name == name)
     }
 }
 
@@ -58,22 +69,11 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn run(&mut self) {
         let pipeline = self.pipeline;
-        for table in &pipeline.tables {
-            self.table(&table.name.value);
-        }
-        if let Some(split) = &pipeline.split {
-            let columns = self.table(&split.rows.value);
-            if let (Some(columns), Some(group)) = (columns, &split.group_by)
-                && !columns.0.iter().any(|(name, _)| *name == group.value)
-            {
-                self.missing_column(group, &split.rows.value, &columns);
-            }
-            if let Some(query) = &split.test_size {
-                self.query(query, Rows::AnyOrder);
-            }
+        for name in pipeline.tables.iter().flat_map(|table| &table.names) {
+            self.table(&name.value);
         }
         for output in pipeline.public.iter().chain(&pipeline.private) {
-            self.output(output);
+            self.declared(&output.declaration);
         }
         for check in &pipeline.checks {
             self.query(&check.query, Rows::AnyOrder);
@@ -87,97 +87,88 @@ impl Checker<'_> {
         }
         // A cycle is the loader's to report; here it only must not recurse for ever.
         self.known.insert(name.to_owned(), None);
-        let columns = match self
-            .pipeline
-            .tables
-            .iter()
-            .find(|table| table.name.value == name)
-        {
-            Some(table) => self.defined(table),
-            None => {
-                let split = self
-                    .pipeline
-                    .split
-                    .as_ref()
-                    .filter(|split| split.into.iter().any(|into| into == name));
-                split.and_then(|split| self.table(&split.rows.value))
-            }
-        };
-        self.known.insert(name.to_owned(), columns.clone());
+        let tables = &self.pipeline.tables;
+        let table = tables.iter().find(|table| table.has(name))?;
+        let columns = self.made(table);
+        for name in &table.names {
+            self.known.insert(name.value.clone(), columns.clone());
+        }
         columns
     }
 
-    fn defined(&mut self, table: &Table) -> Option<Columns> {
-        let text = |name: &str| (name.to_owned(), Known::Typed(DataType::Utf8));
-        let number = |name: &str| (name.to_owned(), Known::Typed(DataType::Int64));
-        match &table.kind {
-            TableKind::Query(query) => self.query(query, Rows::Ordered),
-            TableKind::Read(read) => {
-                let columns = read.columns.iter().map(|column| {
-                    let kind = Known::Typed(data_type(column.kind));
-                    (column.name.value.clone(), kind)
-                });
-                let mut columns: Vec<_> = columns.collect();
-                let implied = match read.format {
-                    Format::Json | Format::JsonLines => text(RECORD),
-                    Format::Npy => (RECORD.to_owned(), Known::Entries),
-                    Format::Csv | Format::Parquet => return Some(Columns(columns, false)),
-                };
-                let is_implied = !columns.iter().any(|(name, _)| *name == implied.0);
-                let has_record = is_implied && implied.0 == RECORD;
-                if is_implied {
-                    columns.push(implied);
+    fn made(&mut self, table: &Table) -> Option<Columns> {
+        let columns = match &table.made {
+            Made::Query(query) => return self.query(query, Rows::Ordered),
+            Made::List(_) => vec![MadeColumn::text(VALUE)],
+            Made::Kind(declaration) => {
+                let sound = self.declared(declaration);
+                match declaration.form.makes {
+                    Makes::Same(key) | Makes::Parts(key) => {
+                        return self.table(declaration.text(key)?).filter(|_| sound);
+                    }
+                    Makes::Table(columns) if sound => columns(declaration),
+                    _ => return None,
                 }
-                Some(Columns(columns, has_record))
             }
-            TableKind::Files(_) => Some(Columns(
-                vec![
-                    text("file"),
-                    text("dir"),
-                    text("folder"),
-                    text("name"),
-                    text("stem"),
-                    text("ext"),
-                    number("size"),
-                ],
-                false,
-            )),
-            TableKind::TextLines(files) => {
-                self.has_file(files)?;
-                Some(Columns(
-                    vec![text("file"), text("stem"), number("number"), text("line")],
-                    false,
-                ))
-            }
-            TableKind::Pixels(files) => {
-                self.has_file(files)?;
-                Some(Columns(
-                    vec![
-                        text("file"),
-                        text("stem"),
-                        number("row"),
-                        number("col"),
-                        number("grey"),
-                    ],
-                    false,
-                ))
-            }
-            TableKind::TfRecords { files, features } => {
-                self.has_file(files)?;
-                let mut columns = vec![text("file")];
-                columns.extend(features.iter().map(|feature| {
-                    let kind = Known::Typed(data_type(feature.kind));
-                    (feature.name.value.clone(), kind)
-                }));
-                Some(Columns(columns, false))
+        };
+        let columns = columns.into_iter().map(|column| Column {
+            name: column.name,
+            known: match column.holds {
+                Holds::Values(kind) => Known::Typed(data_type(kind)),
+                Holds::Entries => Known::Entries,
+            },
+            hidden: column.hidden,
+        });
+        Some(Columns(columns.collect()))
+    }
+
+    /// Checks what a declaration reads; whether all of that is sound.
+    fn declared(&mut self, declaration: &Declaration) -> bool {
+        let mut sound = true;
+        // Columns belong to the table that is named first.
+        let mut table: Option<&str> = None;
+        for (key, setting) in declaration.settings() {
+            match (&key.value, &setting.value) {
+                (Value::Table, Setting::Text(name)) => {
+                    sound &= self.table(name).is_some();
+                    table = table.or(Some(name));
+                }
+                (Value::Files, Setting::Text(name)) => {
+                    let name = Spanned {
+                        value: name.clone(),
+                        span: setting.span,
+                    };
+                    sound &= self.has_file(&name).is_some();
+                }
+                (Value::Column, Setting::Text(column)) => {
+                    let columns = table.and_then(|table| self.table(table));
+                    if let (Some(columns), Some(table)) = (columns, table)
+                        && !columns.has(column)
+                    {
+                        let column = Spanned {
+                            value: column.clone(),
+                            span: setting.span,
+                        };
+                        self.missing_column(&column, table, &columns);
+                        sound = false;
+                    }
+                }
+                (kind, Setting::Query(query)) => sound &= self.fits(kind, query),
+                (_, Setting::Outputs(outputs)) => {
+                    for output in outputs {
+                        sound &= self.declared(&output.declaration);
+                    }
+                }
+                _ => {}
             }
         }
+        sound
     }
 
     /// A table of files must have the column `file`.
     fn has_file(&mut self, files: &Spanned<String>) -> Option<()> {
         let columns = self.table(&files.value)?;
-        if columns.0.iter().any(|(name, _)| name == "file") {
+        if columns.has("file") {
             return Some(());
         }
         let message = format!("table `{}` has no column `file`", files.value);
@@ -188,69 +179,74 @@ impl Checker<'_> {
         None
     }
 
-    fn output(&mut self, output: &Output) {
-        match &output.kind {
-            OutputKind::Csv { query, .. }
-            | OutputKind::Json { query, .. }
-            | OutputKind::Parquet { query } => {
-                self.query(query, Rows::Ordered);
-            }
-            OutputKind::Lines { query } => {
+    /// Plans a query and compares its columns with what its place asks for.
+    fn fits(&mut self, wanted: &Value, query: &Query) -> bool {
+        let (message, help) = match wanted {
+            Value::Lines => {
                 let is_text = |columns: &Columns| match &*columns.0 {
-                    [(_, Known::Typed(data_type))] => data_type.is_string(),
-                    columns => columns.len() == 1,
+                    [column] => match &column.known {
+                        Known::Typed(data_type) => data_type.is_string(),
+                        Known::Entries => true,
+                    },
+                    _ => false,
                 };
-                if self
-                    .query(query, Rows::Ordered)
-                    .is_some_and(|columns| !is_text(&columns))
-                {
-                    let message = "lines are made of one column of texts";
-                    let help = "join the columns to one text: SELECT a || ',' || b AS line";
-                    self.diagnostics
-                        .push(Diagnostic::error("wrong-columns", query.span, message).help(help));
+                match self.query(query, Rows::Ordered) {
+                    Some(columns) if is_text(&columns) => return true,
+                    Some(_) => (
+                        "lines are made of one column of texts".to_owned(),
+                        "join the columns to one text: SELECT a || ',' || b AS line",
+                    ),
+                    None => return false,
                 }
             }
-            OutputKind::Npy { query } => {
-                let columns = self.planned(query, Rows::Ordered);
-                if columns.is_some_and(|columns| !matches!(&*columns.0, [(_, Known::Entries)])) {
-                    let message = "an array is made of the one column `record` of a table that was read from an array";
-                    self.diagnostics.push(
-                        Diagnostic::error("wrong-columns", query.span, message)
-                            .help("SELECT record FROM frames, with `frames: { read: frames.npy }`"),
-                    );
+            Value::Entries => {
+                let is_entries = |columns: &Columns| matches!(&*columns.0, [column] if column.known == Known::Entries);
+                match self.planned(query, Rows::Ordered) {
+                    Some(columns) if is_entries(&columns) => return true,
+                    Some(_) => (
+                        "an array is made of the one column `record` of a table that was read from an array".to_owned(),
+                        "SELECT record FROM frames, with `frames: { read: frames.npy }`",
+                    ),
+                    None => return false,
                 }
             }
             // A tree has no order.
-            OutputKind::Files { query } => {
+            Value::Placed => {
                 let Some(columns) = self.query(query, Rows::AnyOrder) else {
-                    return;
+                    return false;
                 };
-                for wanted in ["file", "path"] {
-                    if !columns.0.iter().any(|(name, _)| name == wanted) {
-                        let message = format!("the query for a folder has no column `{wanted}`");
-                        self.diagnostics.push(
-                            Diagnostic::error("missing-column", query.span, message)
-                                .help("it needs `file` (what to copy) and `path` (where to, below the folder)"),
-                        );
-                    }
+                let missing = ["file", "path"].iter().find(|name| !columns.has(name));
+                match missing {
+                    None => return true,
+                    Some(name) => (
+                        format!("the query for a folder has no column `{name}`"),
+                        "it needs `file` (what to copy) and `path` (where to, below the folder)",
+                    ),
                 }
             }
-            OutputKind::Archive { members, .. } => {
-                for member in members {
-                    self.output(member);
-                }
-            }
-            OutputKind::Copy(_) | OutputKind::Empty => {}
-        }
+            Value::Set | Value::Size => return self.query(query, Rows::AnyOrder).is_some(),
+            _ => return self.query(query, Rows::Ordered).is_some(),
+        };
+        let code = match wanted {
+            Value::Placed => "missing-column",
+            _ => "wrong-columns",
+        };
+        self.diagnostics
+            .push(Diagnostic::error(code, query.span, message).help(help));
+        false
     }
 
     /// Plans a query whose rows are values; its result's columns, if nothing is wrong.
     fn query(&mut self, query: &Query, rows: Rows) -> Option<Columns> {
         let columns = self.planned(query, rows)?;
-        let entries = columns.0.iter().find(|(_, known)| *known == Known::Entries);
-        let Some((name, _)) = entries else {
+        let entries = columns
+            .0
+            .iter()
+            .find(|column| column.known == Known::Entries);
+        let Some(column) = entries else {
             return Some(columns);
         };
+        let name = &column.name;
         let message = format!("`{name}` holds entries of an array, which only an array can hold");
         self.diagnostics.push(
             Diagnostic::error("wrong-columns", query.span, message).help(
@@ -281,10 +277,11 @@ impl Checker<'_> {
             let Some(columns) = declared.get(table) else {
                 continue;
             };
-            for (name, known) in used.iter().filter_map(|index| columns.0.get(*index)) {
-                if *known != Known::Entries {
+            for column in used.iter().filter_map(|index| columns.0.get(*index)) {
+                if column.known != Known::Entries {
                     continue;
                 }
+                let name = &column.name;
                 let message = format!(
                     "column `{name}` of table `{table}` is computed with, but holds entries of an array"
                 );
@@ -300,15 +297,16 @@ impl Checker<'_> {
             let from = origin(&planned.plan, index);
             let declared =
                 from.and_then(|(table, column)| declared.get(&table)?.0.get(column).cloned());
-            (
-                field.name().clone(),
-                declared.map_or_else(
+            Column {
+                name: field.name().clone(),
+                known: declared.map_or_else(
                     || Known::Typed(field.data_type().clone()),
-                    |(_, known)| known,
+                    |column| column.known,
                 ),
-            )
+                hidden: false,
+            }
         });
-        let columns = Columns(columns.collect(), false);
+        let columns = Columns(columns.collect());
         sound.then_some(columns)
     }
 
@@ -366,13 +364,13 @@ struct Declared(Vec<RelationColumn>);
 
 impl Declared {
     fn new(columns: &Columns) -> Declared {
-        let columns = columns.0.iter().map(|(name, known)| RelationColumn {
-            name: name.clone(),
-            data_type: match known {
+        let columns = columns.0.iter().map(|column| RelationColumn {
+            name: column.name.clone(),
+            data_type: match &column.known {
                 Known::Typed(data_type) => data_type.clone(),
                 Known::Entries => DataType::Utf8,
             },
-            hidden: name == RECORD && columns.1,
+            hidden: column.hidden,
         });
         Declared(columns.collect())
     }

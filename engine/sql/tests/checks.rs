@@ -30,7 +30,7 @@ fn found(output: &str) -> Vec<String> {
 }
 
 fn faults(text: &str) -> Vec<String> {
-    let draft = prep_spec::read("x", "x.yaml", text);
+    let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", text);
     let [reading] = draft.readings() else {
         panic!("{text} has {} variants", draft.readings().len());
     };

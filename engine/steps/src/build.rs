@@ -1,24 +1,26 @@
 //! A pipeline as a graph of steps.
 //!
-//! Step names: `bundle`, `unpack` (`unpack/train.zip` for an archive inside), `table/NAME`, `split`, the path of an
-//! output (`public/train.csv`), `check/NAME`, `checksum/PATH`, `description`, `publish`. Nothing is published before all
-//! checks and checksums have passed.
+//! Step names: `bundle`, `unpack` (`unpack/train.zip` for an archive inside), `table/NAME` (`table/train,test` of two that
+//! are made together), the path of an output (`public/train.csv`), `check/NAME`, `checksum/PATH`, `description`,
+//! `publish`. Nothing is published before all checks and checksums have passed.
+//!
+//! The inputs of a table or an output follow from the types of its keys: see [`Builder::declared`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
-use prep_spec::model::{Output, OutputKind, Query, Split, Table, TableKind};
-use prep_splits::Role;
+use prep_spec::model::{Declaration, Made, Output, Query, Setting, Table};
+use prep_spec::words::{Makes, Value};
 use prep_sql::Session;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    Check, Checksum, Copy, Empty, Export, Files, Form, LineTable, List, Pack, Pixels, Publish,
-    QueryTable, ReadTable, SplitRows, TREE, TfRecordTable, Unpack, VALUE, is_archive,
+    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, TREE, Unpack, VALUE,
+    is_archive,
 };
 
 /// What a pipeline does not say itself.
@@ -54,6 +56,8 @@ pub enum BuildError {
     Graph(#[from] GraphError),
     #[error("the table `{0}` is not defined")]
     UnknownTable(String),
+    #[error("`{0}` is not completely declared")]
+    Incomplete(String),
     #[error("the published checksum of `{0}` fits no output of the pipeline")]
     UnknownChecksum(String),
 }
@@ -73,7 +77,6 @@ pub fn build(
         bundle,
         trees: BTreeMap::new(),
         tables: BTreeMap::new(),
-        split: None,
         trees_of: BTreeMap::new(),
     };
     builder.all()
@@ -87,7 +90,6 @@ struct Builder<'a> {
     /// Unpacked archives by path; the bundle itself by the empty path.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
-    split: Option<NodeId>,
     /// For each table the archives whose files its rows may name.
     trees_of: BTreeMap<String, BTreeSet<String>>,
 }
@@ -143,31 +145,28 @@ impl Builder<'_> {
         step: impl Step + 'static,
         inputs: Inputs,
     ) -> Result<Port, BuildError> {
-        let node = self.graph.add(
-            &self.pipeline.id,
-            name,
-            Action::Step(Box::new(step)),
-            inputs,
-        )?;
-        Ok(Port {
-            node,
-            output: VALUE.to_owned(),
-        })
+        self.boxed(name, Box::new(step), inputs).map(value_of)
+    }
+
+    fn boxed(
+        &mut self,
+        name: &str,
+        step: Box<dyn Step>,
+        inputs: Inputs,
+    ) -> Result<NodeId, BuildError> {
+        let competition = &self.pipeline.id;
+        Ok(self
+            .graph
+            .add(competition, name, Action::Step(step), inputs)?)
     }
 
     /// The tree of an archive inside the bundle, or of the bundle itself (empty path).
     fn tree(&mut self, archive: &str) -> Result<Port, BuildError> {
         if let Some(node) = self.trees.get(archive) {
-            return Ok(Port {
-                node: *node,
-                output: VALUE.to_owned(),
-            });
+            return Ok(value_of(*node));
         }
         let (name, step, input) = if archive.is_empty() {
-            let bundle = Port {
-                node: self.bundle,
-                output: VALUE.to_owned(),
-            };
+            let bundle = value_of(self.bundle);
             ("unpack".to_owned(), Unpack { path: None }, bundle)
         } else {
             let outer = self.tree(containing(archive))?;
@@ -188,138 +187,117 @@ impl Builder<'_> {
         if let Some(port) = self.tables.get(name) {
             return Ok(port.clone());
         }
-        let pipeline = self.pipeline;
-        if let Some(split) = pipeline
-            .split
-            .as_ref()
-            .filter(|split| split.into.iter().any(|into| into == name))
-        {
-            let node = self.split(split)?;
-            for into in &split.into {
-                self.tables.insert(
-                    into.clone(),
-                    Port {
-                        node,
-                        output: into.clone(),
-                    },
-                );
-                self.trees_of.insert(
-                    into.clone(),
-                    self.trees_of
-                        .get(&split.rows.value)
-                        .cloned()
-                        .unwrap_or_default(),
-                );
-            }
-        } else {
-            let table = pipeline
-                .tables
-                .iter()
-                .find(|table| table.name.value == name);
-            let table = table.ok_or_else(|| BuildError::UnknownTable(name.to_owned()))?;
-            let port = self.defined(table)?;
-            self.tables.insert(name.to_owned(), port);
-        }
-        self.tables
-            .get(name)
-            .cloned()
-            .ok_or_else(|| BuildError::UnknownTable(name.to_owned()))
+        let tables = &self.pipeline.tables;
+        let table = tables.iter().find(|table| table.has(name));
+        let unknown = || BuildError::UnknownTable(name.to_owned());
+        self.made(table.ok_or_else(unknown)?)?;
+        self.tables.get(name).cloned().ok_or_else(unknown)
     }
 
-    fn defined(&mut self, table: &Table) -> Result<Port, BuildError> {
-        let name = format!("table/{}", table.name.value);
-        let mut trees = BTreeSet::new();
-        let port = match &table.kind {
-            TableKind::Query(query) => {
+    /// Adds the step that makes a table, or two.
+    fn made(&mut self, table: &Table) -> Result<(), BuildError> {
+        let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
+        let step_name = format!("table/{}", names.join(","));
+        let (node, trees) = match &table.made {
+            Made::Query(query) => {
                 let inputs = self.query_inputs(query)?;
-                trees = self.trees_behind(&query.tables);
-                self.step(
-                    &name,
-                    QueryTable {
+                let step = Box::new(QueryTable {
+                    query: query.clone(),
+                    session: self.around.session.clone(),
+                });
+                let trees = self.trees_behind(&query.tables);
+                (self.boxed(&step_name, step, inputs)?, trees)
+            }
+            Made::List(texts) => {
+                let texts = texts.clone();
+                let node = self.boxed(&step_name, Box::new(List { texts }), Inputs::new())?;
+                (node, BTreeSet::new())
+            }
+            Made::Kind(declaration) => self.declared(&step_name, declaration)?,
+        };
+        let parts = match names.as_slice() {
+            [_] => vec![VALUE],
+            _ => PARTS.to_vec(),
+        };
+        for (name, part) in names.into_iter().zip(parts) {
+            let output = part.to_owned();
+            self.tables.insert(name.to_owned(), Port { node, output });
+            self.trees_of.insert(name.to_owned(), trees.clone());
+        }
+        Ok(())
+    }
+
+    /// Adds the step of a declaration, with the inputs that the types of its keys ask for. Returns it, and the archives
+    /// whose files may be named by the rows of the table that it makes.
+    fn declared(
+        &mut self,
+        name: &str,
+        declaration: &Declaration,
+    ) -> Result<(NodeId, BTreeSet<String>), BuildError> {
+        let mut inputs = Inputs::new();
+        let mut trees = BTreeSet::new();
+        let mut archives = BTreeSet::new();
+        let passes_on = match declaration.form.makes {
+            Makes::Same(key) | Makes::Parts(key) => key,
+            _ => "",
+        };
+        for (key, setting) in declaration.settings() {
+            match (&key.value, &setting.value) {
+                (Value::Source, Setting::Text(path)) => {
+                    archives.insert(containing(path).to_owned());
+                }
+                (Value::Sources, Setting::Text(pattern)) => {
+                    archives.insert(containing(pattern).to_owned());
+                    trees.insert(containing(pattern).to_owned());
+                }
+                (Value::Table, Setting::Text(table)) => {
+                    inputs.push((key.name.to_owned(), self.table(table)?));
+                    if key.name == passes_on {
+                        trees.append(&mut self.trees_behind([table]));
+                    }
+                }
+                (Value::Files, Setting::Text(table)) => {
+                    inputs.push((FILES.to_owned(), self.table(table)?));
+                    let behind = self.trees_behind([table]);
+                    archives.extend(behind.iter().cloned());
+                    trees.extend(behind);
+                }
+                (Value::Drawn, Setting::Text(table)) => {
+                    let node = self.table(table)?.node;
+                    let output = GENERATOR.to_owned();
+                    inputs.push((GENERATOR.to_owned(), Port { node, output }));
+                }
+                (Value::Size, Setting::Query(query)) => {
+                    let tables = self.query_inputs(query)?;
+                    let step = QueryTable {
                         query: query.clone(),
                         session: self.around.session.clone(),
-                    },
-                    inputs,
-                )?
+                    };
+                    let step_name = format!("{name}/{}", key.name);
+                    inputs.push((key.name.to_owned(), self.step(&step_name, step, tables)?));
+                }
+                (kind, Setting::Query(query)) => {
+                    inputs.extend(self.query_inputs(query)?);
+                    if matches!(kind, Value::Placed) {
+                        archives.append(&mut self.trees_behind(&query.tables));
+                    }
+                }
+                (_, Setting::Outputs(members)) => {
+                    for member in members {
+                        let inner = join(name, &member.path.value);
+                        let port = self.output(&inner, member)?;
+                        inputs.push((member.path.value.clone(), port));
+                    }
+                }
+                _ => {}
             }
-            TableKind::Read(read) => {
-                let tree = self.tree(containing(&read.path.value))?;
-                self.step(
-                    &name,
-                    ReadTable { read: read.clone() },
-                    vec![("tree".to_owned(), tree)],
-                )?
-            }
-            TableKind::Files(pattern) => {
-                let archive = containing(&pattern.value);
-                trees.insert(archive.to_owned());
-                let tree = self.tree(archive)?;
-                self.step(
-                    &name,
-                    List {
-                        pattern: pattern.value.clone(),
-                    },
-                    vec![("tree".to_owned(), tree)],
-                )?
-            }
-            TableKind::TextLines(files) => {
-                let inputs = self.file_inputs(&files.value)?;
-                trees = self.trees_behind([&files.value]);
-                self.step(&name, LineTable, inputs)?
-            }
-            TableKind::Pixels(files) => {
-                let inputs = self.file_inputs(&files.value)?;
-                trees = self.trees_behind([&files.value]);
-                self.step(&name, Pixels, inputs)?
-            }
-            TableKind::TfRecords { files, features } => {
-                let inputs = self.file_inputs(&files.value)?;
-                trees = self.trees_behind([&files.value]);
-                self.step(
-                    &name,
-                    TfRecordTable {
-                        features: features.clone(),
-                    },
-                    inputs,
-                )?
-            }
-        };
-        self.trees_of.insert(table.name.value.clone(), trees);
-        Ok(port)
-    }
-
-    fn split(&mut self, split: &Split) -> Result<NodeId, BuildError> {
-        if let Some(node) = self.split {
-            return Ok(node);
         }
-        let mut inputs = vec![("rows".to_owned(), self.table(&split.rows.value)?)];
-        if let Some(query) = &split.test_size {
-            let tables = self.query_inputs(query)?;
-            let step = QueryTable {
-                query: query.clone(),
-                session: self.around.session.clone(),
-            };
-            inputs.push((
-                "test_size".to_owned(),
-                self.step("split/test_size", step, tables)?,
-            ));
+        for archive in &archives {
+            inputs.push((format!("{TREE}{archive}"), self.tree(archive)?));
         }
-        let step = SplitRows {
-            method: split.method.clone(),
-            keys: split.group_by.as_ref().map(|column| {
-                let role = split.method.roles().first().copied();
-                (role.unwrap_or(Role::Groups), column.value.clone())
-            }),
-            into: split.into.clone(),
-        };
-        let node = self.graph.add(
-            &self.pipeline.id,
-            "split",
-            Action::Step(Box::new(step)),
-            inputs,
-        )?;
-        self.split = Some(node);
-        Ok(node)
+        let step = kinds::step(declaration, self.around.session);
+        let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
+        Ok((self.boxed(name, step, inputs)?, trees))
     }
 
     /// The tables of a query, as inputs.
@@ -329,24 +307,6 @@ impl Builder<'_> {
             .iter()
             .map(|name| Ok((name.clone(), self.table(name)?)))
             .collect()
-    }
-
-    /// A table of files and the trees in which those lie, as inputs.
-    fn file_inputs(&mut self, table: &str) -> Result<Inputs, BuildError> {
-        let mut inputs = vec![("files".to_owned(), self.table(table)?)];
-        self.tree_inputs(&self.trees_behind([&table.to_owned()]), &mut inputs)?;
-        Ok(inputs)
-    }
-
-    fn tree_inputs(
-        &mut self,
-        archives: &BTreeSet<String>,
-        inputs: &mut Inputs,
-    ) -> Result<(), BuildError> {
-        for archive in archives {
-            inputs.push((format!("{TREE}{archive}"), self.tree(archive)?));
-        }
-        Ok(())
     }
 
     fn trees_behind<'t>(&self, tables: impl IntoIterator<Item = &'t String>) -> BTreeSet<String> {
@@ -360,80 +320,8 @@ impl Builder<'_> {
 
     /// The step that makes an output, and the steps of what it contains.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
-        let session = self.around.session.clone();
-        let export = |builder: &mut Self, query: &Query, form| {
-            let inputs = builder.query_inputs(query)?;
-            builder.step(
-                name,
-                Export {
-                    query: query.clone(),
-                    form,
-                    session: session.clone(),
-                },
-                inputs,
-            )
-        };
-        match &output.kind {
-            OutputKind::Csv {
-                query,
-                delimiter,
-                quoting,
-            } => export(
-                self,
-                query,
-                Form::Csv {
-                    delimiter: *delimiter,
-                    quoting: *quoting,
-                },
-            ),
-            OutputKind::Json { query, indent } => {
-                export(self, query, Form::Json { indent: *indent })
-            }
-            OutputKind::Parquet { query } => export(self, query, Form::Parquet),
-            OutputKind::Npy { query } => export(self, query, Form::Npy),
-            OutputKind::Lines { query } => export(self, query, Form::Lines),
-            OutputKind::Files { query } => {
-                let mut inputs = self.query_inputs(query)?;
-                self.tree_inputs(&self.trees_behind(&query.tables), &mut inputs)?;
-                self.step(
-                    name,
-                    Files {
-                        query: query.clone(),
-                        session: self.around.session.clone(),
-                    },
-                    inputs,
-                )
-            }
-            OutputKind::Copy(from) => {
-                let tree = self.tree(containing(&from.value))?;
-                self.step(
-                    name,
-                    Copy {
-                        from: from.value.clone(),
-                    },
-                    vec![("tree".to_owned(), tree)],
-                )
-            }
-            OutputKind::Empty => self.step(name, Empty, Vec::new()),
-            OutputKind::Archive { kind, members } => {
-                let mut inputs = Inputs::new();
-                let mut places = Vec::new();
-                for member in members {
-                    let inner = join(name, &member.path.value);
-                    let port = self.output(&inner, member)?;
-                    inputs.push((inner.clone(), port));
-                    places.push((inner, member.path.value.clone()));
-                }
-                self.step(
-                    name,
-                    Pack {
-                        kind: *kind,
-                        members: places,
-                    },
-                    inputs,
-                )
-            }
-        }
+        let (node, _) = self.declared(name, &output.declaration)?;
+        Ok(value_of(node))
     }
 
     fn describe(
@@ -523,6 +411,14 @@ impl Builder<'_> {
         }
         inputs.extend(steps);
         Ok(())
+    }
+}
+
+/// The only output of most steps.
+fn value_of(node: NodeId) -> Port {
+    Port {
+        node,
+        output: VALUE.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@
 //! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
-//! kinds/     one file per kind of step
+//! kinds/     one file per kind of step: tables, outputs and splits with their form in the language
 //! ```
 //!
 //! Bytes move once: a member of an archive is a *content reference* ([`value::Content`]), not an extracted file. A tree
@@ -22,5 +22,5 @@ mod relation;
 pub mod value;
 
 pub use build::{BuildError, Checksums, Surroundings, build};
-pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, settle};
+pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, settle, vocabulary};
 pub use members::members;

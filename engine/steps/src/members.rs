@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use prep_spec::Pipeline;
-use prep_spec::model::{Output, OutputKind, TableKind};
+use prep_spec::model::{Declaration, Made, Setting};
+use prep_spec::words::Value;
 
 use crate::kinds::{archive_suffix, is_archive};
 
@@ -11,35 +12,28 @@ use crate::kinds::{archive_suffix, is_archive};
 /// not. An archive inside the bundle is one member; it may also lie there unpacked, as a folder of its name.
 pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut found = BTreeSet::new();
-    for table in &pipeline.tables {
-        match &table.kind {
-            TableKind::Read(read) => found.insert(member(&read.path.value, globset::escape)),
-            TableKind::Files(pattern) => found.insert(member(&pattern.value, str::to_owned)),
-            // These read what other tables name.
-            TableKind::Query(_)
-            | TableKind::TextLines(_)
-            | TableKind::Pixels(_)
-            | TableKind::TfRecords { .. } => false,
-        };
-    }
-    for output in pipeline.public.iter().chain(&pipeline.private) {
-        copied(output, &mut found);
-    }
-    found.into_iter().collect()
-}
-
-fn copied(output: &Output, found: &mut BTreeSet<String>) {
-    match &output.kind {
-        OutputKind::Copy(from) => {
-            found.insert(member(&from.value, globset::escape));
-        }
-        OutputKind::Archive { members, .. } => {
-            for member in members {
-                copied(member, found);
+    let mut visit = |declaration: &Declaration| {
+        for (key, setting) in declaration.settings() {
+            match (&key.value, &setting.value) {
+                (Value::Source, Setting::Text(path)) => {
+                    found.insert(member(path, globset::escape));
+                }
+                (Value::Sources, Setting::Text(pattern)) => {
+                    found.insert(member(pattern, str::to_owned));
+                }
+                _ => {}
             }
         }
-        _ => {}
+    };
+    for table in &pipeline.tables {
+        if let Made::Kind(declaration) = &table.made {
+            declaration.walk(&mut visit);
+        }
     }
+    for output in pipeline.public.iter().chain(&pipeline.private) {
+        output.declaration.walk(&mut visit);
+    }
+    found.into_iter().collect()
 }
 
 /// The pattern of the member in which a path lies. `plain` makes a pattern of a path that enters no archive.
@@ -101,7 +95,7 @@ public:
 private:
   test.csv: SELECT id FROM all
 ";
-        let pipeline = prep_spec::load("a", "a.yaml", text, "v1").unwrap();
+        let pipeline = prep_spec::load(crate::vocabulary(), "a", "a.yaml", text, "v1").unwrap();
         assert_eq!(
             members(&pipeline),
             ["notes/**", "photos/*.jpg", "{all.csv.zip,all.csv/**}"]

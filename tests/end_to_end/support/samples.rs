@@ -16,8 +16,7 @@ bundle: { kaggle: harbour }
 
 tables:
   labelled: { read: train.csv, columns: { id: integer, tons: inferred, docked: inferred } }
-
-split: { rows: labelled, method: shuffle, test_size: 0.25, seed: 0 }
+  train, test: { split: labelled, method: shuffle, test_size: 0.25, seed: 0 }
 
 public:
   train.csv: SELECT * FROM train
@@ -85,8 +84,7 @@ bundle: {{ kaggle: gallery }}
 tables:
   labelled: {{ read: train.csv, columns: {{ id: inferred, artist: inferred }} }}
   pictures: {{ files: pictures/* }}
-
-split: {{ rows: labelled, method: shuffle, test_size: 0.4, seed: {seed} }}
+  train, test: {{ split: labelled, method: shuffle, test_size: 0.4, seed: {seed} }}
 
 public:
   train.csv: SELECT * FROM train

@@ -129,8 +129,13 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
     let mut text = String::new();
     for sample in SAMPLES {
         let entry = catalog.get(sample.id)?;
-        let pipeline =
-            prep_spec::load(sample.id, &entry.file_name, entry.pipeline()?, BASE_VARIANT)?;
+        let pipeline = prep_spec::load(
+            prep_steps::vocabulary(),
+            sample.id,
+            &entry.file_name,
+            entry.pipeline()?,
+            BASE_VARIANT,
+        )?;
         let prepared = settings.data_dir.join(sample.id).join("prepared");
         let grade = pipeline.grade.as_ref();
         let own = grade.map(|grade| prepared.join(&grade.value.sample.value));

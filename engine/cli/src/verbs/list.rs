@@ -63,8 +63,15 @@ impl List {
 fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
-    let pipeline = text
-        .map(|text| prep_spec::load(&entry.id, &entry.file_name, text, prep_spec::BASE_VARIANT));
+    let pipeline = text.map(|text| {
+        prep_spec::load(
+            prep_steps::vocabulary(),
+            &entry.id,
+            &entry.file_name,
+            text,
+            prep_spec::BASE_VARIANT,
+        )
+    });
     let manifest = prepared::manifest(&session.settings.data_dir, &entry.id)?;
     let folder = session.settings.data_dir.join(&entry.id).join("prepared");
     let state = match (&manifest, &pipeline) {

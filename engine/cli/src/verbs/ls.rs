@@ -66,7 +66,14 @@ impl Ls {
         let entry = catalog.find(&self.id);
         let pipeline = entry.and_then(|entry| {
             let text = entry.pipeline.as_deref()?;
-            prep_spec::load(&entry.id, &entry.file_name, text, BASE_VARIANT).ok()
+            prep_spec::load(
+                prep_steps::vocabulary(),
+                &entry.id,
+                &entry.file_name,
+                text,
+                BASE_VARIANT,
+            )
+            .ok()
         });
         let members = match &pipeline {
             Some(pipeline) => Some(Members::new(prep_steps::members(pipeline))?),

@@ -13,6 +13,7 @@ pub struct Schema {}
 impl Schema {
     pub fn call(&self, session: &Session) -> Ended {
         session.printer.json(&prep_spec::schema::schema(
+            prep_steps::vocabulary(),
             &prep_grade::schema::grade_schema(),
         ))?;
         Ok(Exit::Success)

@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     for variant in ["v1", "fixed"] {
-        if let Err(found) = prep_spec::load("id", "x.yaml", text, variant) {
+        if let Err(found) = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, variant) {
             let _ = found.to_string();
             for one in &found {
                 assert!(one.span.end <= text.len());

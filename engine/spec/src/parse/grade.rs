@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::context::Context;
 use crate::diagnostic::Diagnostic;
 use crate::json;
-use crate::model::{Grade, Output, OutputKind, Spanned};
+use crate::model::{Grade, Output, Spanned};
 use crate::suggest::nearest;
-use crate::words;
+use crate::words::{self, Makes};
 use crate::yaml::{Kind, Node};
 
 impl Context {
@@ -72,7 +72,7 @@ impl Context {
             .flat_map(|(section, outputs)| {
                 let paths = outputs
                     .iter()
-                    .filter(|output| !matches!(output.kind, OutputKind::Empty));
+                    .filter(|output| !matches!(output.declaration.form.makes, Makes::Empty));
                 paths.map(move |output| {
                     let below = output
                         .path

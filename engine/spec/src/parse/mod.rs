@@ -3,9 +3,9 @@
 //! A pipeline is resolved once per variant. Everything is read even when something before it was wrong, so that all
 //! findings come at once.
 
+mod declared;
 mod grade;
 mod outputs;
-mod split;
 mod tables;
 
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::draft::Reading;
 use crate::links;
-use crate::model::{Bundle, Check, Pipeline, Spanned, Split, Table, Variant};
-use crate::words;
+use crate::model::{Bundle, Check, Pipeline, Spanned, Table, Variant};
+use crate::words::{self, Vocabulary};
 use crate::yaml::Node;
 
 /// What came of one variant.
@@ -27,8 +27,14 @@ pub struct Resolved {
     pub unused: Vec<Diagnostic>,
 }
 
-pub fn resolve(id: &str, source: &Arc<SourceFile>, root: &Node, variant: Variant) -> Resolved {
-    let mut context = Context::new(Arc::clone(source));
+pub fn resolve(
+    vocabulary: &Vocabulary,
+    id: &str,
+    source: &Arc<SourceFile>,
+    root: &Node,
+    variant: Variant,
+) -> Resolved {
+    let mut context = Context::new(vocabulary, Arc::clone(source));
     let mut unused = Vec::new();
     let pipeline = pipeline(&mut context, id, root, variant, &mut unused);
     let unread = context.unread;
@@ -55,13 +61,10 @@ fn pipeline(
     let category = text(context, "category");
     let bundle = fields.get("bundle").and_then(|node| context.bundle(node));
     let lists = fields.get("lists").map(|node| context.lists(node));
-    let tables: Vec<Table> = fields
+    let mut tables: Vec<Table> = fields
         .get("tables")
         .map(|node| context.tables(node))
         .unwrap_or_default();
-    context.reader = Reader::Split;
-    let written = fields.get("split");
-    let split: Option<Split> = written.and_then(|node| context.split(node));
     context.reader = Reader::End;
     let mut section = |key: &str| {
         let node = fields.get(key)?;
@@ -77,7 +80,8 @@ fn pipeline(
         context.variants(node);
     }
     let lists = lists.unwrap_or_default();
-    links::check(context, &tables, written, split.as_ref(), unused);
+    links::lists_as_tables(context, &lists, &mut tables);
+    links::check(context, &tables, unused);
     links::unused_lists(context, &lists, unused);
     // What is not there was reported, so an empty value in its place never leaves this crate as a sound pipeline.
     let nothing = Bundle {
@@ -91,7 +95,6 @@ fn pipeline(
         bundle: bundle.unwrap_or(nothing),
         lists,
         tables,
-        split,
         public,
         private,
         checks: checks.unwrap_or_default(),
@@ -133,6 +136,7 @@ impl Context {
             let name = self.name(&entry.key, entry.key_span, "the name of a list");
             let texts = self.texts(&entry.value);
             self.lists.insert(entry.key.clone(), texts.clone());
+            self.list_places.insert(entry.key.clone(), entry.key_span);
             lists.push((name, texts));
         }
         lists
@@ -151,7 +155,7 @@ impl Context {
     }
 
     /// A list of different texts.
-    fn texts(&mut self, node: &Node) -> Vec<String> {
+    pub fn texts(&mut self, node: &Node) -> Vec<String> {
         let mut texts: Vec<Spanned<String>> = Vec::new();
         let Some(items) = self.list(node, "a list of texts") else {
             return Vec::new();

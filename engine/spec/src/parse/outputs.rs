@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::tables::extension;
-use crate::context::{Context, Fields};
+use crate::context::Context;
+use crate::declaration::Declaration;
 use crate::diagnostic::Diagnostic;
-use crate::model::{ArchiveKind, Output, OutputKind, Quoting, Spanned};
-use crate::words::{self, Section};
+use crate::model::{Output, Spanned};
+use crate::words::Makes;
 use crate::yaml::{Kind, Node};
-
-/// The formats that an output's name can ask for.
-const KNOWN: &str =
-    "names that tell it end in .csv, .tsv, .json, .parquet, .npy, or in `/` for a folder of files";
 
 impl Context {
     /// Outputs below one folder. `wanted` says in a message what they are.
@@ -25,13 +21,16 @@ impl Context {
                 value: entry.key.clone(),
                 span: entry.key_span,
             };
-            let kind = match &entry.value.kind {
-                Kind::Mapping(_) => self.output(&path, &entry.value),
+            let declaration = match &entry.value.kind {
+                Kind::Mapping(_) => {
+                    let forms = self.vocabulary.outputs.clone();
+                    self.declared(&entry.value, &forms, &path, "an output")
+                }
                 _ => self.by_name(&path, &entry.value),
             };
-            if let Some(kind) = kind {
-                self.check_shape(&path, &kind);
-                outputs.push(Output { path, kind });
+            if let Some(declaration) = declaration {
+                self.check_shape(&path, &declaration);
+                outputs.push(Output { path, declaration });
             }
         }
         self.check_places(&outputs);
@@ -39,125 +38,50 @@ impl Context {
     }
 
     /// A query whose output's name tells the format.
-    fn by_name(&mut self, path: &Spanned<String>, node: &Node) -> Option<OutputKind> {
-        let query = self.query(node);
-        if path.value.ends_with('/') {
-            return Some(OutputKind::Files { query: query? });
+    fn by_name(&mut self, path: &Spanned<String>, node: &Node) -> Option<Declaration> {
+        if let Some(form) = self.vocabulary.by_path(&path.value) {
+            return self.by_query(node, form, path);
         }
-        let kind = extension(&path.value);
-        match kind.as_str() {
-            "csv" | "tsv" => Some(OutputKind::Csv {
-                query: query?,
-                delimiter: default_delimiter(&path.value),
-                quoting: Quoting::Minimal,
-            }),
-            "json" => Some(OutputKind::Json {
-                query: query?,
-                indent: None,
-            }),
-            "parquet" => Some(OutputKind::Parquet { query: query? }),
-            "npy" => Some(OutputKind::Npy { query: query? }),
-            _ => {
-                let message = format!("the name `{}` does not tell a format", path.value);
-                let help = format!("{KNOWN}; or write `{{ csv: SELECT ... }}`");
-                self.report(Diagnostic::error("unknown-format", path.span, message).help(help));
-                None
-            }
-        }
-    }
-
-    fn output(&mut self, path: &Spanned<String>, node: &Node) -> Option<OutputKind> {
-        let (section, fields) = self.one_of(node, words::OUTPUTS, "an output")?;
-        let head = fields.get(section.head());
-        match section.head() {
-            "csv" => self.csv(&path.value, &fields),
-            "json" => {
-                let indent = fields.get("indent").and_then(|node| self.natural(node));
-                let query = self.query(head?)?;
-                Some(OutputKind::Json { query, indent })
-            }
-            "parquet" => Some(OutputKind::Parquet {
-                query: self.query(head?)?,
-            }),
-            "npy" => Some(OutputKind::Npy {
-                query: self.query(head?)?,
-            }),
-            "lines" => Some(OutputKind::Lines {
-                query: self.query(head?)?,
-            }),
-            "copy" => Some(OutputKind::Copy(self.path(head?)?)),
-            "empty" => {
-                let word = self.text(head?, "`true`")?;
-                if word.value != "true" {
-                    let message = format!("expected `true`, found `{}`", word.value);
-                    let help = "an empty folder is written `empty: true`; remove the output if it is not wanted";
-                    self.report(Diagnostic::error("wrong-type", word.span, message).help(help));
-                }
-                Some(OutputKind::Empty)
-            }
-            _ => self.archive(section, head?),
-        }
-    }
-
-    fn csv(&mut self, path: &str, fields: &Fields<'_>) -> Option<OutputKind> {
-        let query = fields.get("csv").and_then(|node| self.query(node));
-        let delimiter = match fields.get("delimiter") {
-            Some(node) => self.delimiter(node)?,
-            None => default_delimiter(path),
-        };
-        let quoting = fields
-            .get("quoting")
-            .and_then(|node| self.word(node, words::QUOTING));
-        Some(OutputKind::Csv {
-            query: query?,
-            delimiter,
-            quoting: match quoting {
-                Some("nonnumeric") => Quoting::NonNumeric,
-                _ => Quoting::Minimal,
-            },
-        })
-    }
-
-    fn archive(&mut self, section: &Section, node: &Node) -> Option<OutputKind> {
-        let kind = match section.head() {
-            "zip" => ArchiveKind::Zip,
-            "zip_stored" => ArchiveKind::ZipStored,
-            "tar" => ArchiveKind::Tar,
-            _ => ArchiveKind::SevenZip,
-        };
-        let members = self.outputs(node, section.head());
-        Some(OutputKind::Archive { kind, members })
+        self.query(node);
+        let message = format!("the name `{}` does not tell a format", path.value);
+        let endings: Vec<&str> = self.vocabulary.endings().collect();
+        let help = format!(
+            "names that tell it end in {}, or in `/` for a folder of files; or write `{{ csv: SELECT ... }}`",
+            endings.join(", ")
+        );
+        self.report(Diagnostic::error("unknown-format", path.span, message).help(help));
+        None
     }
 
     /// Folders end in `/`, files do not.
-    fn check_shape(&mut self, path: &Spanned<String>, kind: &OutputKind) {
+    fn check_shape(&mut self, path: &Spanned<String>, declaration: &Declaration) {
         let folder = path.value.ends_with('/');
-        let wanted = match kind {
-            OutputKind::Files { .. } | OutputKind::Empty => true,
-            OutputKind::Copy(from) => from.value.ends_with('/'),
-            _ => false,
+        let from = match declaration.form.makes {
+            Makes::Like(key) => declaration.text(key),
+            _ => None,
+        };
+        let wanted = match declaration.form.makes {
+            Makes::Folder | Makes::Empty => true,
+            _ => from.is_some_and(|from| from.ends_with('/')),
         };
         if folder == wanted {
             return;
         }
         let shown = &path.value;
-        let (message, help) = match (kind, folder) {
-            (OutputKind::Copy(from), true) => (
-                format!("`{shown}` is a folder, but `{}` is a file", from.value),
-                format!(
-                    "copy a folder: `{}/`; or name the file that is written",
-                    from.value
-                ),
+        let (message, help) = match (from, folder) {
+            (Some(from), true) => (
+                format!("`{shown}` is a folder, but `{from}` is a file"),
+                format!("copy a folder: `{from}/`; or name the file that is written"),
             ),
-            (OutputKind::Copy(from), false) => (
-                format!("`{shown}` is a file, but `{}` is a folder", from.value),
+            (Some(from), false) => (
+                format!("`{shown}` is a file, but `{from}` is a folder"),
                 format!("write `{shown}/`"),
             ),
-            (_, true) => (
+            (None, true) => (
                 format!("`{shown}` is a folder, but its content is one file"),
                 "remove the `/` at its end".to_owned(),
             ),
-            (_, false) => (
+            (None, false) => (
                 format!("`{shown}` is a file, but its content is a folder"),
                 format!("write `{shown}/`"),
             ),
@@ -185,8 +109,8 @@ impl Context {
                 let Some(other) = taken.get(folder) else {
                     continue;
                 };
-                let what = match other.kind {
-                    OutputKind::Empty => "a folder that stays empty",
+                let what = match other.declaration.form.makes {
+                    Makes::Empty => "a folder that stays empty",
                     _ if other.path.value.ends_with('/') => continue,
                     _ => "a file",
                 };
@@ -198,13 +122,5 @@ impl Context {
                 self.report(found.label(other.path.span, "written here"));
             }
         }
-    }
-}
-
-fn default_delimiter(path: &str) -> u8 {
-    if extension(path) == "tsv" {
-        b'\t'
-    } else {
-        b','
     }
 }

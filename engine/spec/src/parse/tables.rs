@@ -1,250 +1,113 @@
-//! `tables`.
+//! `tables`: each a query, or of one of the vocabulary's kinds.
 
-use crate::context::{Context, Fields, Reader, quoted};
-use crate::diagnostic::Diagnostic;
-use crate::model::{Column, ColumnKind, FloatPrecision, Format, Read, Spanned, Table, TableKind};
-use crate::query::is_row;
-use crate::suggest::nearest;
-use crate::words::{self, Section};
-use crate::yaml::{Kind, Node};
+use crate::context::{Context, Reader};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::model::{Made, Spanned, Table};
+use crate::yaml::{Entry, Kind, Node};
 
 impl Context {
     pub fn tables(&mut self, node: &Node) -> Vec<Table> {
         let entries = self.entries(node, "tables by name", "duplicate-table", "the table");
-        let mut tables = Vec::new();
+        let mut tables: Vec<Table> = Vec::new();
         for entry in entries.unwrap_or_default() {
-            let name = self.name(&entry.key, entry.key_span, "the name of a table");
-            self.reader = Reader::Table(entry.key.clone());
             let before = self.diagnostics.len();
-            let kind = match &entry.value.kind {
-                Kind::Mapping(_) => self.table(&entry.value),
-                _ => self.query(&entry.value).map(TableKind::Query),
+            let names = self.names(entry);
+            let Some(first) = names.first().cloned() else {
+                continue;
+            };
+            self.reader = Reader::Table(first.value.clone());
+            let made = match &entry.value.kind {
+                Kind::Mapping(_) => {
+                    let forms = self.vocabulary.tables.clone();
+                    let declaration = self.declared(&entry.value, &forms, &first, "a table");
+                    declaration.map(Made::Kind)
+                }
+                _ => self.query(&entry.value).map(Made::Query),
             };
             // A table that is wrong still has a name that others may use.
-            let kind = kind.unwrap_or_else(|| TableKind::Files(name.clone()));
-            if self.diagnostics.len() > before {
-                self.unread.insert(entry.key.clone());
+            let known = made.is_some();
+            let made = made.unwrap_or(Made::List(Vec::new()));
+            if known {
+                self.check_count(&names, &made);
             }
-            tables.push(Table { name, kind });
+            self.check_names(&tables, &names);
+            if self.diagnostics.len() > before {
+                let names = names.iter().map(|name| name.value.clone());
+                self.unread.extend(names);
+            }
+            tables.push(Table { names, made });
         }
         tables
     }
 
-    fn table(&mut self, node: &Node) -> Option<TableKind> {
-        let (section, fields) = self.one_of(node, words::TABLES, "a table")?;
-        match section.head() {
-            "read" => self.file(&fields).map(TableKind::Read),
-            "files" => Some(TableKind::Files(self.glob(fields.get("files")?)?)),
-            "text_lines" => Some(TableKind::TextLines(
-                self.table_name(fields.get("text_lines")?)?,
-            )),
-            "pixels" => Some(TableKind::Pixels(self.table_name(fields.get("pixels")?)?)),
-            _ => {
-                let features = fields.get("features").map(|node| self.columns(node));
-                Some(TableKind::TfRecords {
-                    files: self.table_name(fields.get("tfrecords")?)?,
-                    features: features?,
-                })
+    /// The names that a key gives: one, or several with commas between them.
+    fn names(&mut self, entry: &Entry) -> Vec<Spanned<String>> {
+        let mut names = Vec::new();
+        let mut start = 0;
+        for part in entry.key.split(',') {
+            let name = part.trim();
+            let span = self.part(entry, start + part.len() - part.trim_start().len(), name);
+            start += part.len() + 1;
+            names.push(self.name(name, span, "the name of a table"));
+        }
+        names
+    }
+
+    /// The place of a part of a key.
+    fn part(&self, entry: &Entry, at: usize, part: &str) -> Span {
+        let written = self.source.slice(entry.key_span);
+        match written.find(&entry.key) {
+            Some(quote) => {
+                let start = entry.key_span.start + quote + at;
+                Span::new(start, start + part.len())
             }
+            None => entry.key_span,
         }
     }
 
-    /// One of several sections, told by the first key of each.
-    pub fn one_of<'n>(
-        &mut self,
-        node: &'n Node,
-        sections: &[&'static Section],
-        name: &str,
-    ) -> Option<(&'static Section, Fields<'n>)> {
-        let entries = self.keys(node, name)?;
-        let heads = || sections.iter().map(|section| section.head());
-        let told: Vec<_> = sections
-            .iter()
-            .filter_map(|section| {
-                let entry = entries.iter().find(|entry| entry.key == section.head())?;
-                Some((*section, entry.key_span))
-            })
-            .collect();
-        match told.as_slice() {
-            [(section, _)] => {
-                let known = self.known(&entries, node, &[section], section.name);
-                Some((section, self.select(&known, node, section, section.name)))
-            }
-            [] => {
-                self.known(&entries, node, sections, name);
-                let near = entries
-                    .iter()
-                    .find_map(|entry| nearest(&entry.key, heads()));
-                if near.is_none() {
-                    let message = format!("{name} has one of the keys {}", quoted(heads()));
-                    self.report(
-                        Diagnostic::error("missing-key", node.span, message)
-                            .help("or it is a query: SELECT ..."),
-                    );
-                }
-                None
-            }
-            [(first, first_span), (second, span), ..] => {
-                let message = format!(
-                    "{name} cannot have both `{}` and `{}`",
-                    first.head(),
-                    second.head()
-                );
-                self.report(
-                    Diagnostic::error("conflicting-keys", *span, message)
-                        .label(*first_span, "first here"),
-                );
-                None
-            }
-        }
-    }
-
-    /// The name of a table that is read.
-    pub fn table_name(&mut self, node: &Node) -> Option<Spanned<String>> {
-        let name = self.text(node, "the name of a table")?;
-        self.read(name.clone());
-        Some(name)
-    }
-
-    fn file(&mut self, fields: &Fields<'_>) -> Option<Read> {
-        let path = fields.get("read").and_then(|node| self.path(node));
-        let columns = fields.get("columns").map(|node| self.columns(node));
-        let format = match (fields.get("format"), &path) {
-            (Some(node), _) => self.word(node, words::FORMATS).map(format),
-            (None, Some(path)) => self.format_by_name(path),
-            (None, None) => None,
+    /// As many names as the kind makes tables.
+    fn check_count(&mut self, names: &[Spanned<String>], made: &Made) {
+        let makes = match made {
+            Made::Kind(declaration) => declaration.form.tables(),
+            _ => 1,
         };
-        for key in ["delimiter", "float_precision"] {
-            if let (Some(node), Some(format)) = (fields.get(key), format)
-                && format != Format::Csv
-            {
-                let message =
-                    format!("`{key}` says something about CSV; the file is another format");
-                let found = Diagnostic::error("no-effect", node.span, message);
-                self.report(found.help(format!("remove `{key}`, or write `format: csv`")));
-            }
-        }
-        let tabs = path
-            .as_ref()
-            .is_some_and(|path| extension(&path.value) == "tsv");
-        let delimiter = match fields.get("delimiter") {
-            Some(node) => self.delimiter(node),
-            None => Some(if tabs { b'\t' } else { b',' }),
-        };
-        let float_precision = fields
-            .get("float_precision")
-            .and_then(|node| self.word(node, words::FLOAT_PRECISION));
-        Some(Read {
-            path: path?,
-            format: format?,
-            columns: columns.unwrap_or_default(),
-            delimiter: delimiter?,
-            float_precision: match float_precision {
-                Some("high") => FloatPrecision::High,
-                _ => FloatPrecision::RoundTrip,
-            },
-        })
-    }
-
-    fn format_by_name(&mut self, path: &Spanned<String>) -> Option<Format> {
-        let found = match extension(&path.value).as_str() {
-            "csv" | "tsv" => Format::Csv,
-            "json" => Format::Json,
-            "jsonl" | "ndjson" => Format::JsonLines,
-            "parquet" => Format::Parquet,
-            "npy" => Format::Npy,
-            _ => {
-                let message = format!("the name of `{}` does not tell its format", path.value);
-                let names = quoted(words::FORMATS.iter().map(|word| word.name));
-                let help = format!("add `format:` with one of {names}");
-                self.report(Diagnostic::error("unknown-format", path.span, message).help(help));
-                return None;
-            }
-        };
-        Some(found)
-    }
-
-    /// A list of names, or a mapping from names to types.
-    fn columns(&mut self, node: &Node) -> Vec<Column> {
-        let mut columns: Vec<Column> = Vec::new();
-        match &node.kind {
-            Kind::Sequence(items) => {
-                for item in items {
-                    if let Some(name) = self.text(item, "the name of a column") {
-                        self.column(&mut columns, name, ColumnKind::Inferred);
-                    }
-                }
-            }
-            Kind::Mapping(_) => {
-                let entries = self.entries(node, "columns", "duplicate-column", "the column");
-                for entry in entries.unwrap_or_default() {
-                    let kind = self.word(&entry.value, words::COLUMN_KINDS);
-                    let name = Spanned {
-                        value: entry.key.clone(),
-                        span: entry.key_span,
-                    };
-                    self.column(
-                        &mut columns,
-                        name,
-                        kind.map_or(ColumnKind::Inferred, column_kind),
-                    );
-                }
-            }
-            Kind::Scalar(_) => {
-                self.wrong_type(
-                    node,
-                    "a list of columns, or a mapping from columns to types",
-                );
-            }
-        }
-        columns
-    }
-
-    fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
-        if is_row(&name.value) {
-            let message =
-                "every table has a hidden column `_row`: no other column can have its name";
-            self.error("reserved-column", name.span, message);
-        }
-        if let Some(first) = columns
-            .iter()
-            .find(|column| column.name.value == name.value)
-        {
-            let message = format!("the column `{}` is there twice", name.value);
-            let found = Diagnostic::error("duplicate-column", name.span, message);
-            self.report(found.label(first.name.span, "first here"));
+        let Some(first) = names.first().filter(|_| names.len() != makes) else {
             return;
+        };
+        let what = match made {
+            Made::Kind(declaration) => declaration.form.section.name,
+            _ => "a query",
+        };
+        let count = |count: usize| match count {
+            1 => "one table".to_owned(),
+            2 => "two tables".to_owned(),
+            count => format!("{count} tables"),
+        };
+        let message = format!("{what} makes {}, not {}", count(makes), names.len());
+        let found = Diagnostic::error("table-count", first.span, message);
+        self.report(match makes {
+            1 => found.help("give it one name"),
+            _ => found.help("name both, in this order: `train, test:`"),
+        });
+    }
+
+    /// No two tables, and no table and list, have the same name.
+    fn check_names(&mut self, tables: &[Table], names: &[Spanned<String>]) {
+        let mut own: Vec<&Spanned<String>> = Vec::new();
+        for name in names {
+            let before = tables.iter().flat_map(|table| &table.names);
+            let mut before = before.chain(own.iter().copied());
+            if let Some(first) = before.find(|other| other.value == name.value) {
+                let message = format!("the table `{}` is there twice", name.value);
+                let found = Diagnostic::error("duplicate-table", name.span, message);
+                self.report(found.label(first.span, "first here"));
+            } else if let Some(list) = self.list_places.get(&name.value).copied() {
+                let message = format!("`{}` is the name of a list, too", name.value);
+                let found = Diagnostic::error("duplicate-table", name.span, message);
+                let found = found.label(list, "the list");
+                self.report(found.help("queries read lists as tables: give one another name"));
+            }
+            own.push(name);
         }
-        columns.push(Column { name, kind });
-    }
-}
-
-/// What follows the last dot of a file's name, in lower case.
-pub fn extension(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    match name.rsplit_once('.') {
-        Some((_, extension)) => extension.to_ascii_lowercase(),
-        None => String::new(),
-    }
-}
-
-fn format(word: &str) -> Format {
-    match word {
-        "json" => Format::Json,
-        "json_lines" => Format::JsonLines,
-        "parquet" => Format::Parquet,
-        "npy" => Format::Npy,
-        _ => Format::Csv,
-    }
-}
-
-fn column_kind(word: &str) -> ColumnKind {
-    match word {
-        "integer" => ColumnKind::Integer,
-        "number" => ColumnKind::Number,
-        "boolean" => ColumnKind::Boolean,
-        "json" => ColumnKind::Json,
-        "inferred" => ColumnKind::Inferred,
-        _ => ColumnKind::Text,
     }
 }

@@ -3,6 +3,7 @@
 //! Parsing happens here, long before DataFusion sees the query, so that a slip is reported at its line and column in
 //! the pipeline file, and so that step keys are made of the tree: layout and comments do not count.
 
+mod lists;
 mod macros;
 mod names;
 mod subset;
@@ -182,11 +183,12 @@ fn read(
     lists: &BTreeMap<String, Vec<String>>,
     faults: &mut Vec<Fault>,
 ) -> Option<Parsed> {
+    let mut in_lists = BTreeSet::new();
     let Text {
         mut tree,
         comments,
         words,
-    } = match select(text) {
+    } = match select(text, lists, &mut in_lists) {
         Ok(found) => found,
         Err(fault) => {
             faults.push(fault);
@@ -199,7 +201,8 @@ fn read(
     if !subset::check(&tree, &words, faults) {
         return None;
     }
-    let used_lists = macros::expand(&mut tree, lists, faults);
+    let mut used_lists = macros::expand(&mut tree, lists, faults);
+    used_lists.append(&mut in_lists);
     let tables = names::tables(&tree);
     Some(Parsed {
         tree,
@@ -217,7 +220,11 @@ struct Text {
     words: Vec<subset::Word>,
 }
 
-fn select(text: &str) -> Result<Text, Fault> {
+fn select(
+    text: &str,
+    lists: &BTreeMap<String, Vec<String>>,
+    used: &mut BTreeSet<String>,
+) -> Result<Text, Fault> {
     let dialect = GenericDialect {};
     let tokens = Tokenizer::new(&dialect, text)
         .tokenize_with_location()
@@ -230,7 +237,6 @@ fn select(text: &str) -> Result<Text, Fault> {
     };
     let comments = tokens.iter().filter(|token| is_comment(&token.token));
     let comments = comments.map(|token| token.span).collect();
-    let words = subset::words(&tokens);
     let count = tokens
         .iter()
         .filter(|token| !matches!(token.token, Token::Whitespace(_)));
@@ -239,6 +245,8 @@ fn select(text: &str) -> Result<Text, Fault> {
         let fault = Fault::new("query-too-long", Location::new(1, 1), message);
         return Err(fault.help("divide it into tables; put long lists of values into `lists`"));
     }
+    let tokens = lists::expand(tokens, lists, used)?;
+    let words = subset::words(&tokens);
     let mut statements = Parser::new(&dialect)
         .with_recursion_limit(MAX_NESTING)
         .with_tokens_with_locations(tokens)

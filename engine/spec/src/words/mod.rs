@@ -1,17 +1,14 @@
 //! The vocabulary: every section and key of the language, as data.
 //!
 //! The parser takes from these tables which keys there are and which must be there; the JSON Schema and the reference
-//! are printed from them. So the three cannot disagree.
+//! are printed from them. So the three cannot disagree. What tables and outputs can be is not said here but where each
+//! kind is implemented: it comes as a [`Vocabulary`] of [`Form`]s.
 
-mod outputs;
+mod form;
 mod pipeline;
-mod split;
-mod tables;
 
-pub use outputs::{OUTPUT, OUTPUTS, QUOTING};
+pub use form::{Form, Holds, MadeColumn, Makes, Vocabulary};
 pub use pipeline::{BUNDLE, GRADE, PIPELINE, VARIANTS};
-pub use split::{METHODS, SPLIT};
-pub use tables::{COLUMN_KINDS, FLOAT_PRECISION, FORMATS, TABLE, TABLES};
 
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]
@@ -45,7 +42,7 @@ pub struct Key {
 }
 
 impl Key {
-    const fn required(
+    pub const fn required(
         name: &'static str,
         value: Value,
         doc: &'static str,
@@ -60,7 +57,7 @@ impl Key {
         }
     }
 
-    const fn optional(
+    pub const fn optional(
         name: &'static str,
         value: Value,
         doc: &'static str,
@@ -89,48 +86,87 @@ pub enum Value {
     Text,
     /// 32 hex digits.
     Md5,
-    /// SQL.
-    Query,
-    /// A relative path with `/` between its segments.
+    /// SQL whose rows come in order.
+    Rows,
+    /// SQL with the columns `file` (what is written) and `path` (where), in any order.
+    Placed,
+    /// SQL with one column of texts.
+    Lines,
+    /// SQL with the one column `record` of a table that was read from an array.
+    Entries,
+    /// SQL that must return no row.
+    Set,
+    /// The path of an output: relative, with `/` between its segments.
     Path,
-    /// A path with wildcards.
-    Glob,
+    /// A path in the bundle.
+    Source,
+    /// A path in the bundle with wildcards.
+    Sources,
     /// The name of a table.
     Table,
-    /// The name of a column.
+    /// The name of a table whose column `file` names files of the bundle.
+    Files,
+    /// The name of a table that was made by drawing from a generator.
+    Drawn,
+    /// The name of a column of the table that another key names.
     Column,
     /// One ASCII character, or `tab`.
     Delimiter,
     /// A whole number from 0.
     Natural,
-    /// A number.
-    Number,
-    /// A number (a fraction when it has a point, else a count) or a query with one value.
+    /// A whole number from 0 to 4294967295.
+    Seed,
+    /// A number (a share when it has a point, else a count).
+    Share,
+    /// A [`Value::Share`], or a query with one value.
     Size,
     /// The word `true`.
     True,
     Word(&'static [Word]),
-    /// The name of a split method.
+    /// The name of one of the form's methods.
     Method,
     /// A list of different texts.
     Texts,
     /// A list of names, or a mapping from names to types.
     Columns,
-    /// Two names of tables.
-    Pair,
     Section(&'static Section),
-    /// A mapping whose keys the author chooses.
-    Map {
-        /// What the keys are: "a table's name".
-        key: &'static str,
-        value: &'static Value,
-    },
-    /// One of several sections, told by their first keys; or a query.
-    QueryOr(&'static [&'static Section]),
-    /// An archive's outputs.
-    Members,
-    Split,
+    /// Lists by name.
+    Lists,
+    /// Tables by name.
+    Tables,
+    /// Outputs by path.
+    Outputs,
+    /// Checks by name.
+    Checks,
     Grade,
     /// Any part of a pipeline.
     Patch,
 }
+
+/// The types of columns.
+pub static COLUMN_KINDS: &[Word] = &[
+    Word {
+        name: "text",
+        doc: "the cell as it stands in the file",
+    },
+    Word {
+        name: "integer",
+        doc: "a whole number of 64 bits",
+    },
+    Word {
+        name: "number",
+        doc: "a double",
+    },
+    Word {
+        name: "boolean",
+        doc: "`True` or `False`",
+    },
+    Word {
+        name: "json",
+        doc: "a JSON value",
+    },
+    Word {
+        name: "inferred",
+        doc: "what pandas infers from the whole column; in queries the text that pandas prints of it",
+    },
+];

@@ -1,6 +1,6 @@
 //! The file's outermost sections.
 
-use super::{Key, OUTPUT, Section, TABLE, Value};
+use super::{Key, Section, Value};
 
 pub static PIPELINE: Section = Section {
     name: "the pipeline",
@@ -26,52 +26,31 @@ pub static PIPELINE: Section = Section {
         ),
         Key::optional(
             "lists",
-            Value::Map {
-                key: "a list's name",
-                value: &Value::Texts,
-            },
-            "Named lists of texts for `one_hot(column, list)` and `constants(value, list)`.",
+            Value::Lists,
+            "Named lists of texts: for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         Key::optional(
             "tables",
-            Value::Map {
-                key: "a table's name",
-                value: &TABLE,
-            },
-            "Named, ordered sequences of rows: read from the bundle, or made by a query.",
+            Value::Tables,
+            "Named, ordered sequences of rows: read from the bundle, made by a query, or divided. A kind that makes two tables has two names: `train, test:`.",
             "{ labelled: { read: train.csv } }",
         ),
         Key::optional(
-            "split",
-            Value::Split,
-            "Divides the rows of one table into two new tables.",
-            "{ rows: labelled, method: shuffle, test_size: 0.1, seed: 0 }",
-        ),
-        Key::optional(
             "public",
-            Value::Map {
-                key: "an output's path",
-                value: &OUTPUT,
-            },
+            Value::Outputs,
             "What a participant gets.",
             "{ train.csv: SELECT * FROM train }",
         ),
         Key::optional(
             "private",
-            Value::Map {
-                key: "an output's path",
-                value: &OUTPUT,
-            },
+            Value::Outputs,
             "What only the grader sees.",
             "{ answers.csv: SELECT * FROM test }",
         ),
         Key::optional(
             "checks",
-            Value::Map {
-                key: "a check's name",
-                value: &Value::Query,
-            },
+            Value::Checks,
             "Queries that must return no row.",
             "{ disjoint: SELECT id FROM train INTERSECT SELECT id FROM test }",
         ),
@@ -85,7 +64,7 @@ pub static PIPELINE: Section = Section {
             "variants",
             Value::Section(&VARIANTS),
             "Other versions of the pipeline, as differences from what the file says: mappings are merged, everything else is replaced, and `null` removes a key.",
-            "{ fixed: { split: { seed: 1 } } }",
+            "{ fixed: { public: { train.csv: null } } }",
         ),
     ],
 };
@@ -135,6 +114,6 @@ pub static VARIANTS: Section = Section {
         "fixed",
         Value::Patch,
         "Corrects what `v1` keeps for the sake of published scores.",
-        "{ split: { seed: 1 } }",
+        "{ public: { train.csv: null } }",
     )],
 };

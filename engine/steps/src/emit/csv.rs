@@ -5,8 +5,8 @@ use std::io::Write;
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use prep_core::{Context, FileValue, Inputs, StepError};
-use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting as CsvQuoting, gather};
-use prep_spec::model::{Query, Quoting};
+use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, gather};
+use prep_spec::model::Query;
 use prep_sql::{Rows, Session};
 
 use super::cells::{Cell, Layout};
@@ -24,10 +24,6 @@ pub(crate) fn write_csv(
     let tables = open_tables(context, inputs)?;
     let rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
-    let quoting = match quoting {
-        Quoting::Minimal => CsvQuoting::Minimal,
-        Quoting::NonNumeric => CsvQuoting::NonNumeric,
-    };
     let mut out = context.store.writer()?;
     let count = write_rows(context, rows, &mut layout, delimiter, quoting, &mut out)?;
     let columns = layout.columns.into_iter().map(|column| column.name);
@@ -40,15 +36,14 @@ pub(super) fn write_rows(
     mut rows: Rows,
     layout: &mut Layout,
     delimiter: u8,
-    quoting: CsvQuoting,
+    quoting: Quoting,
     out: &mut impl Write,
 ) -> Result<u64, StepError> {
     let mut writer = CsvWriter::with(&mut *out, delimiter, quoting);
     writer
         .header(layout.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
-    let copies_rows =
-        rows.has_single_origin() && delimiter == b',' && quoting == CsvQuoting::Minimal;
+    let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
     if let Some((table, places)) = layout.single_table().filter(|_| copies_rows) {
         writer.finish().map_err(StepError::machine)?;
         let mut failed = None;

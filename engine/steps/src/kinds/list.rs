@@ -1,16 +1,14 @@
-//! `list`: the files of a tree that a pattern names, as a table.
-//!
-//! `*` and `?` stay within a path segment, `**` does not. Hidden files count. Rows are sorted by path in code-point order.
+//! `list`: one of the pipeline's lists as a table, a row per text.
 
-use globset::GlobBuilder;
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_formats::pandas::{Column, ColumnType};
+use prep_sql::VALUE;
 
 use super::one;
-use crate::relation::listing_schema;
-use crate::value::{TableValue, Tree, TreeEntry, input};
+use crate::value::TableWriter;
 
 pub(crate) struct List {
-    pub pattern: String,
+    pub texts: Vec<String>,
 }
 
 impl Step for List {
@@ -19,34 +17,24 @@ impl Step for List {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "pattern": self.pattern })
+        serde_json::json!({ "texts": self.texts })
     }
 
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let glob = GlobBuilder::new(&self.pattern)
-            .literal_separator(true)
-            .backslash_escape(false)
-            .build();
-        let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
-        let tree = Tree::load(context, input(inputs, "tree")?)?;
-        let chosen: Vec<TreeEntry> = tree
-            .entries()
-            .iter()
-            .filter(|entry| entry.content.is_some() && matcher.is_match(&entry.path))
-            .cloned()
-            .collect();
-        let rows = chosen.len() as u64;
-        let listing = Tree::new(chosen).map_err(StepError::internal)?;
-        let (object, needs) = listing.save_listing(context)?;
-        Ok(one(TableValue::of_listing(
-            listing_schema(rows),
-            object,
-            needs,
-        )
-        .into_value()))
+    fn run(&self, context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
+        let column = Column {
+            name: VALUE.to_owned(),
+            kind: ColumnType::Text,
+            nullable: self.texts.iter().any(String::is_empty),
+        };
+        let mut table = TableWriter::new(context, vec![column])?;
+        for text in &self.texts {
+            table.cells().text(text);
+            table.end_row()?;
+        }
+        Ok(one(table.finish()?.into_value()))
     }
 }

@@ -1,49 +1,73 @@
 //! The kinds of steps. One file per kind; its name is the kind's name in plans, keys and events.
+//!
+//! What a pipeline can declare is a [`Kind`]: its form in the language and how it becomes a step, said once, in the
+//! kind's file. A further kind is such a file and its line in `ALL` of its folder.
 
 mod check;
 mod checksum;
-mod copy;
-mod empty;
-mod export;
-mod files;
+mod generator;
 mod list;
-mod pack;
-mod pixels;
+mod outputs;
 mod publish;
 mod query;
-mod read;
-mod split;
-mod text_lines;
-mod tfrecords;
+mod splits;
+mod tables;
 mod unpack;
 
 pub(crate) use check::Check;
 pub(crate) use checksum::Checksum;
-pub(crate) use copy::Copy;
-pub(crate) use empty::Empty;
-pub(crate) use export::{Export, Form};
-pub(crate) use files::{Files, TREE};
+pub(crate) use generator::GENERATOR;
 pub(crate) use list::List;
-pub(crate) use pack::Pack;
-pub(crate) use pixels::Pixels;
 pub(crate) use publish::Publish;
 pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, settle};
 pub(crate) use query::QueryTable;
-pub(crate) use read::ReadTable;
-pub(crate) use split::SplitRows;
-pub(crate) use text_lines::LineTable;
-pub(crate) use tfrecords::TfRecordTable;
+pub(crate) use tables::split::PARTS;
 pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
 
-use prep_core::{Outputs, Value};
+use std::sync::LazyLock;
+
+use prep_core::{Outputs, Step};
+use prep_spec::Vocabulary;
+use prep_spec::model::Declaration;
+use prep_spec::words::Form;
+use prep_sql::Session;
+
+/// A kind of table or output.
+pub(crate) struct Kind {
+    pub form: Form,
+    /// The step that makes what is declared; none for a declaration that lacks a required key.
+    pub step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
+}
+
+/// What pipelines may be made of.
+pub fn vocabulary() -> &'static Vocabulary {
+    static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| Vocabulary {
+        tables: tables::ALL.iter().map(|kind| &kind.form).collect(),
+        outputs: outputs::ALL.iter().map(|kind| &kind.form).collect(),
+    });
+    &VOCABULARY
+}
+
+/// The step that makes what is declared.
+pub(crate) fn step(declaration: &Declaration, session: &Session) -> Option<Box<dyn Step>> {
+    let mut all = tables::ALL.iter().chain(outputs::ALL);
+    let kind = all.find(|kind| std::ptr::eq(&kind.form, declaration.form))?;
+    (kind.step)(declaration, session)
+}
 
 /// Name of the only output of most kinds.
 pub(crate) const VALUE: &str = "value";
+
+/// Name of the input of a kind that goes through the files that a table names.
+pub(crate) const FILES: &str = "files";
+
+/// Inputs that are trees begin with this; tables have their own names, in which it cannot occur.
+pub(crate) const TREE: &str = "tree:";
 
 /// Memory that a query may need beside what its tables map, in bytes.
 const QUERY_MEMORY: u64 = 512 << 20;
 
 /// A single output.
-fn one(value: Value) -> Outputs {
+fn one(value: prep_core::Value) -> Outputs {
     Outputs::from([(VALUE.to_owned(), value)])
 }

@@ -1,15 +1,13 @@
 //! Going through the files that a table names.
 
-use std::sync::Arc;
-
 use arrow::array::AsArray;
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, StepError};
 
 use super::open_table;
-use crate::kinds::TREE;
-use crate::value::{OpenContent, Opener, Tree, input};
+use crate::kinds::FILES;
+use crate::value::{OpenContent, Opener, input, trees};
 
 /// Opens the file in column `file` of every row of the input `files`, in order.
 pub(crate) fn for_each_file(
@@ -17,11 +15,8 @@ pub(crate) fn for_each_file(
     inputs: &Inputs,
     visit: &mut dyn FnMut(&str, &OpenContent<'_>) -> Result<(), StepError>,
 ) -> Result<(), StepError> {
-    let table = open_table(context, input(inputs, "files")?)?;
-    let trees = inputs.iter().filter(|(name, _)| name.starts_with(TREE));
-    let trees: Vec<Arc<Tree>> = trees
-        .map(|(_, value)| Tree::load(context, value))
-        .collect::<Result<_, _>>()?;
+    let table = open_table(context, input(inputs, FILES)?)?;
+    let trees = trees(context, inputs)?;
     let column = table
         .columns()
         .iter()

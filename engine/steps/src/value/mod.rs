@@ -13,13 +13,29 @@ pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;
 pub use tree::{Tree, TreeEntry, TreeError};
 
-use prep_core::{Inputs, StepError, Value};
+use std::sync::Arc;
+
+use prep_core::{Context, Inputs, StepError, Value};
+
+use crate::kinds::TREE;
 
 /// The input called `name`; its absence is a defect of the graph.
 pub(crate) fn input<'a>(inputs: &'a Inputs, name: &str) -> Result<&'a Value, StepError> {
     inputs
         .get(name)
         .ok_or_else(|| StepError::internal(format!("a step lacks its input `{name}`")))
+}
+
+/// All inputs that are trees.
+pub(crate) fn trees(context: &Context, inputs: &Inputs) -> Result<Vec<Arc<Tree>>, StepError> {
+    let trees = inputs.iter().filter(|(name, _)| name.starts_with(TREE));
+    trees.map(|(_, value)| Tree::load(context, value)).collect()
+}
+
+/// The tree of a step that reads one path; its absence is a defect of the graph.
+pub(crate) fn only_tree(context: &Context, inputs: &Inputs) -> Result<Arc<Tree>, StepError> {
+    let first = trees(context, inputs)?.into_iter().next();
+    first.ok_or_else(|| StepError::internal("a step lacks its tree"))
 }
 
 /// Decodes a value's body.

@@ -20,7 +20,7 @@ use thiserror::Error;
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
 pub use settle::{Settled, settle};
 
-use super::pack::place;
+use super::outputs::archive::place;
 use crate::value::{Tree, TreeEntry};
 use manifest::{ListedFile, Listing};
 

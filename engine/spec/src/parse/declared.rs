@@ -1,0 +1,334 @@
+//! Tables and outputs of the vocabulary's kinds: any of them, by its form.
+
+use std::collections::BTreeMap;
+
+use prep_splits::Size;
+use serde::Deserialize as _;
+
+use crate::context::{Context, quoted, scalar_style};
+use crate::declaration::{Declaration, Setting};
+use crate::diagnostic::{Diagnostic, Span};
+use crate::json;
+use crate::model::{Column, ColumnKind, Spanned};
+use crate::query::is_row;
+use crate::suggest::nearest;
+use crate::words::{self, Form, Key, Section, Value};
+use crate::yaml::{Entry, Kind, Node, Style};
+
+impl Context {
+    /// A mapping that is one of several kinds, told by the first key of each.
+    pub fn declared(
+        &mut self,
+        node: &Node,
+        forms: &[&'static Form],
+        place: &Spanned<String>,
+        what: &str,
+    ) -> Option<Declaration> {
+        let entries = self.keys(node, what)?;
+        let form = self.form(&entries, node, forms, what)?;
+        let method = match form.methods {
+            [] => None,
+            methods => Some(self.method(&entries, node, form, methods)?),
+        };
+        let title = match method {
+            Some(method) => format!("{} `{}`", form.section.name, method.name),
+            None => form.section.name.to_owned(),
+        };
+        let sections: Vec<&'static Section> =
+            std::iter::once(&form.section).chain(method).collect();
+        let known = self.known(&entries, node, &sections, &title);
+        let mut settings = BTreeMap::new();
+        let mut complete = true;
+        for section in sections {
+            let fields = self.select(&known, node, section, &title);
+            for key in section.keys {
+                let Some(value) = fields.get(key.name) else {
+                    complete &= !key.required;
+                    continue;
+                };
+                match self.setting(key, value) {
+                    Some(setting) => {
+                        let span = value.span;
+                        settings.insert(
+                            key.name,
+                            Spanned {
+                                value: setting,
+                                span,
+                            },
+                        );
+                    }
+                    None => complete = false,
+                }
+            }
+        }
+        let declaration = Declaration {
+            form,
+            method,
+            name: place.clone(),
+            span: node.span,
+            settings,
+        };
+        complete &= self.checked(&declaration, complete);
+        complete.then_some(declaration)
+    }
+
+    /// What a query alone stands for: the first key of a form.
+    pub fn by_query(
+        &mut self,
+        node: &Node,
+        form: &'static Form,
+        place: &Spanned<String>,
+    ) -> Option<Declaration> {
+        let key = form.section.keys.first()?;
+        let setting = self.setting(key, node)?;
+        let (span, value) = (node.span, setting);
+        let declaration = Declaration {
+            form,
+            method: None,
+            name: place.clone(),
+            span,
+            settings: BTreeMap::from([(key.name, Spanned { value, span })]),
+        };
+        self.checked(&declaration, true).then_some(declaration)
+    }
+
+    /// Asks the kind what else is wrong with a declaration whose values are right.
+    fn checked(&mut self, declaration: &Declaration, complete: bool) -> bool {
+        let Some(check) = declaration.form.check else {
+            return true;
+        };
+        let findings = check(declaration);
+        let sound = findings.is_empty();
+        // Of a declaration that lacks something, what is lacking was reported.
+        if complete || !sound {
+            self.diagnostics.extend(findings);
+        }
+        sound
+    }
+
+    /// The form whose first key is there.
+    fn form(
+        &mut self,
+        entries: &[&Entry],
+        node: &Node,
+        forms: &[&'static Form],
+        what: &str,
+    ) -> Option<&'static Form> {
+        let heads = || forms.iter().map(|form| form.head());
+        let told: Vec<(&'static Form, Span)> = forms
+            .iter()
+            .filter_map(|form| {
+                let entry = entries.iter().find(|entry| entry.key == form.head())?;
+                Some((*form, entry.key_span))
+            })
+            .collect();
+        match told.as_slice() {
+            [(form, _)] => Some(*form),
+            [] => {
+                let sections: Vec<&'static Section> =
+                    forms.iter().map(|form| &form.section).collect();
+                self.known(entries, node, &sections, what);
+                let near = entries
+                    .iter()
+                    .find_map(|entry| nearest(&entry.key, heads()));
+                if near.is_none() {
+                    let message = format!("{what} has one of the keys {}", quoted(heads()));
+                    self.report(
+                        Diagnostic::error("missing-key", node.span, message)
+                            .help("or it is a query: SELECT ..."),
+                    );
+                }
+                None
+            }
+            [(first, first_span), (second, span), ..] => {
+                let message = format!(
+                    "{what} cannot have both `{}` and `{}`",
+                    first.head(),
+                    second.head()
+                );
+                self.report(
+                    Diagnostic::error("conflicting-keys", *span, message)
+                        .label(*first_span, "first here"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The method that the key `method` names.
+    fn method(
+        &mut self,
+        entries: &[&Entry],
+        node: &Node,
+        form: &'static Form,
+        methods: &'static [&'static Section],
+    ) -> Option<&'static Section> {
+        let names = || methods.iter().map(|method| method.name);
+        let entry = entries.iter().find(|entry| entry.key == "method");
+        let Some(entry) = entry.filter(|entry| !entry.value.is_null()) else {
+            self.select(entries, node, &form.section, form.section.name);
+            return None;
+        };
+        let name = self.text(&entry.value, "the name of a method")?;
+        let found = methods.iter().find(|method| method.name == name.value);
+        if found.is_none() {
+            let message = format!("there is no method `{}`", name.value);
+            let diagnostic = Diagnostic::error("unknown-method", name.span, message);
+            self.report(match nearest(&name.value, names()) {
+                Some(near) => diagnostic.suggest(Some(near)),
+                None => diagnostic.help(format!("the methods are {}", quoted(names()))),
+            });
+        }
+        found.copied()
+    }
+
+    /// The value of a key, if it is of the key's type.
+    fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
+        let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
+        match &key.value {
+            Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
+                self.query(node).map(Setting::Query)
+            }
+            Value::Path | Value::Source => text(self.path(node)),
+            Value::Sources => text(self.glob(node)),
+            Value::Table | Value::Files | Value::Drawn => text(self.table_name(node)),
+            Value::Column => text(self.text(node, "the name of a column")),
+            Value::Delimiter => self.delimiter(node).map(Setting::Delimiter),
+            Value::Natural => self
+                .natural(node)
+                .map(|number| Setting::Natural(number as u64)),
+            Value::Seed => self.seed(node).map(Setting::Natural),
+            Value::Share => self.share(node).map(Setting::Share),
+            Value::Size if is_query(node) => self.query(node).map(Setting::Query),
+            Value::Size => self.share(node).map(Setting::Share),
+            Value::True => {
+                let word = self.text(node, "`true`")?;
+                if word.value != "true" {
+                    let message = format!("expected `true`, found `{}`", word.value);
+                    let help = "leave the key out if it is not wanted";
+                    self.report(Diagnostic::error("wrong-type", word.span, message).help(help));
+                }
+                Some(Setting::True)
+            }
+            Value::Word(words) => self
+                .word(node, words)
+                .map(|word| Setting::Text(word.to_owned())),
+            Value::Texts => Some(Setting::Texts(self.texts(node))),
+            Value::Columns => Some(Setting::Columns(self.columns(node))),
+            Value::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
+            // What is left is part of no kind.
+            _ => text(self.text(node, "a text")),
+        }
+    }
+
+    /// The name of a table that is read.
+    pub fn table_name(&mut self, node: &Node) -> Option<Spanned<String>> {
+        let name = self.text(node, "the name of a table")?;
+        self.read(name.clone());
+        Some(name)
+    }
+
+    /// A whole number of 32 bits.
+    fn seed(&mut self, node: &Node) -> Option<u64> {
+        let number = self.natural(node)? as u64;
+        if number > u64::from(u32::MAX) {
+            let message = format!(
+                "the seed {number} is too large; seeds go up to {}",
+                u32::MAX
+            );
+            self.error("bad-parameter", node.span, message);
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A share or a count: the spelling decides.
+    fn share(&mut self, node: &Node) -> Option<Size> {
+        if scalar_style(node) == Some(Style::Plain) {
+            self.number(node)?;
+        } else {
+            self.wrong_type(node, "a number or a query");
+            return None;
+        }
+        match Size::deserialize(&json::tree(self, node)) {
+            Ok(size) => Some(size),
+            Err(error) => {
+                self.error("bad-parameter", node.span, error.to_string());
+                None
+            }
+        }
+    }
+
+    /// A list of names, or a mapping from names to types.
+    fn columns(&mut self, node: &Node) -> Vec<Column> {
+        let mut columns: Vec<Column> = Vec::new();
+        match &node.kind {
+            Kind::Sequence(items) => {
+                for item in items {
+                    if let Some(name) = self.text(item, "the name of a column") {
+                        self.column(&mut columns, name, ColumnKind::Inferred);
+                    }
+                }
+            }
+            Kind::Mapping(_) => {
+                let entries = self.entries(node, "columns", "duplicate-column", "the column");
+                for entry in entries.unwrap_or_default() {
+                    let kind = self.word(&entry.value, words::COLUMN_KINDS);
+                    let name = Spanned {
+                        value: entry.key.clone(),
+                        span: entry.key_span,
+                    };
+                    self.column(
+                        &mut columns,
+                        name,
+                        kind.map_or(ColumnKind::Inferred, column_kind),
+                    );
+                }
+            }
+            Kind::Scalar(_) => {
+                self.wrong_type(
+                    node,
+                    "a list of columns, or a mapping from columns to types",
+                );
+            }
+        }
+        columns
+    }
+
+    fn column(&mut self, columns: &mut Vec<Column>, name: Spanned<String>, kind: ColumnKind) {
+        if is_row(&name.value) {
+            let message =
+                "every table has a hidden column `_row`: no other column can have its name";
+            self.error("reserved-column", name.span, message);
+        }
+        if let Some(first) = columns
+            .iter()
+            .find(|column| column.name.value == name.value)
+        {
+            let message = format!("the column `{}` is there twice", name.value);
+            let found = Diagnostic::error("duplicate-column", name.span, message);
+            self.report(found.label(first.name.span, "first here"));
+            return;
+        }
+        columns.push(Column { name, kind });
+    }
+}
+
+/// Whether a value is meant as a query: a text that is no number.
+fn is_query(node: &Node) -> bool {
+    match &node.kind {
+        Kind::Scalar(scalar) => scalar.text.parse::<f64>().is_err(),
+        _ => false,
+    }
+}
+
+fn column_kind(word: &str) -> ColumnKind {
+    match word {
+        "integer" => ColumnKind::Integer,
+        "number" => ColumnKind::Number,
+        "boolean" => ColumnKind::Boolean,
+        "json" => ColumnKind::Json,
+        "inferred" => ColumnKind::Inferred,
+        _ => ColumnKind::Text,
+    }
+}

@@ -1,0 +1,305 @@
+//! `pack`: outputs as an archive. The same members give the same bytes, on any machine.
+//!
+//! A member that comes deflated from a zip and goes into a zip keeps its compressed bytes; it is inflated once to be
+//! checked, but not deflated again.
+
+use std::io::{Seek, Write};
+
+use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::sevenz::SevenZWriter;
+use prep_formats::tar::TarWriter;
+use prep_formats::zip::{MemberInflater, Method, ZipWriter};
+use prep_spec::model::Output;
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+
+use crate::kinds::{Kind, one};
+use crate::value::{Content, OpenContent, Opener, Tree, TreeEntry};
+
+/// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
+const SEVEN_ZIP_LEVEL: u32 = 1;
+
+pub(crate) static ZIP: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a zip archive",
+            doc: "A zip archive of outputs; its members are deflated.",
+            keys: &[Key::required(
+                "zip",
+                Value::Outputs,
+                "The members.",
+                "{ train.csv: SELECT * FROM train }",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: None,
+    },
+    step: |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
+};
+
+pub(crate) static ZIP_STORED: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a zip archive without compression",
+            doc: "A zip archive of outputs; its members are stored as they are.",
+            keys: &[Key::required(
+                "zip_stored",
+                Value::Outputs,
+                "The members.",
+                "{ ./: { copy: images/ } }",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: None,
+    },
+    step: |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
+};
+
+pub(crate) static TAR: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a tar archive",
+            doc: "A tar archive of outputs.",
+            keys: &[Key::required(
+                "tar",
+                Value::Outputs,
+                "The members.",
+                "{ ./: { copy: images/ } }",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: None,
+    },
+    step: |declaration, _| Pack::of(ArchiveKind::Tar, declaration.outputs("tar")),
+};
+
+pub(crate) static SEVEN_ZIP: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a 7z archive",
+            doc: "A 7z archive of outputs.",
+            keys: &[Key::required(
+                "7z",
+                Value::Outputs,
+                "The members.",
+                "{ train.csv: SELECT * FROM train }",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: None,
+    },
+    step: |declaration, _| Pack::of(ArchiveKind::SevenZip, declaration.outputs("7z")),
+};
+
+#[derive(Debug, Clone, Copy)]
+enum ArchiveKind {
+    /// Deflated members.
+    Zip,
+    /// Members stored as they are.
+    ZipStored,
+    Tar,
+    SevenZip,
+}
+
+struct Pack {
+    kind: ArchiveKind,
+    /// Inputs, each named by its place in the archive; a folder ends in `/`, `./` is the top.
+    members: Vec<String>,
+}
+
+impl Pack {
+    fn of(kind: ArchiveKind, members: &[Output]) -> Option<Box<dyn Step>> {
+        let members = members.iter().map(|member| member.path.value.clone());
+        let members = members.collect();
+        Some(Box::new(Pack { kind, members }))
+    }
+}
+
+impl Step for Pack {
+    fn kind(&self) -> &'static str {
+        "pack"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let kind = match self.kind {
+            ArchiveKind::Zip => "zip",
+            ArchiveKind::ZipStored => "zip_stored",
+            ArchiveKind::Tar => "tar",
+            ArchiveKind::SevenZip => "7z",
+        };
+        serde_json::json!({ "kind": kind, "members": self.members })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let mut entries = Vec::new();
+        for path in &self.members {
+            let value = crate::value::input(inputs, path)?;
+            place(context, value, path, &mut entries)?;
+        }
+        let tree = Tree::new(entries).map_err(StepError::pipeline)?;
+        let bytes = tree
+            .entries()
+            .iter()
+            .filter_map(|entry| entry.content.as_ref())
+            .map(Content::bytes)
+            .sum();
+        context.progress.set_total_bytes(bytes);
+        let mut out = context.store.writer()?;
+        let out = match self.kind {
+            ArchiveKind::Zip => write(context, &tree, Zip::new(out, Method::Deflate))?,
+            ArchiveKind::ZipStored => write(context, &tree, Zip::new(out, Method::Stored))?,
+            ArchiveKind::Tar => write(context, &tree, TarWriter::new(out))?,
+            ArchiveKind::SevenZip => {
+                // The format's first bytes are written last, which an object under way cannot do.
+                let file = tempfile::tempfile_in(context.temp_dir()).map_err(StepError::machine)?;
+                let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
+                let mut file = write(context, &tree, archive)?;
+                file.rewind().map_err(StepError::machine)?;
+                std::io::copy(&mut file, &mut out).map_err(StepError::machine)?;
+                out
+            }
+        };
+        Ok(one(FileValue::stored(out.commit()?).into_value()))
+    }
+}
+
+/// Puts an output at `path`: a file, or the files of a tree below it.
+pub(crate) fn place(
+    context: &Context,
+    value: &prep_core::Value,
+    path: &str,
+    entries: &mut Vec<TreeEntry>,
+) -> Result<(), StepError> {
+    let path = path.trim_end_matches('/');
+    let top = if path == "." { "" } else { path };
+    if let Ok(file) = FileValue::of(value) {
+        let content = Content::Object {
+            digest: file.digest,
+            bytes: file.bytes,
+        };
+        entries.push(TreeEntry {
+            path: top.to_owned(),
+            content: Some(content),
+        });
+        return Ok(());
+    }
+    for entry in Tree::load(context, value)?.entries() {
+        let path = match (top, entry.path.as_str()) {
+            (top, "") => top.to_owned(),
+            ("", inner) => inner.to_owned(),
+            (top, inner) => format!("{top}/{inner}"),
+        };
+        entries.push(TreeEntry {
+            path,
+            content: entry.content.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// A format that files and folders can be put into, one after the other.
+trait ArchiveWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError>;
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
+    /// Ends the archive; returns what it was written to.
+    fn finish(self) -> Result<W, StepError>;
+}
+
+/// Puts a tree into an archive.
+fn write<W>(
+    context: &Context,
+    tree: &Tree,
+    mut archive: impl ArchiveWriter<W>,
+) -> Result<W, StepError> {
+    let opener = Opener::new(context);
+    for entry in tree.entries() {
+        context.check()?;
+        let Some(content) = &entry.content else {
+            archive.folder(&entry.path)?;
+            continue;
+        };
+        let opened = opener.open(content)?;
+        archive.file(&entry.path, &opened)?;
+        context.progress.add_bytes(content.bytes());
+        context.progress.add_file();
+    }
+    archive.finish()
+}
+
+struct Zip<W: Write> {
+    writer: ZipWriter<W>,
+    method: Method,
+    inflater: MemberInflater,
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Zip<W> {
+    fn new(out: W, method: Method) -> Self {
+        Self {
+            writer: ZipWriter::new(out),
+            method,
+            inflater: MemberInflater::default(),
+            buffer: Vec::new(),
+        }
+    }
+}
+
+impl<W: Write> ArchiveWriter<W> for Zip<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.writer.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        if let (Some((file, member)), Method::Deflate) = (content.member(), self.method) {
+            content.read_into(&mut self.inflater, &mut self.buffer)?;
+            let copied = self.writer.copy_member(path, file, member);
+            return copied.map_err(StepError::machine);
+        }
+        let reader = content.reader()?;
+        self.writer
+            .add_file(path, self.method, reader)
+            .map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.writer.finish().map_err(StepError::machine)
+    }
+}
+
+impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        let reader = content.reader()?;
+        self.add_file(path, content.bytes(), reader)
+            .map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.finish().map_err(StepError::machine)
+    }
+}
+
+impl<W: Write + Seek> ArchiveWriter<W> for SevenZWriter<W> {
+    fn folder(&mut self, path: &str) -> Result<(), StepError> {
+        self.add_directory(path).map_err(StepError::machine)
+    }
+
+    fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
+        let reader = content.reader()?;
+        self.add_file(path, reader).map_err(StepError::input)
+    }
+
+    fn finish(self) -> Result<W, StepError> {
+        self.finish().map_err(StepError::machine)
+    }
+}

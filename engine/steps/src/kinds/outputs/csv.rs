@@ -1,0 +1,75 @@
+//! `csv`: a table as CSV, as pandas writes it.
+
+use prep_formats::pandas::Quoting;
+use prep_spec::model::Declaration;
+use prep_spec::words::{Form, Key, Makes, Section, Value, Word};
+
+use super::export::Export;
+use crate::emit::write_csv;
+use crate::kinds::Kind;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a CSV file",
+            doc: "A table as CSV, written as pandas writes it.",
+            keys: &[
+                Key::required("csv", Value::Rows, "The rows.", "SELECT * FROM train"),
+                Key::optional(
+                    "delimiter",
+                    Value::Delimiter,
+                    "Separator of the fields. Default: a comma; a tab for `.tsv`.",
+                    "tab",
+                ),
+                Key::optional(
+                    "quoting",
+                    Value::Word(QUOTING),
+                    "Which fields are quoted. Default: `minimal`.",
+                    "nonnumeric",
+                ),
+            ],
+        },
+        methods: &[],
+        makes: Makes::File(&[".csv", ".tsv"]),
+        check: None,
+    },
+    step: |declaration, session| {
+        let delimiter = delimiter(declaration);
+        let word = declaration.text("quoting").unwrap_or("minimal");
+        let quoting = match word {
+            "nonnumeric" => Quoting::NonNumeric,
+            _ => Quoting::Minimal,
+        };
+        let params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
+        let query = declaration.query("csv")?;
+        Export::step(
+            "csv",
+            query,
+            params,
+            session,
+            move |session, query, context, inputs| {
+                write_csv(session, query, context, inputs, delimiter, quoting)
+            },
+        )
+    },
+};
+
+static QUOTING: &[Word] = &[
+    Word {
+        name: "minimal",
+        doc: "those that need it",
+    },
+    Word {
+        name: "nonnumeric",
+        doc: "all but numbers",
+    },
+];
+
+/// As declared, or as the file's name tells.
+fn delimiter(declaration: &Declaration) -> u8 {
+    let by_name = match Declaration::extension(&declaration.name.value).as_str() {
+        "tsv" => b'\t',
+        _ => b',',
+    };
+    declaration.delimiter("delimiter").unwrap_or(by_name)
+}

@@ -1,0 +1,29 @@
+//! `lines`: texts, one per line.
+
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+
+use super::export::Export;
+use crate::emit::write_lines;
+use crate::kinds::Kind;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a text file",
+            doc: "Text line by line: the query has one column of texts, and there is no header. Every line ends with LF; a missing text is an empty line.",
+            keys: &[Key::required(
+                "lines",
+                Value::Lines,
+                "The lines.",
+                "SELECT line FROM train",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: None,
+    },
+    step: |declaration, session| {
+        let query = declaration.query("lines")?;
+        Export::step("lines", query, serde_json::json!({}), session, write_lines)
+    },
+};

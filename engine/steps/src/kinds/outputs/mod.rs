@@ -1,0 +1,30 @@
+//! The kinds of outputs that a pipeline can declare.
+
+pub(super) mod archive;
+pub(super) mod copy;
+mod csv;
+mod empty;
+mod export;
+mod files;
+mod json;
+mod lines;
+mod npy;
+mod parquet;
+
+use super::Kind;
+
+/// In the order of the reference.
+pub(super) static ALL: &[&Kind] = &[
+    &csv::KIND,
+    &json::KIND,
+    &parquet::KIND,
+    &npy::KIND,
+    &lines::KIND,
+    &files::KIND,
+    &copy::KIND,
+    &empty::KIND,
+    &archive::ZIP,
+    &archive::ZIP_STORED,
+    &archive::TAR,
+    &archive::SEVEN_ZIP,
+];

@@ -1,0 +1,29 @@
+//! `npy`: entries of an array, as `numpy.save` writes them.
+
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+
+use super::export::Export;
+use crate::emit::write_npy;
+use crate::kinds::Kind;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a NumPy array",
+            doc: "Entries of an array, as `numpy.save` writes them: the query has the one column `record` of a table that was read from an array. Their type and shape stay.",
+            keys: &[Key::required(
+                "npy",
+                Value::Entries,
+                "The rows.",
+                "SELECT record FROM frames",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[".npy"]),
+        check: None,
+    },
+    step: |declaration, session| {
+        let query = declaration.query("npy")?;
+        Export::step("npy", query, serde_json::json!({}), session, write_npy)
+    },
+};

@@ -1,0 +1,29 @@
+//! `first_fit`: whole groups, as long as they fit.
+
+use prep_spec::words::{Key, Section, Value};
+use prep_splits::Method;
+
+use super::{ORDER, SIZE, SplitMethod, order};
+
+pub(super) static METHOD: SplitMethod = SplitMethod {
+    section: Section {
+        name: "first_fit",
+        doc: "Whole groups, in order of first appearance: each goes to the second table if it still fits into `test_size` rows, else to the first. Nothing is drawn.",
+        keys: &[
+            Key::required(
+                "groups",
+                Value::Column,
+                "Column whose values make groups.",
+                "patient",
+            ),
+            Key::required("test_size", Value::Size, SIZE, "1000"),
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(Method::FirstFit {
+            test_size: test_size?,
+            order: order(declaration),
+        })
+    },
+};

@@ -1,0 +1,81 @@
+//! The methods by which a table is divided in two: the parameters of each, and what `prep-splits` calls it.
+
+mod first_fit;
+mod python_sample;
+mod sample;
+mod shuffle;
+
+use prep_spec::model::Declaration;
+use prep_spec::words::{Key, Section, Value, Word};
+use prep_splits::{Method, Order, Size};
+
+/// A method and its parameters.
+pub(super) struct SplitMethod {
+    pub section: Section,
+    /// Takes the size of the second table.
+    pub method: fn(&Declaration, Option<Size>) -> Option<Method>,
+}
+
+/// In the order of the reference.
+pub(super) static ALL: &[&SplitMethod] = &[
+    &shuffle::METHOD,
+    &sample::METHOD,
+    &python_sample::METHOD,
+    &first_fit::METHOD,
+];
+
+/// Their sections.
+pub(super) static SECTIONS: &[&Section] = &[
+    &shuffle::METHOD.section,
+    &sample::METHOD.section,
+    &python_sample::METHOD.section,
+    &first_fit::METHOD.section,
+];
+
+const SIZE: &str =
+    "Size of the second table: a share (`0.1`), a number (`9914`), or a query with one value.";
+const TEST_SIZE: Key = Key::optional("test_size", Value::Size, SIZE, "0.1");
+const SEED: Key = Key::required("seed", Value::Seed, "Seed of the random numbers.", "0");
+const GROUPS: Key = Key::optional(
+    "groups",
+    Value::Column,
+    "Column whose values make groups: rows that agree in it stay together.",
+    "patient",
+);
+const STRATIFY: Key = Key::optional(
+    "stratify",
+    Value::Column,
+    "Column of classes: both tables keep their shares.",
+    "label",
+);
+const WITHIN: Key = Key::optional(
+    "within",
+    Value::Column,
+    "Column whose values make groups, each of which is split for itself: in order of first appearance, the generator seeded anew for each.",
+    "site",
+);
+const ORDER: Key = Key::optional(
+    "order",
+    Value::Word(ORDERS),
+    "Order of the rows in the new tables. Default: `split`; for whole groups `file`.",
+    "file",
+);
+
+static ORDERS: &[Word] = &[
+    Word {
+        name: "file",
+        doc: "as in the table that was split",
+    },
+    Word {
+        name: "split",
+        doc: "as the split drew them",
+    },
+];
+
+/// The declared order.
+fn order(declaration: &Declaration) -> Option<Order> {
+    match declaration.text("order")? {
+        "file" => Some(Order::File),
+        _ => Some(Order::Split),
+    }
+}

@@ -1,0 +1,28 @@
+//! `python_sample`: Python's `random.sample`.
+
+use prep_spec::words::{Key, Section, Value};
+use prep_splits::Method;
+
+use super::{ORDER, SIZE, SplitMethod, order};
+use crate::kinds::generator::{AFTER, SEED};
+
+pub(super) static METHOD: SplitMethod = SplitMethod {
+    section: Section {
+        name: "python_sample",
+        doc: "Python's `random.sample`: the sampled rows are the second table. The first keeps the order of the rows. A share is rounded to the nearest number, halves to even.",
+        keys: &[
+            Key::required("test_size", Value::Size, SIZE, "0.1"),
+            SEED,
+            AFTER,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(Method::PythonSample {
+            test_size: test_size?,
+            // Not looked at where another generator goes on.
+            seed: declaration.seed("seed").unwrap_or(0),
+            order: order(declaration),
+        })
+    },
+};

@@ -1,0 +1,26 @@
+//! `sample`: pandas' `DataFrame.sample`.
+
+use prep_spec::words::{Key, Section, Value};
+use prep_splits::Method;
+
+use super::{ORDER, SEED, SIZE, SplitMethod, WITHIN, order};
+
+pub(super) static METHOD: SplitMethod = SplitMethod {
+    section: Section {
+        name: "sample",
+        doc: "pandas' `sample`: the sampled rows are the second table. The first keeps the order of the rows.",
+        keys: &[
+            Key::required("test_size", Value::Size, SIZE, "0.1"),
+            SEED,
+            WITHIN,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(Method::Sample {
+            test_size: test_size?,
+            seed: declaration.seed("seed")?,
+            order: order(declaration),
+        })
+    },
+};

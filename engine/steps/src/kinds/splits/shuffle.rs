@@ -1,0 +1,35 @@
+//! `shuffle`: scikit-learn's `train_test_split`.
+
+use prep_spec::words::{Key, Section, Value};
+use prep_splits::Method;
+
+use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order};
+
+pub(super) static METHOD: SplitMethod = SplitMethod {
+    section: Section {
+        name: "shuffle",
+        doc: "scikit-learn's `train_test_split`: of rows; with `groups` of whole groups, in order of first appearance; with `stratify` of rows whose classes keep their shares.",
+        keys: &[
+            TEST_SIZE,
+            Key::optional(
+                "train_size",
+                Value::Share,
+                "Size of the first table: a share or a number.",
+                "0.9",
+            ),
+            SEED,
+            GROUPS,
+            STRATIFY,
+            WITHIN,
+            ORDER,
+        ],
+    },
+    method: |declaration, test_size| {
+        Some(Method::Shuffle {
+            test_size,
+            train_size: declaration.share("train_size"),
+            seed: declaration.seed("seed")?,
+            order: order(declaration),
+        })
+    },
+};

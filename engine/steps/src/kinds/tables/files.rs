@@ -1,0 +1,80 @@
+//! `files`: the files of a tree that a pattern names, as a table.
+//!
+//! `*` and `?` stay within a path segment, `**` does not. Hidden files count. Rows are sorted by path in code-point order.
+
+use globset::GlobBuilder;
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+
+use crate::kinds::{Kind, one};
+use crate::relation::listing_schema;
+use crate::value::{TableValue, Tree, TreeEntry, only_tree};
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a table of files",
+            doc: "A row per file of the bundle, sorted by path (code points). Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
+            keys: &[Key::required(
+                "files",
+                Value::Sources,
+                "Path in the bundle with `*`, `?`, `[...]`, `{a,b}` (none of which match a `/`) or `**`.",
+                "train.zip/train/*.jpg",
+            )],
+        },
+        methods: &[],
+        makes: Makes::Table(|_| {
+            let texts = ["file", "dir", "folder", "name", "stem", "ext"];
+            let mut columns: Vec<_> = texts.map(MadeColumn::text).into();
+            columns.push(MadeColumn::integer("size"));
+            columns
+        }),
+        check: None,
+    },
+    step: |declaration, _| {
+        let pattern = declaration.text("files")?.to_owned();
+        Some(Box::new(FileTable { pattern }))
+    },
+};
+
+struct FileTable {
+    pattern: String,
+}
+
+impl Step for FileTable {
+    fn kind(&self) -> &'static str {
+        "files"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "pattern": self.pattern })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let glob = GlobBuilder::new(&self.pattern)
+            .literal_separator(true)
+            .backslash_escape(false)
+            .build();
+        let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
+        let tree = only_tree(context, inputs)?;
+        let chosen: Vec<TreeEntry> = tree
+            .entries()
+            .iter()
+            .filter(|entry| entry.content.is_some() && matcher.is_match(&entry.path))
+            .cloned()
+            .collect();
+        let rows = chosen.len() as u64;
+        let listing = Tree::new(chosen).map_err(StepError::internal)?;
+        let (object, needs) = listing.save_listing(context)?;
+        Ok(one(TableValue::of_listing(
+            listing_schema(rows),
+            object,
+            needs,
+        )
+        .into_value()))
+    }
+}

@@ -1,0 +1,20 @@
+//! The kinds of tables that a pipeline can declare.
+
+mod files;
+mod pixels;
+mod read;
+pub(super) mod split;
+mod text_lines;
+mod tfrecords;
+
+use super::Kind;
+
+/// In the order of the reference.
+pub(super) static ALL: &[&Kind] = &[
+    &read::KIND,
+    &split::KIND,
+    &files::KIND,
+    &text_lines::KIND,
+    &pixels::KIND,
+    &tfrecords::KIND,
+];

@@ -1,0 +1,171 @@
+//! CSV, as pandas reads it.
+//!
+//! The bytes go around between three threads, piece by piece: this one inflates them, the next scans them, the object's own
+//! writes them. None waits for another by more than a few pieces.
+
+use std::io::{self, ErrorKind};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use prep_cache::ObjectWriter;
+use prep_core::{Context, StepError};
+use prep_formats::pandas::{FloatParser, ReadOptions, Scan, Scanner, first_misfit, normalise};
+use prep_spec::model::ColumnKind;
+use prep_spec::words::Word;
+
+use super::{Format, Read, ReadError, check_columns, failed, fits};
+use crate::value::{Content, Opener, Storage, TableValue};
+
+/// Bytes that go from one thread to the next at a time.
+const PIECE: usize = 1 << 18;
+/// Pieces on their way between two threads.
+const PIECES: usize = 8;
+
+pub(super) const FORMAT: Format = Format {
+    word: Word {
+        name: "csv",
+        doc: "comma-separated values, `.csv`, `.tsv`",
+    },
+    endings: &["csv", "tsv"],
+    record: None,
+    read,
+};
+
+fn read(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<TableValue, StepError> {
+    let options = ReadOptions {
+        delimiter: read.delimiter,
+        floats: match read.float_precision.as_str() {
+            "high" => FloatParser::Fast,
+            _ => FloatParser::RoundTrip,
+        },
+        ..ReadOptions::default()
+    };
+    context.progress.set_total_bytes(content.bytes());
+    let raw = context.store.writer()?;
+    let (full, inflated) = sync_channel(PIECES);
+    let (empty, recycled) = sync_channel(2 * PIECES);
+    let (inflated, scanned) = std::thread::scope(|scope| {
+        let scanner = scope.spawn(|| scan(&options, read, inflated, raw, empty));
+        let inflated = inflate(context, opener, content, read, full, recycled);
+        let scanned = scanner
+            .join()
+            .unwrap_or_else(|_| Err(StepError::internal("the scanning thread panicked")));
+        (inflated, scanned)
+    });
+    // A content that ends too early is the cause of what the scanner makes of its end.
+    inflated?;
+    let (scan, raw) = scanned?;
+    let object = if scan.canonical {
+        raw.commit()?.digest
+    } else {
+        drop(raw);
+        let mut text = context.store.writer()?;
+        let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+        let reader = opened.reader().map_err(|cause| failed(read, cause))?;
+        normalise(reader, &scan, &options, &mut text).map_err(|cause| failed(read, cause))?;
+        text.commit()?.digest
+    };
+    let mut schema = scan.schema;
+    check_columns(read, &mut schema)
+        .map_err(|error| StepError::input(with_cell(error, opener, content, read, &options)))?;
+    Ok(TableValue::new(schema, Storage::Text { object }))
+}
+
+/// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
+fn with_cell(
+    error: ReadError,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+    options: &ReadOptions,
+) -> ReadError {
+    let ReadError::OtherType { path, column, .. } = &error else {
+        return error;
+    };
+    let declared = read.columns.iter().find(|one| one.name.value == *column);
+    let Some(declared) = declared.map(|one| one.kind) else {
+        return error;
+    };
+    let opened = opener.open(content).ok();
+    let reader = opened.as_ref().and_then(|opened| opened.reader().ok());
+    let misfit = reader.and_then(|reader| {
+        first_misfit(reader, options, column, |kind| fits(declared, kind)).ok()?
+    });
+    let Some(misfit) = misfit else {
+        return error;
+    };
+    let number = misfit.missing || misfit.cell.parse::<f64>().is_ok();
+    ReadError::OtherCell {
+        path: path.clone(),
+        column: column.clone(),
+        declared: declared.name(),
+        // Integers among which some are missing are numbers.
+        other: match declared {
+            ColumnKind::Integer if number => "number",
+            _ => "text",
+        },
+        misfit: Box::new(misfit),
+    }
+}
+
+/// Reads the content piece by piece and hands it on, until nobody takes it any more.
+fn inflate(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+    full: SyncSender<Vec<u8>>,
+    recycled: Receiver<Vec<u8>>,
+) -> Result<(), StepError> {
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    let mut reader = opened.reader().map_err(|cause| failed(read, cause))?;
+    loop {
+        context.check()?;
+        let mut piece = recycled.try_recv().unwrap_or_default();
+        piece.resize(PIECE, 0);
+        let count = fill(&mut reader, &mut piece).map_err(|cause| failed(read, cause))?;
+        piece.truncate(count);
+        context.progress.add_bytes(count as u64);
+        if count == 0 || full.send(piece).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads until `piece` is full or the content ends; returns how many bytes it has now.
+fn fill(reader: &mut impl io::Read, piece: &mut [u8]) -> io::Result<usize> {
+    let mut done = 0;
+    while let Some(rest) = piece.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(count) => done += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Scans the pieces as they come, passes them to `raw`, and gives their memory back.
+fn scan(
+    options: &ReadOptions,
+    read: &Read,
+    pieces: Receiver<Vec<u8>>,
+    mut raw: ObjectWriter,
+    empty: SyncSender<Vec<u8>>,
+) -> Result<(Scan, ObjectWriter), StepError> {
+    let mut scanner = Scanner::new(options);
+    for piece in pieces {
+        scanner.feed(&piece).map_err(|cause| failed(read, cause))?;
+        if let Some(spent) = raw.push(piece).map_err(StepError::machine)? {
+            // A full channel means there are pieces enough.
+            let _ = empty.try_send(spent);
+        }
+    }
+    let scan = scanner.finish().map_err(|cause| failed(read, cause))?;
+    Ok((scan, raw))
+}

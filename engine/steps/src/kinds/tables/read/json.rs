@@ -1,0 +1,149 @@
+//! A JSON list of objects, or JSON lines: the declared members as columns, and the whole records.
+
+use std::io::{BufRead, BufReader};
+
+use prep_core::{Context, StepError};
+use prep_formats::json::{JsonError, JsonLines, JsonRecords, Value, WriteOptions};
+use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
+use prep_spec::model::{Column, ColumnKind};
+use prep_spec::words::{Holds, Word};
+use prep_sql::RECORD;
+
+use super::{Format, Read, ReadError, failed, shortened};
+use crate::value::{Content, Opener, TableValue, TableWriter};
+
+pub(super) const LIST: Format = Format {
+    word: Word {
+        name: "json",
+        doc: "one JSON value, `.json`",
+    },
+    endings: &["json"],
+    record: Some(Holds::Values(ColumnKind::Json)),
+    read: |context, opener, content, read| {
+        records(context, opener, content, read, &|reader| {
+            Box::new(JsonRecords::new(reader))
+        })
+    },
+};
+
+pub(super) const LINES: Format = Format {
+    word: Word {
+        name: "json_lines",
+        doc: "a JSON value per line, `.jsonl`, `.ndjson`",
+    },
+    endings: &["jsonl", "ndjson"],
+    record: Some(Holds::Values(ColumnKind::Json)),
+    read: |context, opener, content, read| {
+        records(context, opener, content, read, &|reader| {
+            Box::new(JsonLines::new(reader))
+        })
+    },
+};
+
+type Records<'r> = Box<dyn Iterator<Item = Result<Value, JsonError>> + 'r>;
+
+fn records(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+    parse: &dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r>,
+) -> Result<TableValue, StepError> {
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    let reader = BufReader::with_capacity(
+        1 << 18,
+        opened.reader().map_err(|cause| failed(read, cause))?,
+    );
+    let records = parse(Box::new(reader));
+    let declared: Vec<&Column> = read
+        .columns
+        .iter()
+        .filter(|column| column.name.value != RECORD)
+        .collect();
+    let mut columns: Vec<StoredColumn> = declared.iter().map(|column| stored(column)).collect();
+    columns.push(StoredColumn {
+        name: RECORD.to_owned(),
+        kind: ColumnType::Json,
+        nullable: false,
+    });
+    let mut table = TableWriter::new(context, columns)?;
+    for record in records {
+        let record = record.map_err(|cause| failed(read, cause))?;
+        let number = table.schema.rows + 1;
+        for (index, column) in declared.iter().enumerate() {
+            let name = &column.name.value;
+            let Some(member) = record.get(name) else {
+                let error = ReadError::NoMember {
+                    path: read.path.clone(),
+                    record: number,
+                    column: name.clone(),
+                };
+                return Err(StepError::input(error));
+            };
+            let is_missing =
+                matches!(member, Value::Null) || member.as_str().is_some_and(str::is_empty);
+            table.schema.columns[index].nullable |= is_missing;
+            write_member(table.cells(), column, member).ok_or_else(|| {
+                StepError::input(ReadError::OtherMember {
+                    path: read.path.clone(),
+                    record: number,
+                    column: name.clone(),
+                    declared: column.kind.name(),
+                    found: shown(member),
+                })
+            })?;
+        }
+        table.cells().text(&compact(&record)?);
+        table.end_row()?;
+    }
+    let mut table = table.finish()?;
+    table.has_record = true;
+    Ok(table)
+}
+
+fn stored(column: &Column) -> StoredColumn {
+    let kind = match column.kind {
+        ColumnKind::Text => ColumnType::Text,
+        ColumnKind::Integer => ColumnType::Int64,
+        ColumnKind::Number => ColumnType::Float64,
+        ColumnKind::Boolean => ColumnType::Bool,
+        ColumnKind::Json | ColumnKind::Inferred => ColumnType::Json,
+    };
+    StoredColumn {
+        name: column.name.value.clone(),
+        kind,
+        nullable: false,
+    }
+}
+
+/// Writes a member as its declared type; none if it does not fit. Null is missing.
+fn write_member(
+    writer: &mut CsvWriter<impl std::io::Write>,
+    column: &Column,
+    member: &Value,
+) -> Option<()> {
+    match (column.kind, member) {
+        (ColumnKind::Json | ColumnKind::Inferred, value) => writer.text(&compact(value).ok()?),
+        (_, Value::Null) => writer.missing(),
+        (ColumnKind::Text, Value::String(text)) => writer.text(text.as_str()?),
+        (ColumnKind::Integer, Value::Int(value)) => writer.integer(*value),
+        (ColumnKind::Number, Value::Int(value)) => writer.f64(*value as f64),
+        (ColumnKind::Number, Value::Float(value)) => writer.f64(*value),
+        (ColumnKind::Boolean, Value::Bool(value)) => writer.bool(*value),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// JSON on one line, ASCII only: halves of surrogate pairs survive in escaped form.
+fn compact(value: &Value) -> Result<String, StepError> {
+    let text = value
+        .to_json(&WriteOptions::default())
+        .map_err(StepError::input)?;
+    String::from_utf8(text).map_err(StepError::internal)
+}
+
+/// The beginning of a value, for messages.
+fn shown(value: &Value) -> String {
+    shortened(&compact(value).unwrap_or_default())
+}

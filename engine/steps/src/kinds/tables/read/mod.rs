@@ -1,0 +1,391 @@
+//! `read`: one file of the bundle as a table.
+//!
+//! CSV is read as pandas reads it. The file is extracted into the store while it is scanned; if its bytes are what pandas
+//! would print, they are the stored table and nothing is written again, otherwise a second pass prints them. A JSON list
+//! becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays stay as they
+//! are.
+
+mod csv;
+mod json;
+mod npy;
+mod parquet;
+
+use std::fs::File;
+use std::sync::Arc;
+
+use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
+use prep_formats::pandas::{ColumnType, Misfit, Schema};
+use prep_spec::model::{Column, ColumnKind, Declaration};
+use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
+use prep_spec::{Diagnostic, alternatives};
+use prep_sql::RECORD;
+use thiserror::Error;
+
+use crate::kinds::outputs::copy::Absent;
+use crate::kinds::unpack::{extract, similar};
+use crate::kinds::{Kind, one};
+use crate::value::{Content, Opener, TableValue, only_tree};
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a table that is read",
+            doc: "One file of the bundle.",
+            keys: &[
+                Key::required(
+                    "read",
+                    Value::Source,
+                    "Path in the bundle. A segment that names an archive is entered.",
+                    "train.zip/train.csv",
+                ),
+                Key::optional(
+                    "format",
+                    Value::Word(WORDS),
+                    "How the file is written. Default: by its name.",
+                    "json_lines",
+                ),
+                Key::optional(
+                    "columns",
+                    Value::Columns,
+                    "Columns that the file must have, each with its type; a list of names for columns that are `inferred`. Further columns of the file are part of `*`, and `inferred`.",
+                    "{ id: integer, text: text, note: inferred }",
+                ),
+                Key::optional(
+                    "delimiter",
+                    Value::Delimiter,
+                    "Separator of a CSV file's fields. Default: a comma; a tab for `.tsv`.",
+                    "tab",
+                ),
+                Key::optional(
+                    "float_precision",
+                    Value::Word(FLOAT_PRECISION),
+                    "How decimals of a CSV file become numbers. Default: `round_trip`.",
+                    "high",
+                ),
+            ],
+        },
+        methods: &[],
+        makes: Makes::Table(columns),
+        check: Some(check),
+    },
+    step: |declaration, _| {
+        let read = Read::of(declaration)?;
+        Some(Box::new(ReadTable { read }))
+    },
+};
+
+/// How a file is read as a table: one file of this folder each.
+pub(super) struct Format {
+    pub word: Word,
+    /// Ends of the names that tell it.
+    pub endings: &'static [&'static str],
+    /// What the hidden column `record` holds, if there is one.
+    pub record: Option<Holds>,
+    pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
+}
+
+macro_rules! formats {
+    ($($format:path),*) => {
+        static FORMATS: &[Format] = &[$($format),*];
+        static WORDS: &[Word] = &[$($format.word),*];
+    };
+}
+
+formats![
+    csv::FORMAT,
+    json::LIST,
+    json::LINES,
+    parquet::FORMAT,
+    npy::FORMAT
+];
+
+static FLOAT_PRECISION: &[Word] = &[
+    Word {
+        name: "round_trip",
+        doc: "correctly rounded",
+    },
+    Word {
+        name: "high",
+        doc: "as pandas' default parser rounds",
+    },
+];
+
+/// What is read, and how.
+pub(super) struct Read {
+    pub path: String,
+    pub format: &'static Format,
+    pub columns: Vec<Column>,
+    pub delimiter: u8,
+    /// pandas' word.
+    pub float_precision: String,
+}
+
+impl Read {
+    fn of(declaration: &Declaration) -> Option<Read> {
+        let path = declaration.text("read")?.to_owned();
+        let tabs = Declaration::extension(&path) == "tsv";
+        let delimiter = declaration.delimiter("delimiter");
+        Some(Read {
+            format: format(declaration)?,
+            columns: declaration.columns("columns").to_vec(),
+            delimiter: delimiter.unwrap_or(if tabs { b'\t' } else { b',' }),
+            float_precision: declaration
+                .text("float_precision")
+                .unwrap_or("round_trip")
+                .to_owned(),
+            path,
+        })
+    }
+}
+
+/// The format that is declared, or that the file's name tells.
+fn format(declaration: &Declaration) -> Option<&'static Format> {
+    if let Some(word) = declaration.text("format") {
+        return FORMATS.iter().find(|format| format.word.name == word);
+    }
+    let ending = Declaration::extension(declaration.text("read")?);
+    FORMATS
+        .iter()
+        .find(|format| format.endings.contains(&ending.as_str()))
+}
+
+/// The declared columns, and the hidden one of the format.
+fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
+    let declared = declaration.columns("columns").iter();
+    let mut columns: Vec<MadeColumn> = declared
+        .map(|column| MadeColumn::new(&column.name.value, column.kind))
+        .collect();
+    let record = format(declaration).and_then(|format| format.record);
+    if let Some(holds) = record.filter(|_| columns.iter().all(|one| one.name != RECORD)) {
+        columns.push(MadeColumn {
+            name: RECORD.to_owned(),
+            holds,
+            hidden: true,
+        });
+    }
+    columns
+}
+
+fn check(declaration: &Declaration) -> Vec<Diagnostic> {
+    let Some(path) = declaration.text("read") else {
+        return Vec::new();
+    };
+    let Some(format) = format(declaration) else {
+        let message = format!("the name of `{path}` does not tell its format");
+        let names = WORDS.iter().map(|word| format!("`{}`", word.name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let found = declaration.fault("read", "unknown-format", message);
+        return vec![found.help(format!("add `format:` with one of {names}"))];
+    };
+    if format.word.name == csv::FORMAT.word.name {
+        return Vec::new();
+    }
+    let only_csv = ["delimiter", "float_precision"].into_iter();
+    only_csv
+        .filter(|key| declaration.get(key).is_some())
+        .map(|key| {
+            let message = format!("`{key}` says something about CSV; the file is another format");
+            let found = declaration.fault(key, "no-effect", message);
+            found.help(format!("remove `{key}`, or write `format: csv`"))
+        })
+        .collect()
+}
+
+#[derive(Debug, Error)]
+pub(super) enum ReadError {
+    #[error("`{path}`: {cause}")]
+    Format {
+        path: String,
+        #[source]
+        cause: BoxError,
+    },
+    #[error("`{path}` has no column `{column}`; {}", alternatives(.column, "it", .found.iter().map(String::as_str)))]
+    NoColumn {
+        path: String,
+        column: String,
+        found: Vec<String>,
+    },
+    #[error("`{path}`: column `{column}` is declared {declared}, but the file holds {found}")]
+    OtherType {
+        path: String,
+        column: String,
+        declared: &'static str,
+        found: &'static str,
+    },
+    #[error(
+        "`{path}`: column `{column}` is declared {declared}, but row {} (byte {}) {}; correct the file, or declare the column {other}",
+        .misfit.row, .misfit.offset, held(.misfit)
+    )]
+    OtherCell {
+        path: String,
+        column: String,
+        declared: &'static str,
+        misfit: Box<Misfit>,
+        /// A type that would fit.
+        other: &'static str,
+    },
+    #[error("`{path}`: record {record} has no member `{column}`")]
+    NoMember {
+        path: String,
+        record: u64,
+        column: String,
+    },
+    #[error(
+        "`{path}`: record {record}: member `{column}` is declared {declared}, but holds {found}"
+    )]
+    OtherMember {
+        path: String,
+        record: u64,
+        column: String,
+        declared: &'static str,
+        found: String,
+    },
+}
+
+struct ReadTable {
+    read: Read,
+}
+
+impl Step for ReadTable {
+    fn kind(&self) -> &'static str {
+        "read"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let columns: Vec<_> = self
+            .read
+            .columns
+            .iter()
+            .map(|column| (&column.name.value, column.kind.name()))
+            .collect();
+        serde_json::json!({
+            "path": self.read.path,
+            "format": self.read.format.word.name,
+            "columns": columns,
+            "delimiter": char::from(self.read.delimiter),
+            "float_precision": self.read.float_precision,
+        })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let tree = only_tree(context, inputs)?;
+        let path = &self.read.path;
+        let content = tree.get(path).cloned().ok_or_else(|| {
+            StepError::input(Absent {
+                path: path.clone(),
+                similar: similar(&tree, path),
+            })
+        })?;
+        let opener = Opener::new(context);
+        let table = (self.read.format.read)(context, &opener, &content, &self.read)?;
+        Ok(one(table.into_value()))
+    }
+}
+
+/// The file, extracted into the store, for formats that are read in place.
+fn extracted(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<(Content, Arc<File>), StepError> {
+    let content = extract(context, opener, content).map_err(|cause| failed(read, cause))?;
+    let file = opener
+        .base(content.base())
+        .map_err(|cause| failed(read, cause))?;
+    Ok((content, file))
+}
+
+fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
+    StepError::input(ReadError::Format {
+        path: read.path.clone(),
+        cause: cause.into(),
+    })
+}
+
+/// What a message says of a cell.
+fn held(misfit: &Misfit) -> String {
+    match misfit.cell.as_str() {
+        "" => "holds nothing".to_owned(),
+        cell => format!("holds `{}`", shortened(cell)),
+    }
+}
+
+/// The beginning of a text, for messages.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look like.
+fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
+    let path = &read.path;
+    for column in &read.columns {
+        let name = &column.name.value;
+        let Some(place) = schema.position(name) else {
+            return Err(ReadError::NoColumn {
+                path: path.clone(),
+                column: name.clone(),
+                found: schema.columns.iter().map(|one| one.name.clone()).collect(),
+            });
+        };
+        let declared = column.kind;
+        let Some(stored) = schema.columns.get_mut(place) else {
+            continue;
+        };
+        match declared {
+            ColumnKind::Text | ColumnKind::Inferred => stored.kind = ColumnType::Text,
+            ColumnKind::Json => stored.kind = ColumnType::Json,
+            _ if fits(declared, stored.kind) => {}
+            _ => {
+                return Err(ReadError::OtherType {
+                    path: path.clone(),
+                    column: name.clone(),
+                    declared: declared.name(),
+                    found: found(stored.kind),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_integer(stored: ColumnType) -> bool {
+    matches!(
+        stored,
+        ColumnType::Int64
+            | ColumnType::UInt64
+            | ColumnType::Int32
+            | ColumnType::Int16
+            | ColumnType::Int8
+    )
+}
+
+fn is_float(stored: ColumnType) -> bool {
+    matches!(stored, ColumnType::Float64 | ColumnType::Float32)
+}
+
+fn fits(declared: ColumnKind, stored: ColumnType) -> bool {
+    match declared {
+        ColumnKind::Text | ColumnKind::Json | ColumnKind::Inferred => true,
+        ColumnKind::Integer => is_integer(stored),
+        ColumnKind::Number => is_integer(stored) || is_float(stored),
+        ColumnKind::Boolean => stored == ColumnType::Bool,
+    }
+}
+
+/// What a column holds, in words.
+fn found(stored: ColumnType) -> &'static str {
+    match stored {
+        _ if is_integer(stored) => "integers",
+        _ if is_float(stored) => "numbers with a fraction, or missing ones",
+        ColumnType::Bool => "booleans",
+        _ => "text",
+    }
+}

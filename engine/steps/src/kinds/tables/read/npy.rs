@@ -1,0 +1,69 @@
+//! A NumPy array: extracted into the store, its entries read in place from there.
+
+use prep_core::{Context, StepError};
+use prep_formats::npy::{ElementKind, NpyArray};
+use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_spec::words::{Holds, Word};
+use prep_sql::{RECORD, VALUE};
+
+use super::{Format, Read, check_columns, extracted, failed};
+use crate::value::{Content, Opener, Storage, TableValue};
+
+pub(super) const FORMAT: Format = Format {
+    word: Word {
+        name: "npy",
+        doc: "a NumPy array, `.npy`: a row per entry of the first axis, in the hidden column `record`; if there is no other axis, its value is the column `value`",
+    },
+    endings: &["npy"],
+    record: Some(Holds::Entries),
+    read,
+};
+
+fn read(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<TableValue, StepError> {
+    let (content, file) = extracted(context, opener, content, read)?;
+    let array = NpyArray::open(file, 0..content.bytes()).map_err(|cause| failed(read, cause))?;
+    let header = array.header();
+    let mut columns = Vec::new();
+    if let (1, Some(kind)) = (header.shape.len(), header.element_kind()) {
+        columns.push(Column {
+            name: VALUE.to_owned(),
+            kind: column_type(kind),
+            nullable: true,
+        });
+    }
+    // No cell of it is ever read as text.
+    columns.push(Column {
+        name: RECORD.to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    });
+    let mut schema = Schema {
+        columns,
+        rows: header.rows(),
+    };
+    check_columns(read, &mut schema).map_err(StepError::input)?;
+    let mut table = TableValue::new(
+        schema,
+        Storage::Npy {
+            object: *content.base(),
+        },
+    );
+    table.has_record = true;
+    Ok(table)
+}
+
+fn column_type(kind: ElementKind) -> ColumnType {
+    match kind {
+        ElementKind::Bool => ColumnType::Bool,
+        ElementKind::Integer => ColumnType::Int64,
+        ElementKind::Unsigned => ColumnType::UInt64,
+        ElementKind::Single => ColumnType::Float32,
+        ElementKind::Double => ColumnType::Float64,
+        ElementKind::Text => ColumnType::Text,
+    }
+}

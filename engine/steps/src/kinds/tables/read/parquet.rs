@@ -1,0 +1,62 @@
+//! A parquet file: extracted into the store, read in place from there.
+
+use arrow::datatypes::DataType;
+use prep_core::{Context, StepError};
+use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_formats::parquet::ParquetTable;
+use prep_spec::words::Word;
+
+use super::{Format, Read, check_columns, extracted, failed};
+use crate::value::{Content, Opener, Storage, TableValue};
+
+pub(super) const FORMAT: Format = Format {
+    word: Word {
+        name: "parquet",
+        doc: "Apache Parquet, `.parquet`",
+    },
+    endings: &["parquet"],
+    record: None,
+    read,
+};
+
+fn read(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+) -> Result<TableValue, StepError> {
+    let (content, file) = extracted(context, opener, content, read)?;
+    let table =
+        ParquetTable::open(file, 0..content.bytes()).map_err(|cause| failed(read, cause))?;
+    let columns = table.schema().fields().iter().map(|field| Column {
+        name: field.name().clone(),
+        kind: kind(field.data_type()),
+        nullable: field.is_nullable(),
+    });
+    let mut schema = Schema {
+        columns: columns.collect(),
+        rows: table.rows(),
+    };
+    check_columns(read, &mut schema).map_err(StepError::input)?;
+    Ok(TableValue::new(
+        schema,
+        Storage::Parquet {
+            object: *content.base(),
+        },
+    ))
+}
+
+/// The nearest column type; only for checking declarations.
+fn kind(data_type: &DataType) -> ColumnType {
+    match data_type {
+        DataType::Int8 => ColumnType::Int8,
+        DataType::Int16 => ColumnType::Int16,
+        DataType::Int32 => ColumnType::Int32,
+        DataType::UInt64 => ColumnType::UInt64,
+        data_type if data_type.is_integer() => ColumnType::Int64,
+        DataType::Float32 => ColumnType::Float32,
+        DataType::Float64 => ColumnType::Float64,
+        DataType::Boolean => ColumnType::Bool,
+        _ => ColumnType::Text,
+    }
+}

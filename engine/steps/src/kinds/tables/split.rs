@@ -1,0 +1,226 @@
+//! `split`: the rows of a table, divided in two.
+
+mod keys;
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError, Value as StepValue};
+use prep_spec::Diagnostic;
+use prep_spec::model::{Declaration, Setting};
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Size, Split};
+use thiserror::Error;
+
+use crate::kinds::generator::{GENERATOR, check_generator};
+use crate::kinds::{Kind, splits};
+use crate::relation::{open_table, scalar};
+use crate::value::{TableValue, generator, input};
+
+/// Names of the outputs with the two tables.
+pub(crate) const PARTS: [&str; 2] = ["first", "second"];
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "the split",
+            doc: "Divides the rows of a table in two: `train, test: { split: labelled, ... }` makes the tables `train` and `test`, which have its columns. Besides these keys it has those of its method.",
+            keys: &[
+                Key::required(
+                    "split",
+                    Value::Table,
+                    "The table that is divided.",
+                    "labelled",
+                ),
+                Key::required("method", Value::Method, "How it is divided.", "shuffle"),
+            ],
+        },
+        methods: splits::SECTIONS,
+        makes: Makes::Parts("split"),
+        check: Some(check),
+    },
+    step: |declaration, _| {
+        let name = declaration.method?.name;
+        let method = splits::ALL
+            .iter()
+            .find(|method| method.section.name == name)?;
+        let size = match declaration.has("test_size") {
+            true => match declaration.get("test_size").map(|size| &size.value) {
+                Some(Setting::Query(_)) => Some(Size::Fraction(PLACEHOLDER)),
+                _ => declaration.share("test_size"),
+            },
+            false => None,
+        };
+        let keys = ROLES.iter().find_map(|role| {
+            let column = declaration
+                .has(role.name())
+                .then(|| declaration.text(role.name()));
+            Some((*role, column??.to_owned()))
+        });
+        Some(Box::new(SplitRows {
+            method: (method.method)(declaration, size)?,
+            keys,
+        }))
+    },
+};
+
+const ROLES: [Role; 3] = [Role::Groups, Role::Stratify, Role::Within];
+
+/// Stands for a size that a query computes.
+const PLACEHOLDER: f64 = 0.5;
+
+/// A method works with the values of at most one column, and draws from one generator.
+fn check(declaration: &Declaration) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let keys: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
+    let keys: Vec<&str> = keys
+        .into_iter()
+        .filter(|key| declaration.has(key))
+        .collect();
+    if let [first, second, ..] = keys.as_slice() {
+        let message = format!("a split cannot have both `{first}` and `{second}`");
+        let label = declaration.get(first).map(|first| first.span);
+        let fault = declaration.fault(second, "conflicting-keys", message);
+        let fault = fault.help("split twice: the tables of a split can be split again");
+        found.push(match label {
+            Some(first) => fault.label(first, "first here"),
+            None => fault,
+        });
+    }
+    found.extend(check_generator(declaration));
+    found
+}
+
+#[derive(Debug, Error)]
+enum SplitTableError {
+    #[error("the table has {0} rows; a split takes at most 4,294,967,295")]
+    TooLong(u64),
+    #[error("`{method}` does not take the test_size {size}: {cause}")]
+    Size {
+        method: &'static str,
+        size: f64,
+        #[source]
+        cause: serde_json::Error,
+    },
+    #[error("`{method}` cannot go on with the generator `{found}`; it draws from `python`")]
+    OtherGenerator {
+        method: &'static str,
+        found: &'static str,
+    },
+}
+
+struct SplitRows {
+    method: Method,
+    /// A column whose values the method works with, and how.
+    keys: Option<(Role, String)>,
+}
+
+impl Step for SplitRows {
+    fn kind(&self) -> &'static str {
+        "split"
+    }
+
+    fn version(&self) -> u32 {
+        2
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "method": self.method, "keys": self.keys })
+    }
+
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        let rows = inputs
+            .get("split")
+            .and_then(|value| TableValue::of(value).ok())
+            .map_or(0, |table| table.len());
+        rows * 24 + (16 << 20)
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let value = input(inputs, "split")?;
+        let table = TableValue::of(value)?;
+        let rows = usize::try_from(table.len())
+            .ok()
+            .filter(|rows| u32::try_from(*rows).is_ok());
+        let rows = rows.ok_or_else(|| StepError::input(SplitTableError::TooLong(table.len())))?;
+        let method = match inputs.get("test_size") {
+            Some(size) => with_test_size(&self.method, scalar(context, size)?)?,
+            None => self.method.clone(),
+        };
+        let codes = match &self.keys {
+            Some((role, column)) => {
+                let inferred = table.inferred.get(column).copied();
+                Some(keys::codes(
+                    open_table(context, value)?,
+                    column,
+                    *role,
+                    inferred,
+                )?)
+            }
+            None => None,
+        };
+        let keys = self.keys.as_ref().zip(codes.as_deref());
+        let keys = keys.map(|((role, _), codes)| Keys { role: *role, codes });
+        let mut outputs = Outputs::new();
+        let parts = match (&method, keys) {
+            (
+                Method::PythonSample {
+                    test_size,
+                    seed,
+                    order,
+                },
+                None,
+            ) => {
+                let mut generator = match inputs.get(GENERATOR) {
+                    Some(before) => python(&method, generator::of(before)?)?,
+                    None => PythonRandom::new((*seed).into()),
+                };
+                let parts = prep_splits::python_sample(rows as u32, *test_size, &mut generator)
+                    .map_err(StepError::input)?;
+                outputs.insert(
+                    GENERATOR.to_owned(),
+                    generator::into_value(&Rng::Python(generator)),
+                );
+                parts.ordered(order.unwrap_or(Order::Split))
+            }
+            _ => prep_splits::split(&method, rows, keys).map_err(StepError::input)?,
+        };
+        let Split {
+            train: first,
+            test: second,
+        } = parts;
+        let [train, test] = PARTS;
+        let choose = |rows| -> Result<StepValue, StepError> {
+            Ok(table.choose(context, rows)?.into_value())
+        };
+        outputs.insert(train.to_owned(), choose(first)?);
+        outputs.insert(test.to_owned(), choose(second)?);
+        Ok(outputs)
+    }
+}
+
+fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
+    match generator {
+        Rng::Python(generator) => Ok(generator),
+        other => Err(StepError::input(SplitTableError::OtherGenerator {
+            method: method.name(),
+            found: other.kind().name(),
+        })),
+    }
+}
+
+/// The method with a size that a query computed: a whole number above 1 counts rows, anything else is a share.
+fn with_test_size(method: &Method, size: f64) -> Result<Method, StepError> {
+    let error = |cause| {
+        StepError::input(SplitTableError::Size {
+            method: method.name(),
+            size,
+            cause,
+        })
+    };
+    let mut body = serde_json::to_value(method).map_err(error)?;
+    let is_count = size.fract() == 0.0 && size >= 1.0;
+    body["test_size"] = if is_count {
+        serde_json::json!(size as u64)
+    } else {
+        serde_json::json!(size)
+    };
+    serde_json::from_value(body).map_err(error)
+}

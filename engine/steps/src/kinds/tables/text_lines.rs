@@ -1,0 +1,102 @@
+//! `text_lines`: text files, a row per line.
+
+use std::io::BufReader;
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_formats::lines::{Lines, LinesError};
+use prep_formats::pandas::{Column, ColumnType};
+use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use thiserror::Error;
+
+use crate::kinds::{Kind, one};
+use crate::relation::{for_each_file, part};
+use crate::value::TableWriter;
+
+#[derive(Debug, Error)]
+#[error("`{file}`: {cause}")]
+struct TextError {
+    file: String,
+    #[source]
+    cause: LinesError,
+}
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a table of lines",
+            doc: "A row per line of text files in UTF-8; LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing where it is empty).",
+            keys: &[Key::required(
+                "text_lines",
+                Value::Files,
+                "Table whose column `file` names the text files.",
+                "texts",
+            )],
+        },
+        methods: &[],
+        makes: Makes::Table(|_| {
+            vec![
+                MadeColumn::text("file"),
+                MadeColumn::text("stem"),
+                MadeColumn::integer("number"),
+                MadeColumn::text("line"),
+            ]
+        }),
+        check: None,
+    },
+    step: |_, _| Some(Box::new(LineTable)),
+};
+
+struct LineTable;
+
+impl Step for LineTable {
+    fn kind(&self) -> &'static str {
+        "text_lines"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let column = |name: &str, kind, nullable| Column {
+            name: name.to_owned(),
+            kind,
+            nullable,
+        };
+        let columns = vec![
+            column("file", ColumnType::Text, false),
+            column("stem", ColumnType::Text, false),
+            column("number", ColumnType::Int64, false),
+            // An empty line is a missing cell.
+            column("line", ColumnType::Text, true),
+        ];
+        let mut table = TableWriter::new(context, columns)?;
+        for_each_file(context, inputs, &mut |file, opened| {
+            let reader = opened.reader().map_err(StepError::input)?;
+            let mut lines = Lines::new(BufReader::with_capacity(1 << 18, reader));
+            let mut number = 0_u64;
+            let failed = |cause| {
+                StepError::input(TextError {
+                    file: file.to_owned(),
+                    cause,
+                })
+            };
+            while let Some(line) = lines.next_line().map_err(failed)? {
+                number += 1;
+                let cells = table.cells();
+                cells.text(file);
+                cells.text(part(file, "stem"));
+                cells.integer(number);
+                cells.text(line);
+                table.end_row()?;
+                context.progress.add_bytes(line.len() as u64 + 1);
+            }
+            Ok(())
+        })?;
+        Ok(one(table.finish()?.into_value()))
+    }
+}
