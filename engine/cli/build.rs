@@ -14,7 +14,11 @@ const FILES: [&str; 4] = [
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Read when it runs: a build folder may have been copied from elsewhere.
+    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
+    let manifest = env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
+    let project = Path::new(&manifest).join("../..");
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
     let out = Path::new(&out);
     fs::write(
