@@ -8,10 +8,12 @@ use prep_spec::model::{ColumnKind, Declaration, Made, Pipeline, Query, Setting, 
 use prep_spec::words::{Holds, MadeColumn, Makes, Value};
 use prep_spec::{Diagnostic, Reading, alternatives, listed, nearest};
 
-use crate::plan::{Rows, plan_typed};
+use crate::plan::{Rows, plan_unread};
 use crate::relation::{RelationColumn, ScanError, Values};
-use crate::usage::origin;
-use crate::{QueryError, Relation, Session, VALUE};
+use crate::{QueryError, Relation, Session, VALUE, constants, types};
+
+/// Stands for the columns of a file of which none is declared, so that `*` has something to pass on.
+const ALL: &str = "*";
 
 /// What is known of a table's columns before it exists.
 #[derive(Debug, Clone)]
@@ -36,7 +38,8 @@ enum Known {
 
 impl Columns {
     fn names(&self) -> Vec<&str> {
-        self.0.iter().map(|column| column.name.as_str()).collect()
+        let names = self.0.iter().map(|column| column.name.as_str());
+        names.filter(|name| *name != ALL).collect()
     }
 
     fn has(&self, name: &str) -> bool {
@@ -98,7 +101,10 @@ impl Checker<'_> {
 
     fn made(&mut self, table: &Table) -> Option<Columns> {
         let columns = match &table.made {
-            Made::Query(query) => return self.query(query, Rows::Ordered),
+            Made::Query(query) => {
+                let columns = self.query(query, Rows::Ordered)?;
+                return self.has_names(query).then_some(columns);
+            }
             Made::List(_) => vec![MadeColumn::text(VALUE)],
             Made::Kind(declaration) => {
                 let sound = self.declared(declaration);
@@ -119,7 +125,15 @@ impl Checker<'_> {
             },
             hidden: column.hidden,
         });
-        Some(Columns(columns.collect()))
+        let mut columns = Columns(columns.collect());
+        if columns.0.is_empty() {
+            columns.0.push(Column {
+                name: ALL.to_owned(),
+                known: Known::Typed(DataType::Utf8),
+                hidden: false,
+            });
+        }
+        Some(columns)
     }
 
     /// Checks what a declaration reads; whether all of that is sound.
@@ -225,7 +239,10 @@ impl Checker<'_> {
                 }
             }
             Value::Set | Value::Size => return self.query(query, Rows::AnyOrder).is_some(),
-            _ => return self.query(query, Rows::Ordered).is_some(),
+            _ => {
+                let sound = self.query(query, Rows::Ordered).is_some();
+                return self.has_names(query) && sound;
+            }
         };
         let code = match wanted {
             Value::Placed => "missing-column",
@@ -234,6 +251,20 @@ impl Checker<'_> {
         self.diagnostics
             .push(Diagnostic::error(code, query.span, message).help(help));
         false
+    }
+
+    /// Names of columns are written: a computed one needs its own.
+    fn has_names(&mut self, query: &Query) -> bool {
+        let unnamed = query.unnamed();
+        for (line, column, text) in &unnamed {
+            let span = query.locate(&self.pipeline.source, *line, *column);
+            let message = format!("the computed column `{text}` has no name");
+            self.diagnostics.push(
+                Diagnostic::error("unnamed-column", span, message)
+                    .help(format!("write `{text} AS name`")),
+            );
+        }
+        unnamed.is_empty()
     }
 
     /// Plans a query whose rows are values; its result's columns, if nothing is wrong.
@@ -265,7 +296,7 @@ impl Checker<'_> {
             tables.insert(name.clone(), Arc::new(Declared::new(&columns)));
             declared.insert(name.clone(), columns);
         }
-        let planned = match plan_typed(self.session, query, &tables, rows) {
+        let planned = match plan_unread(self.session, query, &tables, rows) {
             Ok(planned) => planned,
             Err(error) => {
                 self.refuse(query, &error, &declared);
@@ -292,22 +323,25 @@ impl Checker<'_> {
                     .push(Diagnostic::error("array-entries", query.span, message).help(help));
             }
         }
-        let schema = planned.plan.schema();
-        let columns = schema.fields().iter().enumerate().map(|(index, field)| {
-            let from = origin(&planned.plan, index);
+        if !sound {
+            return None;
+        }
+        let checked = types::check(&planned.plan);
+        if let Err(error) = checked.and_then(|()| constants::check(self.session, &planned.plan)) {
+            self.refuse(query, &error, &declared);
+            return None;
+        }
+        let columns = planned.columns.into_iter().map(|column| {
+            let from = column.from.as_ref();
             let declared =
-                from.and_then(|(table, column)| declared.get(&table)?.0.get(column).cloned());
+                from.and_then(|(table, index)| declared.get(table)?.0.get(*index).cloned());
             Column {
-                name: field.name().clone(),
-                known: declared.map_or_else(
-                    || Known::Typed(field.data_type().clone()),
-                    |column| column.known,
-                ),
+                name: column.name,
+                known: declared.map_or(Known::Typed(column.data_type), |column| column.known),
                 hidden: false,
             }
         });
-        let columns = Columns(columns.collect());
-        sound.then_some(columns)
+        Some(Columns(columns.collect()))
     }
 
     fn refuse(&mut self, query: &Query, error: &QueryError, declared: &BTreeMap<String, Columns>) {
@@ -321,15 +355,23 @@ impl Checker<'_> {
                     .map(|(table, columns)| listed(&format!("`{table}`"), &columns.names()));
                 let tables = tables.collect::<Vec<_>>().join("; ");
                 let names = declared.values().flat_map(|columns| columns.names());
-                let near = column.as_deref().and_then(|name| nearest(name, names));
+                let near = column
+                    .as_deref()
+                    .and_then(|name| nearest(name, names.filter(|other| *other != name)));
                 let help = match near {
-                    _ if tables.is_empty() => None,
+                    _ if tables.is_empty() || column.is_none() => None,
                     Some(near) => Some(format!("did you mean `{near}`? {tables}")),
                     None => Some(format!(
                         "{tables}; a column of a file has to be declared under `columns`"
                     )),
                 };
                 ("query", span, help)
+            }
+            QueryError::Refused { place, help, .. } => {
+                let span = place.map_or(query.span, |(line, column)| {
+                    query.locate(&self.pipeline.source, line, column)
+                });
+                ("query", span, help.clone())
             }
             QueryError::Order(_) => ("undetermined-order", query.span, None),
             QueryError::Unsupported(_) | QueryError::Run(_) => ("query", query.span, None),

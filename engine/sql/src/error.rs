@@ -15,6 +15,14 @@ pub enum QueryError {
         /// The column that is not there, if that is what is wrong.
         column: Option<String>,
     },
+    /// Refused before it is planned or run, with the way out.
+    #[error("{message}")]
+    Refused {
+        message: String,
+        /// Line and column in the query's text, from 1.
+        place: Option<(u64, u64)>,
+        help: Option<String>,
+    },
     /// The order of the rows is not determined by the query.
     #[error("the order of the rows is not determined: {0}")]
     Order(String),

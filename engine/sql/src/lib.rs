@@ -14,18 +14,27 @@
 //! relation   a table as queries see it (trait)         session    DataFusion, set up once
 //! provider   relation -> DataFusion scan               wildcard   `*` without `_row`
 //! plan       text -> logical plan, both rewrites       run        plan -> stream of batches
+//! calls      functions and clauses that fit them       types      text and numbers do not meet
+//! constants  what cannot be computed, found at load    collapse   columns that a query does not name, as one
+//! replace    `* REPLACE` of columns that there are     mismatch   the planner's words for types, in the language's
 //! check      all queries of a pipeline, at load time   functions  one file per function
 //! ```
 
+mod calls;
 mod check;
+mod collapse;
+mod constants;
 mod error;
 mod functions;
+mod mismatch;
 mod order;
 mod plan;
 mod provider;
 mod relation;
+mod replace;
 mod run;
 mod session;
+mod types;
 mod usage;
 mod wildcard;
 

@@ -13,13 +13,15 @@ use datafusion::logical_expr::expr::{
     AggregateFunction, Sort as SortExpr, WindowFunctionDefinition,
 };
 use datafusion::logical_expr::logical_plan::{
-    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Unnest, Window,
+    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Union, Unnest,
+    Window,
 };
 use datafusion::logical_expr::{
     Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Volatility, lit,
 };
 
 use crate::QueryError;
+use crate::calls::ORDERED;
 use crate::provider::ROW;
 
 /// How the rows of a node are ordered.
@@ -97,18 +99,11 @@ fn is_membership(expr: &Expr) -> bool {
 }
 
 fn sensitive_aggregate(aggregate: &Aggregate) -> Option<String> {
-    const SENSITIVE: [&str; 5] = [
-        "first_value",
-        "last_value",
-        "nth_value",
-        "array_agg",
-        "string_agg",
-    ];
     let mut found = None;
     for expr in &aggregate.aggr_expr {
         let _ = expr.apply(|inner| {
             if let Expr::AggregateFunction(AggregateFunction { func, params }) = inner
-                && SENSITIVE.contains(&func.name())
+                && ORDERED.contains(&func.name())
                 && params.order_by.is_empty()
             {
                 found = Some(func.name().to_owned());
@@ -193,10 +188,10 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
         }
         LogicalPlan::Window(window) => windowed(window, names),
         LogicalPlan::Union(union) => {
-            let mut branches = Vec::new();
-            for input in &union.inputs {
-                branches.push(carry(input, names)?);
-            }
+            let mut inputs = Vec::new();
+            flatten(union, &mut inputs);
+            let branches = inputs.into_iter().map(|input| carry(input, names));
+            let branches = branches.collect::<Result<Vec<_>, _>>()?;
             unite(branches, plan.schema().fields().len(), names)
         }
         LogicalPlan::Aggregate(aggregate) => {
@@ -471,6 +466,16 @@ fn unnested(unnest: &Unnest, names: &mut Names) -> Result<(LogicalPlan, Order), 
     Ok((build(plan)?, order))
 }
 
+/// The branches of a UNION ALL of several, which the planner makes unions of two: one union carries the order once.
+fn flatten<'a>(union: &'a Union, branches: &mut Vec<&'a LogicalPlan>) {
+    for input in &union.inputs {
+        match input.as_ref() {
+            LogicalPlan::Union(inner) => flatten(inner, branches),
+            branch => branches.push(branch),
+        }
+    }
+}
+
 /// UNION ALL: branch by branch. Every branch gets its number and the carried columns, padded to the longest.
 fn unite(
     branches: Vec<(LogicalPlan, Order)>,
@@ -499,7 +504,7 @@ fn unite(
         .max()
         .unwrap_or(0);
     let order_names: Vec<String> = (0..=longest).map(|_| names.next()).collect();
-    let mut united: Option<LogicalPlanBuilder> = None;
+    let mut united = Vec::with_capacity(carried.len());
     for (number, (plan, columns)) in carried.into_iter().enumerate() {
         let mut exprs: Vec<Expr> = plan
             .schema()
@@ -524,17 +529,12 @@ fn unite(
             };
             exprs.push(value.alias(name));
         }
-        let branch = build(LogicalPlanBuilder::from(plan).project(exprs))?;
-        united = Some(match united {
-            None => LogicalPlanBuilder::from(branch),
-            Some(before) => before
-                .union(branch)
-                .map_err(|error| QueryError::plan(&error))?,
-        });
+        united.push(Arc::new(build(
+            LogicalPlanBuilder::from(plan).project(exprs),
+        )?));
     }
-    let plan = united
-        .ok_or_else(|| QueryError::Unsupported("an empty UNION".to_owned()))
-        .and_then(|b| build(Ok(b)))?;
+    let union = Union::try_new_with_loose_types(united);
+    let plan = LogicalPlan::Union(union.map_err(|error| QueryError::plan(&error))?);
     let columns = order_names
         .into_iter()
         .map(Column::new_unqualified)

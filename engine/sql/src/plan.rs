@@ -3,18 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use arrow::datatypes::DataType;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{LogicalPlan, TableSource};
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
 use datafusion::sql::sqlparser::ast::{Query as Ast, Statement};
 use prep_spec::model::Query;
 
+use crate::collapse::{Groups, collapse, expand_used, is_used};
+use crate::mismatch::explained;
 use crate::order::{check_functions, determine};
 use crate::provider::{Provider, ROW};
+use crate::replace::by_themselves;
 use crate::session::Names;
-use crate::usage::{Used, used};
+use crate::usage::{Used, origin, used};
 use crate::wildcard::{Hidden, hide_columns};
-use crate::{QueryError, Relation, Session};
+use crate::{QueryError, Relation, Session, calls};
 
 /// Tables by the name that the query uses.
 pub(crate) type Tables = BTreeMap<String, Arc<dyn Relation>>;
@@ -26,10 +30,22 @@ pub(crate) enum Rows {
     AnyOrder,
 }
 
-/// A plan, and the used columns of the tables that it reads.
+/// A plan, the used columns of the tables that it reads, and the columns of its result.
 pub(crate) struct Planned {
     pub plan: LogicalPlan,
     pub used: Used,
+    pub columns: Vec<Column>,
+}
+
+/// A column of a query's result.
+#[derive(Debug, Clone)]
+pub(crate) struct Column {
+    pub name: String,
+    pub data_type: DataType,
+    /// Its place among the plan's columns; one of these may stand for several.
+    pub field: usize,
+    /// The table's column that it passes on, if it does.
+    pub from: Option<(String, usize)>,
 }
 
 /// Plans a query with every column as a value.
@@ -39,10 +55,28 @@ pub(crate) fn plan_typed(
     tables: &Tables,
     rows: Rows,
 ) -> Result<Planned, QueryError> {
-    let none = BTreeMap::new();
-    let plan = plan(session, query, tables, &none, rows)?;
-    let used = used(&plan);
-    Ok(Planned { plan, used })
+    calls::check(session, &query.statement)?;
+    let plan = plan(session, query, tables, &BTreeMap::new(), rows)?;
+    Ok(Planned {
+        used: used(&plan),
+        columns: columns(&plan, tables, &Groups::new()),
+        plan,
+    })
+}
+
+/// Plans a query to know its columns and which of them it computes with, not to run it.
+pub(crate) fn plan_unread(
+    session: &Session,
+    query: &Query,
+    tables: &Tables,
+    rows: Rows,
+) -> Result<Planned, QueryError> {
+    let (typed, groups, _) = plan_collapsed(session, query, tables, rows)?;
+    Ok(Planned {
+        columns: columns(&typed.plan, tables, &groups),
+        used: expand_used(typed.used, &groups),
+        plan: typed.plan,
+    })
 }
 
 /// Plans a query with the columns that it only passes on as row numbers.
@@ -52,9 +86,9 @@ pub(crate) fn plan_opaque(
     tables: &Tables,
     rows: Rows,
 ) -> Result<Planned, QueryError> {
-    let typed = plan_typed(session, query, tables, rows)?;
+    let (typed, groups, read) = plan_collapsed(session, query, tables, rows)?;
     let mut opaque = BTreeMap::new();
-    for (name, relation) in tables {
+    for (name, relation) in &read {
         let used = typed.used.get(name);
         let columns: BTreeSet<usize> = (0..relation.columns().len())
             .filter(|index| relation.has_cells(*index))
@@ -62,11 +96,66 @@ pub(crate) fn plan_opaque(
             .collect();
         opaque.insert(name.clone(), columns);
     }
-    let plan = plan(session, query, tables, &opaque, rows)?;
+    let plan = plan(session, query, &read, &opaque, rows)?;
     Ok(Planned {
+        columns: columns(&plan, tables, &groups),
+        used: expand_used(typed.used, &groups),
         plan,
-        used: typed.used,
     })
+}
+
+/// Plans a query with columns that stand for several, where that can be done; with those, and the tables that have them.
+fn plan_collapsed(
+    session: &Session,
+    query: &Query,
+    tables: &Tables,
+    rows: Rows,
+) -> Result<(Planned, Groups, Tables), QueryError> {
+    if let Some((collapsed, groups)) = collapse(query, tables)
+        // What is wrong is said of the tables as they are.
+        && let Ok(planned) = plan_typed(session, query, &collapsed, rows)
+        && !is_used(&planned.used, &groups)
+    {
+        return Ok((planned, groups, collapsed));
+    }
+    let planned = plan_typed(session, query, tables, rows)?;
+    Ok((planned, Groups::new(), tables.clone()))
+}
+
+/// The columns of a plan's result, of which some may stand for several.
+fn columns(plan: &LogicalPlan, tables: &Tables, groups: &Groups) -> Vec<Column> {
+    let mut columns = Vec::new();
+    for (field, shown) in plan.schema().fields().iter().enumerate() {
+        let found = origin(plan, field);
+        let group = found
+            .as_ref()
+            .and_then(|(table, index)| groups.get(table)?.get(*index).cloned());
+        // `_row` lies behind the columns, and is none of them.
+        let from = found.filter(|(table, _)| group.is_some() || !groups.contains_key(table));
+        let column = Column {
+            name: shown.name().clone(),
+            data_type: shown.data_type().clone(),
+            field,
+            from: from.clone(),
+        };
+        let (Some((table, _)), Some(group)) = (from, group) else {
+            columns.push(column);
+            continue;
+        };
+        let is_several = group.len() > 1;
+        for index in group {
+            let own = tables
+                .get(&table)
+                .and_then(|table| table.columns().get(index));
+            let name = own.filter(|_| is_several).map(|own| own.name.clone());
+            columns.push(Column {
+                name: name.unwrap_or_else(|| column.name.clone()),
+                from: Some((table.clone(), index)),
+                ..column.clone()
+            });
+        }
+    }
+    columns
 }
 
 fn plan(
@@ -90,20 +179,33 @@ fn plan(
     };
     let mut ast: Ast = (*query.statement).clone();
     hide_columns(&mut ast, &hidden(tables))?;
-    let options = ParserOptions::new()
-        .with_enable_ident_normalization(false)
-        .with_map_string_types_to_utf8view(false)
-        .with_collect_spans(true);
-    let planner = SqlToRel::new_with_options(&names, options);
-    let statement = Statement::Query(Box::new(ast));
-    let plan = planner
-        .sql_statement_to_plan(statement)
-        .map_err(|error| QueryError::plan(&error))?;
+    if opaque.is_empty()
+        && let Some((own, replaced)) = by_themselves(&ast)
+        && let Err(error) = to_plan(&names, own)
+        && let QueryError::Plan {
+            column: Some(missing),
+            ..
+        } = &error
+        && replaced.contains(missing)
+    {
+        return Err(error);
+    }
+    let plan = to_plan(&names, ast).map_err(|error| explained(&query.statement, error))?;
     check_functions(&plan)?;
     match rows {
         Rows::Ordered => determine(&plan),
         Rows::AnyOrder => Ok(plan),
     }
+}
+
+fn to_plan(names: &Names<'_>, query: Ast) -> Result<LogicalPlan, QueryError> {
+    let options = ParserOptions::new()
+        .with_enable_ident_normalization(false)
+        .with_map_string_types_to_utf8view(false)
+        .with_collect_spans(true);
+    let planner = SqlToRel::new_with_options(names, options);
+    let plan = planner.sql_statement_to_plan(Statement::Query(Box::new(query)));
+    plan.map_err(|error| QueryError::plan(&error))
 }
 
 fn hidden(tables: &Tables) -> Hidden {

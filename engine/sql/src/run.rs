@@ -13,7 +13,6 @@ use futures::StreamExt;
 use prep_spec::model::Query;
 
 use crate::plan::{Planned, Rows as RowOrder, plan_opaque, plan_typed};
-use crate::usage::origin;
 use crate::{QueryError, Relation, Session};
 
 /// Where the cells of a result column come from.
@@ -35,6 +34,8 @@ pub struct ResultColumn {
 /// The rows of a result, batch by batch, in the query's order.
 pub struct Rows {
     columns: Vec<ResultColumn>,
+    /// For each column its place in the stream's batches, where one of those stands for several.
+    fields: Option<Vec<usize>>,
     /// Does the query read one table, once?
     single: bool,
     stream: SendableRecordBatchStream,
@@ -77,28 +78,35 @@ impl Session {
         tables: &BTreeMap<String, Arc<dyn Relation>>,
         opaque: bool,
     ) -> Result<Rows, QueryError> {
-        let Planned { plan, used } = planned;
-        let mut columns = Vec::new();
-        for (index, field) in plan.schema().fields().iter().enumerate() {
-            let cells = opaque
-                .then(|| origin(&plan, index))
-                .flatten()
-                .filter(|(table, column)| {
-                    let is_used = used.get(table).is_some_and(|used| used.contains(column));
-                    let is_column = tables.get(table).is_some_and(|relation| {
-                        *column < relation.columns().len() && relation.has_cells(*column)
-                    });
-                    is_column && !is_used
+        let Planned {
+            plan,
+            used,
+            columns: planned,
+        } = planned;
+        let mut columns = Vec::with_capacity(planned.len());
+        let mut fields = Vec::with_capacity(planned.len());
+        for column in planned {
+            let cells = column.from.filter(|_| opaque).filter(|(table, index)| {
+                let is_used = used.get(table).is_some_and(|used| used.contains(index));
+                let is_column = tables.get(table).is_some_and(|relation| {
+                    *index < relation.columns().len() && relation.has_cells(*index)
                 });
+                is_column && !is_used
+            });
             let source = match cells {
                 Some((table, column)) => ColumnSource::Cells { table, column },
-                None => ColumnSource::Values(field.data_type().clone()),
+                None => ColumnSource::Values(column.data_type),
             };
             columns.push(ResultColumn {
-                name: field.name().clone(),
+                name: column.name,
                 source,
             });
+            fields.push(column.field);
         }
+        let stands_for_several = fields
+            .iter()
+            .enumerate()
+            .any(|(place, field)| place != *field);
         let physical = self
             .state
             .create_physical_plan(&plan)
@@ -108,6 +116,7 @@ impl Session {
             .map_err(|error| QueryError::run(&error))?;
         Ok(Rows {
             columns,
+            fields: stands_for_several.then_some(fields),
             single: scans(&plan) == 1,
             stream,
         })
@@ -126,11 +135,19 @@ impl Rows {
 
     /// The next batch; none at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
-        self.stream
+        let batch = self
+            .stream
             .next()
             .await
             .transpose()
-            .map_err(|error| QueryError::run(&error))
+            .map_err(|error| QueryError::run(&error))?;
+        let (Some(batch), Some(fields)) = (&batch, &self.fields) else {
+            return Ok(batch);
+        };
+        let batch = batch.project(fields);
+        batch
+            .map(Some)
+            .map_err(|error| QueryError::Run(error.to_string()))
     }
 }
 

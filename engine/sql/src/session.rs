@@ -17,7 +17,7 @@ use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion::prelude::SessionConfig;
 
-use crate::{QueryError, functions};
+use crate::{QueryError, calls, functions};
 
 /// The query engine. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +55,8 @@ impl Session {
         options.sql_parser.enable_ident_normalization = false;
         options.sql_parser.map_string_types_to_utf8view = false;
         options.sql_parser.collect_spans = true;
+        // ORDER BY in a subquery is kept, or refused where it has no effect.
+        options.sql_parser.enable_subquery_sort_elimination = false;
         let mut scalar = SessionStateDefaults::default_scalar_functions();
         scalar.extend(functions::scalar());
         let mut window = SessionStateDefaults::default_window_functions();
@@ -88,31 +90,19 @@ impl ContextProvider for Names<'_> {
     }
 
     fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.state
-            .scalar_functions()
-            .get(&name.to_lowercase())
-            .cloned()
+        calls::scalar(self.state, name)
     }
 
-    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
-        self.state
-            .higher_order_functions()
-            .get(&name.to_lowercase())
-            .cloned()
+    fn get_higher_order_meta(&self, _name: &str) -> Option<Arc<HigherOrderUDF>> {
+        None
     }
 
     fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
-        self.state
-            .aggregate_functions()
-            .get(&name.to_lowercase())
-            .cloned()
+        calls::aggregate(self.state, name)
     }
 
     fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
-        self.state
-            .window_functions()
-            .get(&name.to_lowercase())
-            .cloned()
+        calls::window(self.state, name)
     }
 
     fn get_variable_type(&self, _names: &[String]) -> Option<DataType> {
@@ -123,23 +113,20 @@ impl ContextProvider for Names<'_> {
         self.state.config_options()
     }
 
+    // Names to suggest; functions are known before a query is planned.
     fn udf_names(&self) -> Vec<String> {
-        self.state.scalar_functions().keys().cloned().collect()
+        Vec::new()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {
-        self.state
-            .higher_order_functions()
-            .keys()
-            .cloned()
-            .collect()
+        Vec::new()
     }
 
     fn udaf_names(&self) -> Vec<String> {
-        self.state.aggregate_functions().keys().cloned().collect()
+        Vec::new()
     }
 
     fn udwf_names(&self) -> Vec<String> {
-        self.state.window_functions().keys().cloned().collect()
+        Vec::new()
     }
 }

@@ -130,6 +130,12 @@ impl Rewriter<'_> {
                     constraint(&join.join_operator),
                     Some(JoinConstraint::Using(_) | JoinConstraint::Natural)
                 );
+                match &join.join_operator {
+                    // Only rows of the left side come of it.
+                    JoinOperator::LeftSemi(_) | JoinOperator::LeftAnti(_) => continue,
+                    JoinOperator::RightSemi(_) | JoinOperator::RightAnti(_) => sources.clear(),
+                    _ => {}
+                }
                 sources.push(self.source(&join.relation));
             }
         }

@@ -1,11 +1,14 @@
 //! Functions that queries have besides DataFusion's own. One file per function.
 
+mod allowed;
 mod first_seen;
 mod json_project;
 
 use std::sync::Arc;
 
 use datafusion::logical_expr::{ScalarUDF, WindowUDF};
+
+pub(crate) use allowed::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
 
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     vec![Arc::new(ScalarUDF::from(

@@ -1,0 +1,256 @@
+//! The functions that a query calls, and the clauses that fit them.
+//!
+//! The planner passes over clauses that a kind of function does not have: `upper(name) FILTER (WHERE ...)` would be
+//! `upper(name)`. What has no effect is refused here, before planning, with its place.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
+use datafusion::sql::sqlparser::ast::{
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArgumentList, FunctionArguments, ObjectNamePart, Query as Ast, Visit, Visitor,
+};
+use prep_spec::nearest;
+
+use crate::functions::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
+use crate::{QueryError, Session};
+
+/// Makes rows; the planner knows it without there being a function.
+const UNNEST: &str = "unnest";
+
+/// Aggregates whose result depends on the order of the rows; `ORDER BY` in the parentheses of others has no effect.
+pub(crate) const ORDERED: [&str; 5] = [
+    "first_value",
+    "last_value",
+    "nth_value",
+    "array_agg",
+    "string_agg",
+];
+
+/// Functions that can pass over missing values.
+const NULL_TREATMENT: [&str; 5] = ["first_value", "last_value", "nth_value", "lag", "lead"];
+
+/// Refuses unknown functions, and clauses that have no effect on the function that they stand at.
+pub(crate) fn check(session: &Session, query: &Ast) -> Result<(), QueryError> {
+    let mut checker = Checker {
+        state: &session.state,
+    };
+    match Visit::visit(query, &mut checker) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
+}
+
+/// Looks a function up among those that queries may call.
+pub(crate) fn scalar(state: &SessionState, name: &str) -> Option<Arc<ScalarUDF>> {
+    let found = state.scalar_functions().get(&name.to_lowercase())?;
+    SCALAR.contains(&found.name()).then(|| found.clone())
+}
+
+pub(crate) fn aggregate(state: &SessionState, name: &str) -> Option<Arc<AggregateUDF>> {
+    let found = state.aggregate_functions().get(&name.to_lowercase())?;
+    AGGREGATE.contains(&found.name()).then(|| found.clone())
+}
+
+pub(crate) fn window(state: &SessionState, name: &str) -> Option<Arc<WindowUDF>> {
+    let found = state.window_functions().get(&name.to_lowercase())?;
+    WINDOW.contains(&found.name()).then(|| found.clone())
+}
+
+/// Names of all functions that queries may call.
+fn names(state: &SessionState) -> Vec<String> {
+    let scalar_names = state.scalar_functions().keys();
+    let scalar_names = scalar_names.filter(|name| scalar(state, name).is_some());
+    let aggregate_names = state.aggregate_functions().keys();
+    let aggregate_names = aggregate_names.filter(|name| aggregate(state, name).is_some());
+    let window_names = state.window_functions().keys();
+    let window_names = window_names.filter(|name| window(state, name).is_some());
+    let names = scalar_names.chain(aggregate_names).chain(window_names);
+    let mut names: Vec<String> = names.cloned().collect();
+    names.extend([UNNEST, "one_hot"].map(str::to_owned));
+    names.sort();
+    names
+}
+
+struct Checker<'a> {
+    state: &'a SessionState,
+}
+
+impl Visitor for Checker<'_> {
+    type Break = QueryError;
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<QueryError> {
+        match expr {
+            Expr::Function(function) => match self.function(function) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(error),
+            },
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Checker<'_> {
+    fn function(&self, function: &Function) -> Result<(), QueryError> {
+        let ident = function.name.0.last().and_then(ObjectNamePart::as_ident);
+        let Some(ident) = ident else {
+            return Ok(());
+        };
+        let start = ident.span.start;
+        let place = (start.line > 0).then_some((start.line, start.column));
+        let name = ident.value.to_lowercase();
+        let call = Call {
+            name: &name,
+            place,
+            function,
+        };
+        if name == UNNEST || scalar(self.state, &name).is_some() {
+            return call.scalar();
+        }
+        let is_aggregate = aggregate(self.state, &name).is_some();
+        let is_window = window(self.state, &name).is_some();
+        match (is_aggregate, is_window, function.over.is_some()) {
+            (_, true, true) => call.window(),
+            (true, _, over) => call.aggregate(over),
+            (false, true, false) => Err(call.refused(format!("{name}() needs OVER (...)"), None)),
+            (false, false, _) => Err(self.unknown(&call)),
+        }
+    }
+
+    fn unknown(&self, call: &Call<'_>) -> QueryError {
+        let name = call.name;
+        if UNSTEADY.contains(&name) {
+            let message = format!(
+                "{name}() gives another value each time; a result must be the same each time"
+            );
+            let help = "seeded random numbers come from a split";
+            return call.refused(message, Some(help.to_owned()));
+        }
+        let is_known = self.state.scalar_functions().contains_key(name)
+            || self.state.aggregate_functions().contains_key(name)
+            || self.state.window_functions().contains_key(name)
+            || self.state.higher_order_functions().contains_key(name);
+        if is_known {
+            let message = format!(
+                "{name}() is not supported: its result does not depend on the tables alone"
+            );
+            return call.refused(message, None);
+        }
+        let names = names(self.state);
+        let near = nearest(name, names.iter().map(String::as_str));
+        let help = near.map(|near| format!("did you mean `{near}`?"));
+        call.refused(format!("there is no function `{name}`"), help)
+    }
+}
+
+/// A call of a function.
+struct Call<'a> {
+    name: &'a str,
+    place: Option<(u64, u64)>,
+    function: &'a Function,
+}
+
+impl Call<'_> {
+    fn scalar(&self) -> Result<(), QueryError> {
+        self.none(self.function.over.is_some(), "OVER")?;
+        self.none(self.function.filter.is_some(), "FILTER")?;
+        self.none(self.function.null_treatment.is_some(), "IGNORE NULLS")?;
+        self.none(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
+        if let Some(list) = self.list() {
+            self.none(is_distinct(list), "DISTINCT")?;
+            self.none(!list.clauses.is_empty(), "ORDER BY")?;
+            self.wildcard(list)?;
+        }
+        Ok(())
+    }
+
+    fn aggregate(&self, over: bool) -> Result<(), QueryError> {
+        self.null_treatment()?;
+        let is_ordered_set = self.name == "percentile_cont" || self.name == "quantile_cont";
+        let within_group = !self.function.within_group.is_empty();
+        self.none(within_group && !is_ordered_set, "WITHIN GROUP")?;
+        if let Some(list) = self.list() {
+            let order = |clause: &FunctionArgumentClause| {
+                matches!(clause, FunctionArgumentClause::OrderBy(_))
+            };
+            let has_order = list.clauses.iter().any(order);
+            self.none(
+                has_order && (over || !ORDERED.contains(&self.name)),
+                "ORDER BY",
+            )?;
+            self.none(is_distinct(list) && over, "DISTINCT")?;
+            if self.name != "count" {
+                self.wildcard(list)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn window(&self) -> Result<(), QueryError> {
+        self.null_treatment()?;
+        self.none(self.function.filter.is_some(), "FILTER")?;
+        self.none(!self.function.within_group.is_empty(), "WITHIN GROUP")?;
+        if let Some(list) = self.list() {
+            self.none(is_distinct(list), "DISTINCT")?;
+            let order = |clause: &FunctionArgumentClause| {
+                matches!(clause, FunctionArgumentClause::OrderBy(_))
+            };
+            self.none(list.clauses.iter().any(order), "ORDER BY")?;
+            self.wildcard(list)?;
+        }
+        Ok(())
+    }
+
+    /// `IGNORE NULLS` stands in the parentheses or behind them.
+    fn null_treatment(&self) -> Result<(), QueryError> {
+        let inside = self.list().is_some_and(|list| {
+            let treatment = |clause: &FunctionArgumentClause| {
+                matches!(clause, FunctionArgumentClause::IgnoreOrRespectNulls(_))
+            };
+            list.clauses.iter().any(treatment)
+        });
+        let has = inside || self.function.null_treatment.is_some();
+        self.none(has && !NULL_TREATMENT.contains(&self.name), "IGNORE NULLS")
+    }
+
+    fn wildcard(&self, list: &FunctionArgumentList) -> Result<(), QueryError> {
+        let is_wildcard =
+            |arg: &FunctionArg| matches!(arg, FunctionArg::Unnamed(FunctionArgExpr::Wildcard));
+        self.none(list.args.iter().any(is_wildcard), "*")
+    }
+
+    /// Refuses a clause that is there.
+    fn none(&self, there: bool, clause: &str) -> Result<(), QueryError> {
+        if !there {
+            return Ok(());
+        }
+        let over = if self.function.over.is_some() && clause != "OVER" {
+            " OVER a window"
+        } else {
+            ""
+        };
+        let message = format!("{clause} has no meaning in {}(){over}", self.name);
+        Err(self.refused(message, None))
+    }
+
+    fn list(&self) -> Option<&FunctionArgumentList> {
+        match &self.function.args {
+            FunctionArguments::List(list) => Some(list),
+            FunctionArguments::None | FunctionArguments::Subquery(_) => None,
+        }
+    }
+
+    fn refused(&self, message: String, help: Option<String>) -> QueryError {
+        QueryError::Refused {
+            message,
+            place: self.place,
+            help,
+        }
+    }
+}
+
+fn is_distinct(list: &FunctionArgumentList) -> bool {
+    matches!(list.duplicate_treatment, Some(DuplicateTreatment::Distinct))
+}

@@ -1,0 +1,236 @@
+//! Constants that cannot be computed with: found when the pipeline is loaded, not when the query runs.
+//!
+//! What is seen: constants that fail (`CAST('x' AS BIGINT)`), integers divided by a constant zero, and regular
+//! expressions that are none. And keys without a column, which would sort or divide nothing.
+
+use std::sync::Arc;
+
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Schema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr::ScalarFunction;
+use datafusion::logical_expr::{
+    BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, lit,
+};
+
+use crate::types::{input_schema, span};
+use crate::{QueryError, Session};
+
+/// Refuses a plan whose constants cannot be computed with.
+pub(crate) fn check(session: &Session, plan: &LogicalPlan) -> std::result::Result<(), QueryError> {
+    let mut found = None;
+    let walk = plan.apply_with_subqueries(|node| {
+        if found.is_none() {
+            found = in_node(&session.state, node)?;
+        }
+        Ok(if found.is_some() {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
+    });
+    walk.map_err(|error| QueryError::plan(&error))?;
+    found.map_or(Ok(()), Err)
+}
+
+fn in_node(state: &SessionState, node: &LogicalPlan) -> Result<Option<QueryError>> {
+    if let LogicalPlan::Sort(sort) = node
+        && let Some(key) = sort.expr.iter().find(|key| is_without_column(&key.expr))
+    {
+        return Ok(Some(useless("ORDER BY", &key.expr)));
+    }
+    let Some(schema) = input_schema(node)? else {
+        return Ok(None);
+    };
+    let mut found = None;
+    node.apply_expressions(|expr| {
+        if matches!(expr, Expr::Column(_)) {
+            return Ok(TreeNodeRecursion::Continue);
+        }
+        expr.apply(|inner| {
+            if found.is_none() {
+                found = in_expr(state, inner, &schema)?;
+            }
+            // A constant has been computed as a whole.
+            Ok(if is_plain_constant(inner) {
+                TreeNodeRecursion::Jump
+            } else {
+                TreeNodeRecursion::Continue
+            })
+        })
+    })?;
+    Ok(found)
+}
+
+fn in_expr(state: &SessionState, expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
+    match expr {
+        Expr::WindowFunction(call) => {
+            let order = call.params.order_by.iter().map(|key| &key.expr);
+            let useless_order = order.clone().find(|key| is_without_column(key));
+            if let Some(key) = useless_order {
+                return Ok(Some(useless("ORDER BY", key)));
+            }
+            let useless_part = call
+                .params
+                .partition_by
+                .iter()
+                .find(|key| is_without_column(key));
+            Ok(useless_part.map(|key| useless("PARTITION BY", key)))
+        }
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Divide | Operator::Modulo,
+            right,
+        }) if is_plain_constant(right) => {
+            let Ok(divisor) = computed(state, right) else {
+                return Ok(None);
+            };
+            let is_whole = divisor.data_type().is_integer();
+            let zero = ScalarValue::new_zero(&divisor.data_type());
+            // Of a number that is no integer the quotient is infinite, as in pandas.
+            let is_integer = left.get_type(schema)?.is_integer();
+            if is_whole && is_integer && zero.is_ok_and(|zero| zero == divisor) {
+                return Ok(Some(QueryError::Refused {
+                    message: format!("`{}` divides by zero", expr.human_display()),
+                    place: span(expr),
+                    help: None,
+                }));
+            }
+            Ok(None)
+        }
+        Expr::BinaryExpr(BinaryExpr {
+            op:
+                Operator::RegexMatch
+                | Operator::RegexIMatch
+                | Operator::RegexNotMatch
+                | Operator::RegexNotIMatch,
+            right,
+            ..
+        }) => Ok(pattern(state, right, None)),
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if func.name().starts_with("regexp_") =>
+        {
+            let flags = flags_at(func.name()).and_then(|place| args.get(place));
+            Ok(args.get(1).and_then(|text| pattern(state, text, flags)))
+        }
+        constant if is_plain_constant(constant) => Ok(match computed(state, constant) {
+            Err(error) => Some(QueryError::Refused {
+                message: format!(
+                    "`{}` cannot be computed: {}",
+                    constant.human_display(),
+                    cause(&error)
+                ),
+                place: None,
+                help: None,
+            }),
+            Ok(_) => None,
+        }),
+        _ => Ok(None),
+    }
+}
+
+/// Where a function has its flags; those of `regexp_replace` may say how often it replaces.
+fn flags_at(function: &str) -> Option<usize> {
+    match function {
+        "regexp_like" | "regexp_match" => Some(2),
+        "regexp_count" => Some(3),
+        "regexp_instr" => Some(4),
+        _ => None,
+    }
+}
+
+/// Tries a constant pattern on an empty text.
+fn pattern(state: &SessionState, text: &Expr, flags: Option<&Expr>) -> Option<QueryError> {
+    let Expr::Literal(value, _) = text else {
+        return None;
+    };
+    let mut args = vec![lit(""), text.clone()];
+    if let Some(flags @ Expr::Literal(..)) = flags {
+        args.push(flags.clone());
+    }
+    let function = state.scalar_functions().get("regexp_like")?;
+    let trial = Expr::ScalarFunction(ScalarFunction::new_udf(Arc::clone(function), args));
+    let error = computed(state, &trial).err()?;
+    let message = error.strip_backtrace();
+    // The engine shows the pattern with a mark below the fault, and then says what is wrong.
+    let why = message
+        .lines()
+        .rev()
+        .find_map(|line| line.trim().strip_prefix("error: "));
+    let why = why.unwrap_or_else(|| first_line(&message));
+    Some(QueryError::Refused {
+        message: format!("`{value}` is no regular expression: {why}"),
+        place: None,
+        help: Some("a character that has a meaning is escaped by a backslash: `\\(`".to_owned()),
+    })
+}
+
+/// Why, without the engine's names for its parts.
+fn cause(error: &datafusion::error::DataFusionError) -> String {
+    let message = error.find_root().strip_backtrace();
+    let last = first_line(&message).rsplit(" error: ").next();
+    last.unwrap_or_default().to_owned()
+}
+
+fn first_line(message: &str) -> &str {
+    message.lines().next().unwrap_or_default()
+}
+
+fn useless(clause: &str, key: &Expr) -> QueryError {
+    QueryError::Refused {
+        message: format!(
+            "`{clause} {}` names no column: it has no effect",
+            key.human_display()
+        ),
+        place: None,
+        help: None,
+    }
+}
+
+/// Neither a column nor what is computed from other rows.
+fn is_without_column(expr: &Expr) -> bool {
+    let depends = |inner: &Expr| {
+        Ok(matches!(
+            inner,
+            Expr::Column(_)
+                | Expr::OuterReferenceColumn(..)
+                | Expr::AggregateFunction(_)
+                | Expr::WindowFunction(_)
+                | Expr::ScalarSubquery(_)
+                | Expr::InSubquery(_)
+                | Expr::Exists(_)
+                | Expr::Unnest(_)
+        ))
+    };
+    // The closure does not fail.
+    !expr.exists(depends).unwrap_or(true)
+}
+
+/// Made of literals, casts and arithmetic alone: computed at once, whatever it is.
+fn is_plain_constant(expr: &Expr) -> bool {
+    match expr {
+        Expr::Literal(..) => true,
+        Expr::Cast(cast) => is_plain_constant(&cast.expr),
+        Expr::Negative(inner) => is_plain_constant(inner),
+        Expr::BinaryExpr(BinaryExpr { left, right, .. }) => {
+            is_plain_constant(left) && is_plain_constant(right)
+        }
+        _ => false,
+    }
+}
+
+fn computed(state: &SessionState, expr: &Expr) -> Result<ScalarValue> {
+    if let Expr::Literal(value, _) = expr {
+        return Ok(value.clone());
+    }
+    let physical = state.create_physical_expr(expr.clone(), &DFSchema::empty())?;
+    let options = RecordBatchOptions::new().with_row_count(Some(1));
+    let schema = Arc::new(Schema::empty());
+    let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options)?;
+    match physical.evaluate(&batch)? {
+        ColumnarValue::Scalar(value) => Ok(value),
+        ColumnarValue::Array(array) => ScalarValue::try_from_array(&array, 0),
+    }
+}

@@ -1,0 +1,129 @@
+//! What the planner says of types that do not fit, in the words of the language.
+//!
+//! Most such mistakes are found by `types`; the planner finds some of them first, and then speaks of its own types and
+//! signatures.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, ObjectNamePart, Query as Ast, Spanned as _, Visit, Visitor,
+};
+
+use crate::QueryError;
+
+const HELP: &str =
+    "make the value what is wanted: CAST(x AS VARCHAR), CAST(x AS BIGINT), CAST(x AS DOUBLE)";
+
+/// The planner's error in the words of the language, if it is about types.
+pub(crate) fn explained(query: &Ast, error: QueryError) -> QueryError {
+    let QueryError::Plan {
+        message,
+        place,
+        column: None,
+    } = &error
+    else {
+        return error;
+    };
+    if let Some(function) =
+        between(message, "Function '", "'").or(between(message, "call to '", "'"))
+    {
+        let given = given(message);
+        let message = if given.is_empty() {
+            format!("{function}() does not take these arguments")
+        } else {
+            format!("{function}() does not take {given}")
+        };
+        return QueryError::Refused {
+            message,
+            place: called(query, function).or(*place),
+            help: Some(HELP.to_owned()),
+        };
+    }
+    const OPERATORS: [&str; 5] = [
+        "Cannot coerce",
+        "Cannot infer common",
+        "Unary operator",
+        "non-boolean predicate",
+        "Cannot get result type",
+    ];
+    if OPERATORS.iter().any(|start| message.contains(start)) {
+        return QueryError::Refused {
+            message: named(message),
+            place: *place,
+            help: Some(HELP.to_owned()),
+        };
+    }
+    error
+}
+
+/// What stands first in a message between two texts.
+fn between<'a>(message: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let (_, rest) = message.split_once(before)?;
+    Some(rest.split_once(after)?.0)
+}
+
+/// The kinds of the arguments: `text`, `an integer and text`.
+fn given(message: &str) -> String {
+    let types = between(message, "argument types '", "'")
+        .and_then(|call| call.split_once('(')?.1.strip_suffix(')'))
+        .or(between(message, "(DataType: ", ")"))
+        .or(between(message, "coercion from ", " to the signature"));
+    let kinds = types
+        .unwrap_or_default()
+        .split(", ")
+        .map(|name| match name {
+            "Utf8" | "LargeUtf8" | "Utf8View" | "String" => "text",
+            "Boolean" => "a boolean",
+            name if name.starts_with("Int") || name.starts_with("UInt") => "an integer",
+            name if name.starts_with("Float") || name.starts_with("Decimal") => "a number",
+            name if name.starts_with("List") => "a list",
+            name if name.starts_with("Date") || name.starts_with("Time") => "a time",
+            "Null" => "a missing value",
+            _ => "",
+        });
+    let kinds: Vec<&str> = kinds.collect();
+    if kinds.contains(&"") {
+        return String::new();
+    }
+    kinds.join(" and ")
+}
+
+/// The engine's names of types as the language has them.
+fn named(message: &str) -> String {
+    [
+        ("Utf8", "text"),
+        ("Int64", "integer"),
+        ("Int32", "integer"),
+        ("Float64", "number"),
+        ("Boolean", "boolean"),
+    ]
+    .iter()
+    .fold(message.to_owned(), |message, (engine, own)| {
+        message.replace(engine, own)
+    })
+}
+
+/// Where a function is called first.
+fn called(query: &Ast, function: &str) -> Option<(u64, u64)> {
+    struct Finder<'a>(&'a str);
+
+    impl Visitor for Finder<'_> {
+        type Break = (u64, u64);
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<(u64, u64)> {
+            if let Expr::Function(call) = expr
+                && let Some(name) = call.name.0.last().and_then(ObjectNamePart::as_ident)
+                && name.value.eq_ignore_ascii_case(self.0)
+            {
+                let start = call.name.span().start;
+                return ControlFlow::Break((start.line, start.column));
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    match Visit::visit(query, &mut Finder(function)) {
+        ControlFlow::Break(place) => Some(place),
+        ControlFlow::Continue(()) => None,
+    }
+}

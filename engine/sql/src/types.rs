@@ -1,0 +1,434 @@
+//! Text is text and numbers are numbers.
+//!
+//! The engine compares a text with a number by reading one as the other, and joins, unites and passes them to functions
+//! alike: what then happens depends on the cells, and a cell that is no number ends the query while it runs. Every place
+//! where the engine would convert between the two by itself is refused before the query runs; a CAST says what is meant.
+//!
+//! `||`, `concat` and `concat_ws` make text of everything, which is what they are for. A date may be compared with a
+//! text that is written in the query.
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, Spans};
+use datafusion::logical_expr::expr::WindowFunctionDefinition;
+use datafusion::logical_expr::type_coercion::functions::{UDFCoercionExt, fields_with_udf};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+
+use crate::QueryError;
+
+/// Functions that take values of any type as text.
+const TAKE_ALL: [&str; 2] = ["concat", "concat_ws"];
+
+/// What a type means where values meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Text,
+    Number,
+    Boolean,
+    Time,
+    /// Lists and structs: the engine does not convert them.
+    Nested,
+    /// A missing value, which goes with everything.
+    Missing,
+}
+
+impl Class {
+    fn of(data_type: &DataType) -> Class {
+        match data_type {
+            DataType::Null => Class::Missing,
+            DataType::Boolean => Class::Boolean,
+            data_type if data_type.is_string() => Class::Text,
+            data_type if data_type.is_numeric() => Class::Number,
+            data_type if data_type.is_temporal() => Class::Time,
+            DataType::Dictionary(_, values) => Class::of(values),
+            _ => Class::Nested,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Class::Text => "text",
+            Class::Number => "a number",
+            Class::Boolean => "a boolean",
+            Class::Time => "a time",
+            Class::Nested => "a list",
+            Class::Missing => "missing",
+        }
+    }
+}
+
+/// Refuses a plan, as it comes from the planner, in which text and numbers meet.
+pub(crate) fn check(plan: &LogicalPlan) -> std::result::Result<(), QueryError> {
+    let mut found = None;
+    let walk = plan.apply_with_subqueries(|node| {
+        if found.is_none() {
+            found = in_node(node)?;
+        }
+        Ok(if found.is_some() {
+            TreeNodeRecursion::Stop
+        } else {
+            TreeNodeRecursion::Continue
+        })
+    });
+    walk.map_err(|error| QueryError::plan(&error))?;
+    found.map_or(Ok(()), Err)
+}
+
+fn in_node(node: &LogicalPlan) -> Result<Option<QueryError>> {
+    let found = match node {
+        LogicalPlan::Union(union) => {
+            let [first, rest @ ..] = union.inputs.as_slice() else {
+                return Ok(None);
+            };
+            rest.iter().find_map(|next| columns(first, next))
+        }
+        LogicalPlan::RecursiveQuery(query) => columns(&query.static_term, &query.recursive_term),
+        LogicalPlan::Join(join) => {
+            let mut found = None;
+            for (left, right) in &join.on {
+                let pair = (
+                    left.get_type(join.left.schema())?,
+                    right.get_type(join.right.schema())?,
+                );
+                found = found.or_else(|| mixed(left, &pair.0, right, &pair.1, "compared"));
+            }
+            found
+        }
+        LogicalPlan::Values(values) => {
+            let mut found = None;
+            for expr in values.values.iter().flatten() {
+                // The planner has put casts around the values of a column that differ.
+                if let Expr::Cast(cast) = expr
+                    && let Expr::Literal(value, _) = cast.expr.as_ref()
+                {
+                    let (from, to) = (value.data_type(), cast.field.data_type());
+                    let classes = (Class::of(&from), Class::of(to));
+                    if differ(classes.0, classes.1) {
+                        found = Some(refused(
+                            expr,
+                            None,
+                            "VALUES holds text and numbers in one column".to_owned(),
+                        ));
+                    }
+                }
+            }
+            found
+        }
+        _ => None,
+    };
+    if found.is_some() {
+        return Ok(found);
+    }
+    let Some(schema) = input_schema(node)? else {
+        return Ok(None);
+    };
+    let mut found = None;
+    node.apply_expressions(|expr| {
+        if matches!(expr, Expr::Column(_)) {
+            return Ok(TreeNodeRecursion::Continue);
+        }
+        expr.apply(|inner| {
+            if found.is_none() {
+                found = in_expr(inner, &schema)?;
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+    })?;
+    Ok(found)
+}
+
+/// The columns that a node's expressions can name; none for a node without expressions.
+pub(crate) fn input_schema(node: &LogicalPlan) -> Result<Option<DFSchema>> {
+    Ok(match node.inputs().as_slice() {
+        [] => Some(node.schema().as_ref().clone()),
+        [input] => Some(input.schema().as_ref().clone()),
+        [left, right] if matches!(node, LogicalPlan::Join(_)) => {
+            Some(left.schema().join(right.schema())?)
+        }
+        _ => None,
+    })
+}
+
+/// The columns of two branches, one beside the other.
+fn columns(left: &LogicalPlan, right: &LogicalPlan) -> Option<QueryError> {
+    let pairs = left.schema().fields().iter().zip(right.schema().fields());
+    for (a, b) in pairs {
+        let classes = (Class::of(a.data_type()), Class::of(b.data_type()));
+        if differ(classes.0, classes.1) {
+            let message = format!(
+                "column `{}` is {} in one SELECT and {} in another one",
+                a.name(),
+                classes.0.name(),
+                classes.1.name()
+            );
+            return Some(QueryError::Refused {
+                message,
+                place: None,
+                help: Some(help(classes.0, classes.1).to_owned()),
+            });
+        }
+    }
+    None
+}
+
+fn in_expr(expr: &Expr, schema: &DFSchema) -> Result<Option<QueryError>> {
+    let kind = |expr: &Expr| expr.get_type(schema);
+    let meet = |a: &Expr, b: &Expr, what: &str| -> Result<Option<QueryError>> {
+        Ok(mixed(a, &kind(a)?, b, &kind(b)?, what))
+    };
+    Ok(match expr {
+        Expr::BinaryExpr(binary) => in_binary(binary, schema)?,
+        Expr::Between(between) => {
+            let low = meet(&between.expr, &between.low, "compared")?;
+            low.or(meet(&between.expr, &between.high, "compared")?)
+        }
+        Expr::InList(list) => {
+            let of = kind(&list.expr)?;
+            for item in &list.list {
+                let found = mixed(&list.expr, &of, item, &kind(item)?, "compared");
+                if found.is_some() {
+                    return Ok(found);
+                }
+            }
+            None
+        }
+        Expr::InSubquery(within) => {
+            let of = kind(&within.expr)?;
+            let fields = within.subquery.subquery.schema().fields();
+            let field = fields.first().map(|field| field.data_type().clone());
+            field.and_then(|field| mixed(&within.expr, &of, &within.expr, &field, "compared"))
+        }
+        Expr::Like(like) | Expr::SimilarTo(like) => {
+            let value = needs(&like.expr, &kind(&like.expr)?, Class::Text, "LIKE");
+            value.or(needs(
+                &like.pattern,
+                &kind(&like.pattern)?,
+                Class::Text,
+                "LIKE",
+            ))
+        }
+        Expr::Not(inner) => needs(inner, &kind(inner)?, Class::Boolean, "NOT"),
+        Expr::Negative(inner) => {
+            let of = kind(inner)?;
+            if Class::of(&of) == Class::Time {
+                None
+            } else {
+                needs(inner, &of, Class::Number, "-")
+            }
+        }
+        Expr::Case(case) => {
+            let mut found = None;
+            for (when, _) in &case.when_then_expr {
+                found = match &case.expr {
+                    Some(operand) => found.or(meet(operand, when, "compared")?),
+                    None => found.or(needs(when, &kind(when)?, Class::Boolean, "WHEN")),
+                };
+            }
+            let results = case.when_then_expr.iter().map(|(_, then)| then.as_ref());
+            let results: Vec<&Expr> = results.chain(case.else_expr.as_deref()).collect();
+            let typed =
+                |result: &&&Expr| kind(result).is_ok_and(|of| Class::of(&of) != Class::Missing);
+            if let Some(first) = results.iter().find(typed) {
+                for next in &results {
+                    found = found.or(meet(first, next, "results of one CASE")?);
+                }
+            }
+            found
+        }
+        Expr::ScalarFunction(call) if !TAKE_ALL.contains(&call.name()) => {
+            in_call(call.func.as_ref(), &call.args, schema)?
+        }
+        Expr::AggregateFunction(call) => in_call(call.func.as_ref(), &call.params.args, schema)?,
+        Expr::WindowFunction(call) => match &call.fun {
+            WindowFunctionDefinition::AggregateUDF(function) => {
+                in_call(function.as_ref(), &call.params.args, schema)?
+            }
+            WindowFunctionDefinition::WindowUDF(function) => {
+                // `lag(a, 1, b)`: `b` stands in for `a`.
+                if let [value, _, default] = call.params.args.as_slice()
+                    && let Some(found) = meet(value, default, "values of one column")?
+                {
+                    return Ok(Some(found));
+                }
+                in_call(function.as_ref(), &call.params.args, schema)?
+            }
+        },
+        _ => None,
+    })
+}
+
+fn in_binary(binary: &BinaryExpr, schema: &DFSchema) -> Result<Option<QueryError>> {
+    let BinaryExpr { left, op, right } = binary;
+    let (a, b) = (left.get_type(schema)?, right.get_type(schema)?);
+    let both = |class: Class| {
+        let name = op.to_string();
+        needs(left, &a, class, &name).or_else(|| needs(right, &b, class, &name))
+    };
+    Ok(match op {
+        Operator::And | Operator::Or => both(Class::Boolean),
+        Operator::RegexMatch
+        | Operator::RegexIMatch
+        | Operator::RegexNotMatch
+        | Operator::RegexNotIMatch => both(Class::Text),
+        Operator::Plus
+        | Operator::Minus
+        | Operator::Multiply
+        | Operator::Divide
+        | Operator::Modulo => {
+            let is_time = |of: &DataType| Class::of(of) == Class::Time;
+            if is_time(&a) || is_time(&b) {
+                None
+            } else {
+                both(Class::Number)
+            }
+        }
+        Operator::BitwiseAnd
+        | Operator::BitwiseOr
+        | Operator::BitwiseXor
+        | Operator::BitwiseShiftLeft
+        | Operator::BitwiseShiftRight => both(Class::Number),
+        op if op.supports_propagation() => mixed(left, &a, right, &b, "compared"),
+        _ => None,
+    })
+}
+
+/// Holds the types of a call's arguments against those that the function would be given.
+fn in_call<F: UDFCoercionExt>(
+    function: &F,
+    args: &[Expr],
+    schema: &DFSchema,
+) -> Result<Option<QueryError>> {
+    let fields: Result<Vec<FieldRef>> = args
+        .iter()
+        .map(|arg| {
+            let field = Field::new("argument", arg.get_type(schema)?, true);
+            Ok(FieldRef::new(field))
+        })
+        .collect();
+    let fields = fields?;
+    // Arguments that fit in no way are the planner's to report.
+    let Ok(taken) = fields_with_udf(&fields, function) else {
+        return Ok(None);
+    };
+    for ((arg, given), taken) in args.iter().zip(&fields).zip(&taken) {
+        let classes = (innermost(given.data_type()), innermost(taken.data_type()));
+        let (given, taken) = (Class::of(classes.0), Class::of(classes.1));
+        if differ(given, taken) && !is_written_time(arg, given, taken) {
+            let message = format!(
+                "{}() takes {}, and `{}` is {}",
+                function.name(),
+                taken.name(),
+                shown(arg),
+                given.name()
+            );
+            return Ok(Some(refused(arg, Some((given, taken)), message)));
+        }
+    }
+    Ok(None)
+}
+
+/// The type of a list's elements.
+fn innermost(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::List(field) | DataType::LargeList(field) | DataType::FixedSizeList(field, _) => {
+            innermost(field.data_type())
+        }
+        other => other,
+    }
+}
+
+fn differ(a: Class, b: Class) -> bool {
+    a != b && ![a, b].contains(&Class::Missing) && ![a, b].contains(&Class::Nested)
+}
+
+/// A text in the query, where a time is wanted: `day < '2020-01-31'`.
+fn is_written_time(expr: &Expr, given: Class, wanted: Class) -> bool {
+    given == Class::Text && wanted == Class::Time && matches!(expr, Expr::Literal(..))
+}
+
+/// Two values that meet, if one is text and the other a number, or the like.
+fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Option<QueryError> {
+    let (left, right) = (Class::of(of_a), Class::of(of_b));
+    if !differ(left, right) || is_written_time(a, left, right) || is_written_time(b, right, left) {
+        return None;
+    }
+    let message = if std::ptr::eq(a, b) {
+        let (a, left, right) = (shown(a), left.name(), right.name());
+        format!("`{a}` is {left}, and the subquery gives {right}: they cannot be {what}")
+    } else {
+        let (a, b, left, right) = (shown(a), shown(b), left.name(), right.name());
+        if what == "compared" {
+            format!("`{a}` is {left} and `{b}` is {right}: they cannot be compared")
+        } else {
+            format!("`{a}` is {left} and `{b}` is {right}: they cannot be {what}")
+        }
+    };
+    let placed = if span(a).is_some() { a } else { b };
+    Some(refused(placed, Some((left, right)), message))
+}
+
+fn needs(expr: &Expr, of: &DataType, wanted: Class, what: &str) -> Option<QueryError> {
+    let class = Class::of(of);
+    if class == wanted || class == Class::Missing {
+        return None;
+    }
+    let message = format!(
+        "{what} takes {}, and `{}` is {}",
+        wanted.name(),
+        shown(expr),
+        class.name()
+    );
+    Some(refused(expr, Some((class, wanted)), message))
+}
+
+fn refused(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> QueryError {
+    QueryError::Refused {
+        message,
+        place: span(expr),
+        help: classes.map(|(a, b)| help(a, b).to_owned()),
+    }
+}
+
+fn help(a: Class, b: Class) -> &'static str {
+    match (a, b) {
+        (Class::Text, Class::Number) | (Class::Number, Class::Text) => {
+            "write the value in quotes if the column is text, or make them alike: CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR)"
+        }
+        (Class::Boolean, _) | (_, Class::Boolean) => {
+            "write a condition (`a = 1`), or make a number of a boolean: CAST(x AS BIGINT)"
+        }
+        _ => "make them alike with CAST(x AS ...)",
+    }
+}
+
+/// The expression as a message names it.
+fn shown(expr: &Expr) -> String {
+    match expr {
+        Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => column.name.clone(),
+        Expr::Alias(alias) => shown(&alias.expr),
+        Expr::Literal(value, _) => value.to_string(),
+        other => {
+            let text = other.human_display().to_string();
+            match text.char_indices().nth(60) {
+                Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+                None => text,
+            }
+        }
+    }
+}
+
+/// The place of the first column in an expression: of the others the planner keeps none.
+pub(crate) fn span(expr: &Expr) -> Option<(u64, u64)> {
+    let first = |spans: &Spans| {
+        let span = spans.first()?;
+        Some((span.start.line, span.start.column))
+    };
+    let mut place = None;
+    let _ = expr.apply(|inner| {
+        if let Expr::Column(column) | Expr::OuterReferenceColumn(_, column) = inner {
+            place = place.or_else(|| first(&column.spans));
+        }
+        Ok(TreeNodeRecursion::Continue)
+    });
+    place
+}

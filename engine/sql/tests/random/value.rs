@@ -1,0 +1,98 @@
+//! Values and what SQL makes of them.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Missing,
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    Boolean(bool),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Integer,
+    Number,
+    Text,
+    Boolean,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Missing => Ok(()),
+            Value::Integer(value) => write!(f, "{value}"),
+            Value::Number(value) => write!(f, "{value:?}"),
+            Value::Text(value) => write!(f, "{value}"),
+            Value::Boolean(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+impl Value {
+    /// The order of two values that are there.
+    pub fn compare(&self, other: &Value) -> Option<Ordering> {
+        Some(match (self, other) {
+            (Value::Integer(a), Value::Integer(b)) => a.cmp(b),
+            (Value::Number(a), Value::Number(b)) => a.total_cmp(b),
+            (Value::Integer(a), Value::Number(b)) => (*a as f64).total_cmp(b),
+            (Value::Number(a), Value::Integer(b)) => a.total_cmp(&(*b as f64)),
+            (Value::Text(a), Value::Text(b)) => a.cmp(b),
+            (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
+            _ => return None,
+        })
+    }
+
+    pub fn is_true(&self) -> bool {
+        *self == Value::Boolean(true)
+    }
+
+    pub fn truth(&self) -> Option<bool> {
+        match self {
+            Value::Boolean(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The same value, for groups and DISTINCT: missing values are the same.
+    pub fn same(&self, other: &Value) -> bool {
+        matches!((self, other), (Value::Missing, Value::Missing))
+            || self.compare(other) == Some(Ordering::Equal)
+    }
+}
+
+impl From<Option<bool>> for Value {
+    fn from(truth: Option<bool>) -> Value {
+        truth.map_or(Value::Missing, Value::Boolean)
+    }
+}
+
+pub fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+pub fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    and(a.map(|a| !a), b.map(|b| !b)).map(|both| !both)
+}
+
+/// `ORDER BY`: missing values come last, or first if so wanted or descending.
+pub fn in_order(a: &Value, b: &Value, descending: bool, missing_first: bool) -> Ordering {
+    match (a, b) {
+        (Value::Missing, Value::Missing) => Ordering::Equal,
+        (Value::Missing, _) if missing_first => Ordering::Less,
+        (_, Value::Missing) if missing_first => Ordering::Greater,
+        (Value::Missing, _) => Ordering::Greater,
+        (_, Value::Missing) => Ordering::Less,
+        _ => {
+            let order = a.compare(b).expect("values of one kind");
+            if descending { order.reverse() } else { order }
+        }
+    }
+}

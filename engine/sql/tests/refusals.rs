@@ -1,0 +1,96 @@
+//! Queries that are refused when a pipeline is loaded, as data: `tests/refusals.txt`.
+//!
+//! A case is a query, a line of dashes, and what is found: the place in the query, the code, the message and the way
+//! out; or `accepted`. `UPDATE=1` writes what is found now; read the difference.
+//!
+//! Tables: `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no columns declared), `d`
+//! (day, in text).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fmt::Write as _;
+
+use prep_sql::Session;
+
+const HEAD: &str = "\
+name: X
+category: C
+bundle: { kaggle: x }
+tables:
+  t: { read: t.csv, columns: { id: integer, name: text, score: number, ok: boolean } }
+  u: { read: u.csv, columns: { id: integer, tag: text } }
+  w: { read: w.csv }
+  d: { read: d.csv, columns: { day: text } }
+public:
+  all.csv: SELECT t.id FROM t CROSS JOIN u CROSS JOIN w CROSS JOIN d
+  a.csv: |
+";
+
+/// What is found in a query, one finding a line.
+fn outcome(session: &Session, query: &str) -> String {
+    let lines = query.lines().map(|line| format!("    {line}\n"));
+    let text = format!("{HEAD}{}", lines.collect::<String>());
+    let first_line = HEAD.lines().count();
+    let draft = prep_spec::read("x", "x.yaml", &text);
+    let mut found = String::new();
+    let mut findings: Vec<prep_spec::Diagnostic> = Vec::new();
+    for reading in draft.readings() {
+        findings.extend(prep_sql::check(session, reading));
+    }
+    let source = prep_spec::SourceFile::new("x.yaml", text.as_str());
+    if let Err(refused) = draft.clone().finish("v1") {
+        findings.extend(refused.iter().cloned());
+    }
+    for finding in findings {
+        let (line, column) = source.position(finding.span.start);
+        let place = match line.checked_sub(first_line) {
+            Some(line) if line > 0 => format!("{line}:{}", column.saturating_sub(4)),
+            _ => "nowhere".to_owned(),
+        };
+        let _ = write!(found, "{place}: {}: {}", finding.code, finding.message);
+        let help = finding
+            .help
+            .map_or(String::new(), |help| format!("\n  help: {help}"));
+        let _ = writeln!(found, "{help}");
+    }
+    if found.is_empty() {
+        "accepted\n".to_owned()
+    } else {
+        found
+    }
+}
+
+#[test]
+fn queries_are_refused_at_their_place() {
+    let session = Session::planner();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/refusals.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut found = String::new();
+    let mut count = 0;
+    for case in text
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|case| !case.is_empty())
+    {
+        let (head, _) = case.split_once("\n----").unwrap_or((case, ""));
+        let query: Vec<&str> = head.lines().filter(|line| !line.starts_with('#')).collect();
+        let outcome = outcome(&session, &query.join("\n"));
+        assert!(!outcome.contains("nowhere"), "{head}\n{outcome}");
+        let _ = write!(found, "{head}\n----\n{outcome}\n");
+        count += 1;
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(path, &found).unwrap();
+        return;
+    }
+    assert!(count > 80, "only {count} queries were found");
+    assert!(
+        found.trim() == text.trim(),
+        "other findings than recorded:\n{found}"
+    );
+}
