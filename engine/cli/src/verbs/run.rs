@@ -59,6 +59,9 @@ pub struct Conduct {
     pub discard_bundle: bool,
 }
 
+/// Stack of a thread, in bytes: plans of long queries are walked by recursion. What is not used costs nothing.
+const STACK: usize = 16 << 20;
+
 const EXAMPLES: &str = "\
 Examples:
   prep run -c spaceship-titanic
@@ -317,6 +320,7 @@ fn execute(
     cancel: Cancel,
 ) -> Result<RunReport, CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .thread_stack_size(STACK)
         .worker_threads(2)
         .enable_all()
         .build()

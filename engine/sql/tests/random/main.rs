@@ -27,7 +27,7 @@ use prep_sql::Session;
 use grammar::Generator;
 use table::{HEAD, rows};
 
-const QUERIES: u64 = 1500;
+const QUERIES: u64 = 800;
 
 fn number(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();

@@ -121,9 +121,10 @@ pub(crate) fn relations(
 /// What a query's failure means.
 pub(crate) fn query_error(error: QueryError) -> StepError {
     let failure = match error {
-        QueryError::Plan { .. } | QueryError::Order(_) | QueryError::Unsupported(_) => {
-            Failure::Pipeline
-        }
+        QueryError::Plan { .. }
+        | QueryError::Refused { .. }
+        | QueryError::Order(_)
+        | QueryError::Unsupported(_) => Failure::Pipeline,
         QueryError::Run(_) => Failure::Input,
     };
     StepError::new(failure, error)

@@ -83,6 +83,7 @@ impl Subset<'_, '_> {
             let help = "numbers come from `unnest(range(0, n))`, everything else from joins";
             self.clause("RECURSIVE", help);
         }
+        self.parts += cte_tables.len();
         for cte in cte_tables {
             let Cte {
                 alias,
@@ -119,7 +120,8 @@ impl Subset<'_, '_> {
             } => {
                 self.set_expr(left);
                 match op {
-                    SetOperator::Union | SetOperator::Except | SetOperator::Intersect => {}
+                    SetOperator::Union => {}
+                    SetOperator::Except | SetOperator::Intersect => self.parts += 1,
                     SetOperator::Minus => self.clause("MINUS", "write EXCEPT"),
                 }
                 match set_quantifier {
@@ -220,6 +222,8 @@ impl Subset<'_, '_> {
         for table in from {
             self.table_with_joins(table);
         }
+        // The first table joins nothing.
+        self.parts -= usize::from(!from.is_empty());
         if !lateral_views.is_empty() {
             self.clause("LATERAL VIEW", "write `CROSS JOIN unnest(list) AS u(x)`");
         }

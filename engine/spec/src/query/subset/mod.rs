@@ -24,12 +24,25 @@ use super::Fault;
 
 pub(super) use names::unnamed;
 
+/// Most joins, parts of WITH, EXCEPTs and INTERSECTs of a query: its plan is as deep, and walked by recursion.
+const MAX_PARTS: usize = 100;
+
 /// Reports everything in a query that would have no effect, or another one than it seems; false if there is any.
 pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
     let at = words.first().map_or(Location::new(1, 1), |word| word.at);
     let before = faults.len();
-    let mut subset = Subset { words, faults, at };
+    let mut subset = Subset {
+        words,
+        faults,
+        at,
+        parts: 0,
+    };
     subset.query(tree);
+    if subset.parts > MAX_PARTS {
+        let message = format!("the query has more than {MAX_PARTS} joins and parts");
+        let fault = Fault::new("query-too-long", at, message);
+        faults.push(fault.help("divide it into tables"));
+    }
     faults.len() == before
 }
 
@@ -65,6 +78,8 @@ struct Subset<'w, 'f> {
     faults: &'f mut Vec<Fault>,
     /// The nearest known place at or before what is looked at.
     at: Location,
+    /// Joins and other parts by which the plan gets deeper.
+    parts: usize,
 }
 
 impl Subset<'_, '_> {

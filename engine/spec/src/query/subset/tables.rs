@@ -12,6 +12,7 @@ use super::names::unnamed;
 impl Subset<'_, '_> {
     pub(super) fn table_with_joins(&mut self, table: &TableWithJoins) {
         let TableWithJoins { relation, joins } = table;
+        self.parts += 1 + joins.len();
         self.table(relation);
         for join in joins {
             self.join(join);

@@ -1,0 +1,83 @@
+//! A chain of UNIONs as a balanced tree.
+//!
+//! The parser makes `a UNION ALL b UNION ALL c ...` a tree as deep as the chain is long, which every pass over the query
+//! walks by recursion. UNION ALL is associative, and so is UNION: the tree is made as deep as the logarithm of that.
+
+use std::mem::replace;
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Query as Ast, SetExpr, SetOperator, SetQuantifier, Values, VisitMut, VisitorMut,
+};
+
+/// Balances every chain of UNIONs in a query.
+pub(crate) fn balance(query: &mut Ast) {
+    let _: ControlFlow<()> = query.visit(&mut Balancer);
+}
+
+struct Balancer;
+
+impl VisitorMut for Balancer {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Ast) -> ControlFlow<()> {
+        let body = replace(&mut *query.body, nothing());
+        *query.body = balanced(body);
+        ControlFlow::Continue(())
+    }
+}
+
+/// What stands in a place while its content is rearranged.
+fn nothing() -> SetExpr {
+    SetExpr::Values(Values {
+        explicit_row: false,
+        value_keyword: false,
+        rows: Vec::new(),
+    })
+}
+
+fn balanced(body: SetExpr) -> SetExpr {
+    let SetExpr::SetOperation {
+        op: SetOperator::Union,
+        set_quantifier,
+        ..
+    } = body
+    else {
+        return body;
+    };
+    let mut branches = Vec::new();
+    let mut rest = body;
+    loop {
+        match rest {
+            SetExpr::SetOperation {
+                left,
+                op: SetOperator::Union,
+                set_quantifier: quantifier,
+                right,
+            } if quantifier == set_quantifier => {
+                branches.push(*right);
+                rest = *left;
+            }
+            // A chain of another kind, or the first branch.
+            first => {
+                branches.push(balanced(first));
+                break;
+            }
+        }
+    }
+    branches.reverse();
+    tree(branches, set_quantifier)
+}
+
+fn tree(mut branches: Vec<SetExpr>, set_quantifier: SetQuantifier) -> SetExpr {
+    if branches.len() <= 1 {
+        return branches.pop().unwrap_or_else(nothing);
+    }
+    let right = branches.split_off(branches.len().div_ceil(2));
+    SetExpr::SetOperation {
+        left: Box::new(tree(branches, set_quantifier)),
+        op: SetOperator::Union,
+        set_quantifier,
+        right: Box::new(tree(right, set_quantifier)),
+    }
+}
