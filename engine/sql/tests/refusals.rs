@@ -36,7 +36,7 @@ fn outcome(session: &Session, query: &str) -> String {
     let lines = query.lines().map(|line| format!("    {line}\n"));
     let text = format!("{HEAD}{}", lines.collect::<String>());
     let first_line = HEAD.lines().count();
-    let draft = prep_spec::read("x", "x.yaml", &text);
+    let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", &text);
     let mut found = String::new();
     let mut findings: Vec<prep_spec::Diagnostic> = Vec::new();
     for reading in draft.readings() {

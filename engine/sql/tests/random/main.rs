@@ -38,7 +38,7 @@ fn number(name: &str, default: u64) -> u64 {
 fn findings(session: &Session, query: &str) -> Vec<String> {
     let text = format!("{HEAD}    {query}\n");
     let start = HEAD.len();
-    let draft = prep_spec::read("x", "x.yaml", &text);
+    let draft = prep_spec::read(prep_steps::vocabulary(), "x", "x.yaml", &text);
     let mut found: Vec<prep_spec::Diagnostic> = Vec::new();
     for reading in draft.readings() {
         found.extend(prep_sql::check(session, reading));
