@@ -4,17 +4,20 @@
 //! metric are made from the outputs and the grading section, so they cannot drift from what is prepared and graded.
 
 use std::fmt::Write as _;
+use std::io::Read as _;
 
 use prep_cache::Stored;
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
 
 use crate::kinds::VALUE;
-use crate::value::{Tree, input};
+use crate::value::{Content, Opener, Tree, input};
 
 /// Columns that a table of files names before it only counts them.
 const SHOWN_COLUMNS: usize = 24;
 /// Lines of the sample submission that are shown, header included.
 const SHOWN_LINES: usize = 4;
+/// Bytes of it that are read for them.
+const SHOWN_BYTES: usize = 4096;
 
 pub(crate) struct Description {
     pub prose: String,
@@ -125,13 +128,7 @@ impl Description {
         path: &str,
         text: &mut String,
     ) -> Result<(), StepError> {
-        let file = FileValue::of(input(inputs, name)?)?;
-        let object = context.store.open_object(&file.digest)?;
-        let mut head = vec![0; 4096];
-        let count =
-            std::io::Read::read(&mut object.reader(), &mut head).map_err(StepError::machine)?;
-        head.truncate(count);
-        let whole = count as u64 == file.bytes;
+        let (head, whole) = head(context, input(inputs, name)?)?;
         let head = String::from_utf8_lossy(&head);
         let complete = if whole {
             head.lines().count()
@@ -147,4 +144,28 @@ impl Description {
         let _ = writeln!(text, "\n```\n{}\n```", lines.join("\n"));
         Ok(())
     }
+}
+
+/// The first bytes of an output, and whether they are all of it. The output is a file of the store, or a copied one.
+fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> {
+    let content = match FileValue::of(value) {
+        Ok(file) => Content::Object {
+            digest: file.digest,
+            bytes: file.bytes,
+        },
+        Err(not_a_file) => {
+            let tree = Tree::load(context, value)?;
+            let mut files = tree.entries().iter();
+            files
+                .find_map(|entry| entry.content.clone())
+                .ok_or(not_a_file)?
+        }
+    };
+    let opener = Opener::new(context);
+    let mut head = Vec::with_capacity(SHOWN_BYTES);
+    let source = opener.open(&content)?;
+    let mut source = source.reader()?.take(SHOWN_BYTES as u64);
+    source.read_to_end(&mut head).map_err(StepError::input)?;
+    let whole = head.len() as u64 == content.bytes();
+    Ok((head, whole))
 }
