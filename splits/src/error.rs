@@ -126,22 +126,6 @@ pub enum SplitError {
         /// Why.
         source: Box<SplitError>,
     },
-    /// Whole groups do not add up to the exact test size.
-    #[error(
-        "whole groups fill {reached} of exactly {wanted} test rows; choose a test_size that they can fill"
-    )]
-    NotFilled {
-        /// Rows asked for.
-        wanted: u32,
-        /// Rows that the groups gave.
-        reached: u32,
-    },
-    /// No number of groups meets the ratio.
-    #[error("moving whole groups cannot bring the test ratio to {ratio}; lower the ratio")]
-    RatioOutOfReach {
-        /// As given.
-        ratio: f64,
-    },
     /// A draw that the generator refuses.
     #[error("{0}")]
     Random(#[from] RandomError),
@@ -179,11 +163,5 @@ pub enum RandomError {
         generator: &'static str,
         /// What was to be drawn.
         draw: &'static str,
-    },
-    /// Probabilities must be non-negative and add up to 1.
-    #[error("probabilities must be at least 0 and add up to 1, but add up to {sum}")]
-    Weights {
-        /// What they add up to.
-        sum: f64,
     },
 }

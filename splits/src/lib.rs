@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod both_sides;
 mod error;
 mod first_fit;
 mod group_split;
@@ -22,18 +21,15 @@ mod sets;
 mod shuffle_split;
 mod size;
 mod stratified;
-mod varied;
-mod within_groups;
 
-pub use both_sides::both_sides;
 pub use error::{RandomError, SplitError};
 pub use first_fit::first_fit;
-pub use group_split::{fill_groups, group_split, ratio_repair};
+pub use group_split::group_split;
 pub use groups::{Groups, codes_by_appearance, codes_by_order};
 pub use keys::{Keys, Role};
 pub use method::{Method, split};
 pub use mt19937::Mt19937;
-pub use numpy_generator::{Generator, Weights};
+pub use numpy_generator::Generator;
 pub use numpy_legacy::RandomState;
 pub use pcg64::Pcg64;
 pub use python_random::PythonRandom;
@@ -45,5 +41,3 @@ pub use sets::{set, set_names, sets_of};
 pub use shuffle_split::{Order, Split, shuffle_split};
 pub use size::{PartSizes, Size};
 pub use stratified::stratified_split;
-pub use varied::varied_split;
-pub use within_groups::{WithinGroups, chunk_split, within_groups};

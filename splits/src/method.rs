@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::both_sides::both_sides;
 use crate::error::SplitError;
 use crate::first_fit::first_fit;
-use crate::group_split::{fill_groups, group_split, ratio_repair};
+use crate::group_split::group_split;
 use crate::keys::{Keys, Role, within};
 use crate::python_random::PythonRandom;
 use crate::python_sample::python_sample;
@@ -13,23 +12,15 @@ use crate::sample::sample;
 use crate::shuffle_split::{Order, Split, shuffle_split};
 use crate::size::Size;
 use crate::stratified::stratified_split;
-use crate::varied::varied_split;
-use crate::within_groups::{WithinGroups, chunk_split, within_groups};
 
 /// How rows are split; parameters have the names that scikit-learn and pandas use.
 ///
 /// | `method` | keys | `order` if not given |
 /// |---|---|---|
 /// | `shuffle` | none, or groups, classes (`stratify`), `within` | of groups: `file`; else `split` |
-/// | `stratified` | classes, numbered in sorted order | `split` |
-/// | `sample`, `python_sample` | none, or `within` | `split` (test; train is in table order) |
+/// | `sample` | none, or `within` | `split` (test; train is in table order) |
+/// | `python_sample` | none | as `sample` |
 /// | `first_fit` | groups | `file` |
-/// | `chunks` | none | `split` |
-/// | `within_groups` | groups | `split` |
-/// | `fill` | groups | `split` |
-/// | `ratio_repair` | groups | `file` |
-/// | `both_sides` | groups | always `file` |
-/// | `varied` | the label that must vary | `split` |
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Method {
@@ -39,20 +30,6 @@ pub enum Method {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_size: Option<Size>,
         /// Share or number of train rows or keys.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        train_size: Option<Size>,
-        /// `random_state`.
-        seed: u32,
-        /// Order of the rows inside the parts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
-    },
-    /// scikit-learn's `train_test_split(stratify=keys)`. See [`stratified_split`].
-    Stratified {
-        /// Share or number of test rows.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// Share or number of train rows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         train_size: Option<Size>,
         /// `random_state`.
@@ -89,74 +66,6 @@ pub enum Method {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         order: Option<Order>,
     },
-    /// A shuffle split of every so many rows for itself. See [`chunk_split`].
-    Chunks {
-        /// Rows of a chunk.
-        chunk_size: u32,
-        /// Share or number of test rows of a chunk.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// `random_state`, afresh for every chunk.
-        seed: u32,
-    },
-    /// A shuffle split of every group for itself. See [`within_groups`].
-    WithinGroups {
-        /// Share or number of test rows of a group.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// `random_state`, afresh for every group.
-        seed: u32,
-        /// Groups with fewer rows are not shuffled, their last rows are test.
-        #[serde(default)]
-        hold_last_below: u32,
-        /// Seed of a last shuffle of the test part by Python's `random`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        shuffle_test: Option<u64>,
-    },
-    /// Whole groups, in random order, until the test part is exactly full. See [`fill_groups`].
-    Fill {
-        /// Test rows.
-        test_size: Size,
-        /// `random_state`.
-        seed: u32,
-        /// Order of the rows inside the parts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
-    },
-    /// A shuffle split of whole groups, moved on until a share of rows is met. See [`ratio_repair`].
-    RatioRepair {
-        /// Share or number of test keys before the repair.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// `random_state`.
-        seed: u32,
-        /// Wanted test rows / (all rows + test rows).
-        ratio: f64,
-        /// Order of the rows inside the parts.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        order: Option<Order>,
-    },
-    /// A row of every key on both sides, then the rest at random. See [`both_sides`].
-    BothSides {
-        /// Share or number of test rows of the rest.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// Seed of all three steps.
-        seed: u32,
-        /// Probability that the row of a key with a single one goes to train.
-        single_train: f64,
-    },
-    /// A shuffle split of rows whose test part shows two values of the key. See [`varied_split`].
-    Varied {
-        /// Share or number of test rows.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        test_size: Option<Size>,
-        /// Share or number of train rows.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        train_size: Option<Size>,
-        /// `random_state`.
-        seed: u32,
-    },
 }
 
 impl Method {
@@ -164,41 +73,25 @@ impl Method {
     pub fn name(&self) -> &'static str {
         match self {
             Method::Shuffle { .. } => "shuffle",
-            Method::Stratified { .. } => "stratified",
             Method::Sample { .. } => "sample",
             Method::PythonSample { .. } => "python_sample",
             Method::FirstFit { .. } => "first_fit",
-            Method::Chunks { .. } => "chunks",
-            Method::WithinGroups { .. } => "within_groups",
-            Method::Fill { .. } => "fill",
-            Method::RatioRepair { .. } => "ratio_repair",
-            Method::BothSides { .. } => "both_sides",
-            Method::Varied { .. } => "varied",
         }
     }
 
-    /// What keys may be for; empty for a method that only knows rows.
+    /// What keys may be for.
     pub fn roles(&self) -> &'static [Role] {
         match self {
             Method::Shuffle { .. } => &[Role::Groups, Role::Stratify, Role::Within],
-            Method::Stratified { .. } => &[Role::Stratify],
-            Method::Sample { .. } | Method::PythonSample { .. } | Method::WithinGroups { .. } => {
-                &[Role::Within]
-            }
-            Method::Chunks { .. } => &[],
-            _ => &[Role::Groups],
+            Method::Sample { .. } => &[Role::Within],
+            Method::PythonSample { .. } => &[],
+            Method::FirstFit { .. } => &[Role::Groups],
         }
     }
 
-    /// Whether the method works on keys: `None` if it may.
-    pub fn needs_keys(&self) -> Option<bool> {
-        match self {
-            Method::Shuffle { .. } => None,
-            Method::Sample { .. } | Method::PythonSample { .. } | Method::Chunks { .. } => {
-                Some(false)
-            }
-            _ => Some(true),
-        }
+    /// Whether the method works on keys only.
+    pub fn needs_keys(&self) -> bool {
+        matches!(self, Method::FirstFit { .. })
     }
 }
 
@@ -222,7 +115,7 @@ pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Spl
                 role: keys.role,
             });
         }
-    } else if method.needs_keys() == Some(true) {
+    } else if method.needs_keys() {
         return Err(SplitError::KeysMissing { method: name });
     }
     let role = keys.map(|keys| keys.role);
@@ -248,13 +141,6 @@ pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Spl
             _ => of_rows_or_within(&|rows| shuffle_split(rows, test_size, train_size, seed))
                 .map(|split| split.ordered(order.unwrap_or(Order::Split))),
         },
-        Method::Stratified {
-            test_size,
-            train_size,
-            seed,
-            order,
-        } => stratified_split(codes, test_size, train_size, seed)
-            .map(|split| split.ordered(order.unwrap_or(Order::Split))),
         Method::Sample {
             test_size,
             seed,
@@ -265,52 +151,10 @@ pub fn split(method: &Method, rows: usize, keys: Option<Keys<'_>>) -> Result<Spl
             test_size,
             seed,
             order,
-        } => of_rows_or_within(&|rows| {
-            python_sample(rows, test_size, &mut PythonRandom::new(seed.into()))
-        })
-        .map(|split| split.ordered(order.unwrap_or(Order::Split))),
+        } => python_sample(count, test_size, &mut PythonRandom::new(seed.into()))
+            .map(|split| split.ordered(order.unwrap_or(Order::Split))),
         Method::FirstFit { test_size, order } => {
             first_fit(codes, test_size, order.unwrap_or(Order::File))
         }
-        Method::Chunks {
-            chunk_size,
-            test_size,
-            seed,
-        } => chunk_split(count, chunk_size, test_size, seed),
-        Method::WithinGroups {
-            test_size,
-            seed,
-            hold_last_below,
-            shuffle_test,
-        } => within_groups(
-            codes,
-            test_size,
-            seed,
-            WithinGroups {
-                hold_last_below,
-                shuffle_test,
-            },
-        ),
-        Method::Fill {
-            test_size,
-            seed,
-            order,
-        } => fill_groups(codes, test_size, seed, order.unwrap_or(Order::Split)),
-        Method::RatioRepair {
-            test_size,
-            seed,
-            ratio,
-            order,
-        } => ratio_repair(codes, test_size, seed, ratio, order.unwrap_or(Order::File)),
-        Method::BothSides {
-            test_size,
-            seed,
-            single_train,
-        } => both_sides(codes, test_size, seed, single_train),
-        Method::Varied {
-            test_size,
-            train_size,
-            seed,
-        } => varied_split(codes, test_size, train_size, seed),
     }
 }

@@ -92,39 +92,4 @@ impl Generator {
         }
         numbers
     }
-
-    /// `choice(n, p=weights)`: a position, drawn with one double.
-    pub fn choice(&mut self, weights: &Weights) -> usize {
-        let draw = self.random();
-        weights.cumulative.partition_point(|&edge| edge <= draw)
-    }
-}
-
-/// The probabilities of a weighted choice, checked and accumulated.
-#[derive(Debug, Clone)]
-pub struct Weights {
-    /// Running sums divided by their last, as NumPy does it.
-    cumulative: Vec<f64>,
-}
-
-impl Weights {
-    /// # Errors
-    /// [`RandomError::Weights`] if one is negative or not a number, or the sum is not 1 within 1.5e-8 (NumPy's bound).
-    pub fn new(probabilities: &[f64]) -> Result<Self, RandomError> {
-        let mut sum = 0.0;
-        let mut cumulative: Vec<f64> = probabilities
-            .iter()
-            .map(|p| {
-                sum += p;
-                sum
-            })
-            .collect();
-        let negative = probabilities.iter().any(|p| p.is_nan() || *p < 0.0);
-        let near_one = (sum - 1.0).abs() <= f64::EPSILON.sqrt();
-        if negative || !near_one {
-            return Err(RandomError::Weights { sum });
-        }
-        cumulative.iter_mut().for_each(|edge| *edge /= sum);
-        Ok(Weights { cumulative })
-    }
 }

@@ -10,9 +10,7 @@
 mod common;
 
 use common::{Digest, digest, get, recorded};
-use prep_splits::{
-    Generator, Mt19937, PythonRandom, RandomError, RandomState, Rng, RngKind, Weights,
-};
+use prep_splits::{Generator, Mt19937, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;
 
 /// Calls a draw as often as there are recorded values, and compares the bits of doubles.
@@ -111,29 +109,6 @@ fn numpy_default_rng() {
     for entry in recorded("numpy_generator.json", "uniform") {
         let mut generator = Generator::new(get(&entry, "seed"));
         same_bits(&entry, 0, || generator.uniform(1.0, 100.0));
-    }
-    for entry in recorded("numpy_generator.json", "choice") {
-        let mut generator = Generator::new(get(&entry, "seed"));
-        let weights = Weights::new(&get::<Vec<f64>>(&entry, "p")).unwrap();
-        let drawn: Vec<usize> = (0..40).map(|_| generator.choice(&weights)).collect();
-        assert_eq!(drawn, get::<Vec<usize>>(&entry, "values"), "{entry}");
-    }
-}
-
-#[test]
-fn weights_must_be_probabilities() {
-    for wrong in [
-        &[][..],
-        &[0.5],
-        &[0.5, 0.6],
-        &[-0.5, 1.5],
-        &[f64::NAN, 1.0],
-        &[f64::INFINITY],
-    ] {
-        assert!(
-            matches!(Weights::new(wrong), Err(RandomError::Weights { .. })),
-            "{wrong:?}"
-        );
     }
 }
 

@@ -8,8 +8,8 @@
 )]
 
 use prep_splits::{
-    Groups, Keys, Method, PartSizes, Role, Size, Split, SplitError, codes_by_appearance,
-    codes_by_order, split,
+    Groups, Keys, Method, PartSizes, Role, Size, SplitError, codes_by_appearance, codes_by_order,
+    split,
 };
 use proptest::prelude::*;
 
@@ -22,16 +22,9 @@ fn methods_are_spelt_as_in_a_pipeline() {
     let spellings = [
         r#"{"method":"shuffle","test_size":0.1,"seed":0}"#,
         r#"{"method":"shuffle","test_size":9914,"train_size":0.5,"seed":4294967295,"order":"file"}"#,
-        r#"{"method":"stratified","test_size":0.1,"seed":0,"order":"split"}"#,
         r#"{"method":"sample","test_size":0.2,"seed":0,"order":"file"}"#,
         r#"{"method":"python_sample","test_size":0.2,"seed":0}"#,
         r#"{"method":"first_fit","test_size":20000}"#,
-        r#"{"method":"chunks","chunk_size":1000,"test_size":0.1,"seed":0}"#,
-        r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":5,"shuffle_test":0}"#,
-        r#"{"method":"fill","test_size":20000,"seed":0}"#,
-        r#"{"method":"ratio_repair","test_size":0.22,"seed":0,"ratio":0.22}"#,
-        r#"{"method":"both_sides","test_size":0.1,"seed":0,"single_train":0.9}"#,
-        r#"{"method":"varied","test_size":0.1,"seed":0}"#,
     ];
     for text in spellings {
         let method = parse(text).unwrap();
@@ -79,42 +72,44 @@ fn misspelt_methods_are_refused() {
     }
 }
 
-/// Keys in the first role that the method knows.
-fn as_keys<'a>(method: &Method, codes: &'a [u32]) -> Keys<'a> {
-    let role = method.roles().first().copied().unwrap_or(Role::Groups);
-    Keys { role, codes }
-}
-
-fn error(method: &str, rows: usize, keys: Option<&[u32]>) -> SplitError {
-    let method = parse(method).unwrap();
-    split(&method, rows, keys.map(|codes| as_keys(&method, codes))).unwrap_err()
+fn error(method: &str, rows: usize, keys: Option<(Role, &[u32])>) -> SplitError {
+    let keys = keys.map(|(role, codes)| Keys { role, codes });
+    split(&parse(method).unwrap(), rows, keys).unwrap_err()
 }
 
 const SHUFFLE: &str = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
 
 #[test]
 fn keys_are_checked() {
-    let chunks = r#"{"method":"chunks","chunk_size":2,"seed":0}"#;
-    let groups = r#"{"method":"within_groups","test_size":0.5,"seed":0}"#;
+    let first_fit = r#"{"method":"first_fit","test_size":1}"#;
     assert_eq!(
-        error(groups, 2, None),
+        error(first_fit, 2, None),
         SplitError::KeysMissing {
-            method: "within_groups"
+            method: "first_fit"
         }
     );
+    for (method, name, role) in [
+        (first_fit, "first_fit", Role::Within),
+        (
+            r#"{"method":"sample","test_size":1,"seed":0}"#,
+            "sample",
+            Role::Groups,
+        ),
+        (
+            r#"{"method":"python_sample","test_size":1,"seed":0}"#,
+            "python_sample",
+            Role::Stratify,
+        ),
+    ] {
+        let unused = SplitError::KeysUnused { method: name, role };
+        assert_eq!(error(method, 2, Some((role, &[0, 1]))), unused);
+    }
     assert_eq!(
-        error(chunks, 2, Some(&[0, 1])),
-        SplitError::KeysUnused {
-            method: "chunks",
-            role: Role::Groups
-        }
-    );
-    assert_eq!(
-        error(SHUFFLE, 3, Some(&[0, 1])),
+        error(SHUFFLE, 3, Some((Role::Groups, &[0, 1]))),
         SplitError::KeysLength { keys: 2, rows: 3 }
     );
     assert_eq!(
-        error(SHUFFLE, 3, Some(&[0, 2, 3])),
+        error(SHUFFLE, 3, Some((Role::Groups, &[0, 2, 3]))),
         SplitError::SparseKeys {
             keys: 4,
             missing: 1
@@ -124,7 +119,10 @@ fn keys_are_checked() {
         keys: 1 << 32,
         missing: 1,
     };
-    assert_eq!(error(SHUFFLE, 3, Some(&[0, u32::MAX, u32::MAX])), sparse);
+    assert_eq!(
+        error(SHUFFLE, 3, Some((Role::Groups, &[0, u32::MAX, u32::MAX]))),
+        sparse
+    );
 }
 
 #[test]
@@ -140,7 +138,7 @@ fn refusals_say_why() {
         SplitError::TooManyRows { rows: usize::MAX }
     );
     // Two rows of one key: one key to split.
-    assert_eq!(error(SHUFFLE, 2, Some(&[0, 0])), empty(1));
+    assert_eq!(error(SHUFFLE, 2, Some((Role::Groups, &[0, 0]))), empty(1));
     let size = Size::Rows(3);
     let all = r#"{"method":"shuffle","test_size":3,"seed":0}"#;
     assert_eq!(
@@ -168,19 +166,22 @@ fn refusals_say_why() {
             rows: 3
         }
     );
-    let stratified = r#"{"method":"stratified","test_size":0.5,"seed":0}"#;
+    let stratified = r#"{"method":"shuffle","test_size":0.5,"seed":0}"#;
     assert_eq!(
-        error(stratified, 3, Some(&[0, 0, 1])),
+        error(stratified, 3, Some((Role::Stratify, &[0, 0, 1]))),
         SplitError::ClassTooSmall { class: 1 }
     );
-    let stratified = r#"{"method":"stratified","test_size":1,"seed":0}"#;
+    let stratified = r#"{"method":"shuffle","test_size":1,"seed":0}"#;
     let few = SplitError::TooFewForClasses {
         part: "test",
         size: 1,
         classes: 2,
     };
-    assert_eq!(error(stratified, 4, Some(&[0, 0, 1, 1])), few);
-    let groups = r#"{"method":"within_groups","test_size":0.5,"seed":0}"#;
+    assert_eq!(
+        error(stratified, 4, Some((Role::Stratify, &[0, 0, 1, 1]))),
+        few
+    );
+    let groups = SHUFFLE;
     let inside = SplitError::InGroup {
         group: 1,
         rows: 1,
@@ -193,48 +194,15 @@ fn refusals_say_why() {
             .count(),
         1
     );
-    assert_eq!(error(groups, 3, Some(&[0, 0, 1])), inside);
-    let fill = r#"{"method":"fill","test_size":3,"seed":0}"#;
-    assert_eq!(
-        error(fill, 4, Some(&[0, 0, 1, 1])),
-        SplitError::NotFilled {
-            wanted: 3,
-            reached: 2
-        }
-    );
-    let ratio = r#"{"method":"ratio_repair","test_size":0.5,"seed":0,"ratio":0.6}"#;
-    let range = SplitError::OutOfRange {
-        name: "ratio",
-        value: 0.6,
-        low: 0.0,
-        high: 0.5,
+    assert_eq!(error(groups, 3, Some((Role::Within, &[0, 0, 1]))), inside);
+    let first_fit = r#"{"method":"first_fit","test_size":1}"#;
+    let none = SplitError::EmptyPart {
+        part: "test",
+        rows: 4,
     };
-    assert_eq!(error(ratio, 2, Some(&[0, 1])), range);
-    let chunks = r#"{"method":"chunks","chunk_size":0,"seed":0}"#;
-    assert!(matches!(
-        error(chunks, 2, None),
-        SplitError::OutOfRange {
-            name: "chunk_size",
-            ..
-        }
-    ));
-}
-
-#[test]
-fn a_small_group_is_held_back_by_its_share() {
-    let method = r#"{"method":"within_groups","test_size":0.9,"seed":0,"hold_last_below":5}"#;
-    let keys = [0, 0, 1, 2, 2, 2, 2];
-    let parts = {
-        let method = parse(method).unwrap();
-        split(&method, keys.len(), Some(as_keys(&method, &keys))).unwrap()
-    };
-    // floor(1.8) = 1 of two rows, none of one, floor(3.6) = 3 of four.
     assert_eq!(
-        parts,
-        Split {
-            train: vec![0, 2, 3],
-            test: vec![1, 4, 5, 6]
-        }
+        error(first_fit, 4, Some((Role::Groups, &[0, 0, 1, 1]))),
+        none
     );
 }
 
@@ -257,16 +225,9 @@ fn methods() -> impl Strategy<Value = Method> {
         SHUFFLE,
         r#"{"method":"shuffle","train_size":0.75,"seed":7,"order":"file"}"#,
         r#"{"method":"shuffle","test_size":0.1,"seed":1,"order":"split"}"#,
-        r#"{"method":"stratified","test_size":0.4,"seed":0}"#,
         r#"{"method":"sample","test_size":0.3,"seed":0}"#,
         r#"{"method":"python_sample","test_size":0.3,"seed":0}"#,
         r#"{"method":"first_fit","test_size":0.3}"#,
-        r#"{"method":"chunks","chunk_size":5,"test_size":0.2,"seed":0}"#,
-        r#"{"method":"within_groups","test_size":0.2,"seed":0,"hold_last_below":4,"shuffle_test":1}"#,
-        r#"{"method":"fill","test_size":0.5,"seed":0}"#,
-        r#"{"method":"ratio_repair","test_size":0.3,"seed":0,"ratio":0.2}"#,
-        r#"{"method":"both_sides","test_size":0.1,"seed":0,"single_train":0.5}"#,
-        r#"{"method":"varied","test_size":0.2,"seed":0}"#,
     ];
     prop::sample::select(texts).prop_map(|text| parse(text).unwrap())
 }
@@ -276,10 +237,10 @@ proptest! {
     fn parts_are_disjoint_and_cover_all_rows(
         method in methods(),
         names in prop::collection::vec(0u8..12, 0..200),
-        with_keys: bool,
+        role in prop::option::of(prop::sample::select(vec![Role::Groups, Role::Stratify, Role::Within])),
     ) {
-        let keys = codes_by_appearance(&names);
-        let keys = method.needs_keys().unwrap_or(with_keys).then(|| as_keys(&method, &keys));
+        let codes = codes_by_appearance(&names);
+        let keys = role.map(|role| Keys { role, codes: &codes });
         // A refusal is fine; a split must be whole.
         if let Ok(parts) = split(&method, names.len(), keys) {
             let mut rows = [parts.train, parts.test].concat();
@@ -292,7 +253,7 @@ proptest! {
     fn group_methods_keep_groups_together(seed: u32, names in prop::collection::vec(0u8..12, 2..200)) {
         let keys = codes_by_appearance(&names);
         let method = Method::Shuffle { test_size: Some(Size::Fraction(0.3)), train_size: None, seed, order: None };
-        if let Ok(parts) = split(&method, keys.len(), Some(as_keys(&method, &keys))) {
+        if let Ok(parts) = split(&method, keys.len(), Some(Keys { role: Role::Groups, codes: &keys })) {
             for row in parts.train {
                 prop_assert!(parts.test.iter().all(|&other| keys[other as usize] != keys[row as usize]));
             }

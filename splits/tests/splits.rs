@@ -125,75 +125,6 @@ fn groups_by_membership_and_end_to_end() {
 }
 
 #[test]
-fn within_groups() {
-    for entry in recorded("splits.json", "within_groups") {
-        let method = Method::WithinGroups {
-            test_size: size(&entry, "test_size"),
-            seed: 0,
-            hold_last_below: get(&entry, "below"),
-            shuffle_test: get(&entry, "last"),
-        };
-        let role = method.roles()[0];
-        check(&entry, keyed(&method, role, &by_appearance(&entry)));
-    }
-}
-
-#[test]
-fn chunks() {
-    for entry in recorded("splits.json", "chunks") {
-        let chunk_size = get(&entry, "chunk");
-        let method = Method::Chunks {
-            chunk_size,
-            test_size: Some(Size::Fraction(0.1)),
-            seed: 0,
-        };
-        check(&entry, split(&method, get(&entry, "rows"), None));
-    }
-}
-
-#[test]
-fn fill() {
-    for entry in recorded("splits.json", "fill") {
-        let method = Method::Fill {
-            test_size: Size::Rows(get(&entry, "wanted")),
-            seed: 0,
-            order: None,
-        };
-        let role = method.roles()[0];
-        check(&entry, keyed(&method, role, &by_appearance(&entry)));
-    }
-}
-
-#[test]
-fn ratio_repair() {
-    for entry in recorded("splits.json", "ratio_repair") {
-        let (test_size, ratio) = (size(&entry, "test_size"), get(&entry, "ratio"));
-        let method = Method::RatioRepair {
-            test_size,
-            seed: 0,
-            ratio,
-            order: None,
-        };
-        let role = method.roles()[0];
-        check(&entry, keyed(&method, role, &by_appearance(&entry)));
-    }
-}
-
-#[test]
-fn both_sides() {
-    for entry in recorded("splits.json", "both_sides") {
-        let seed = get(&entry, "seed");
-        let method = Method::BothSides {
-            test_size: Some(Size::Fraction(0.1)),
-            seed,
-            single_train: 0.9,
-        };
-        let role = method.roles()[0];
-        check(&entry, keyed(&method, role, &by_appearance(&entry)));
-    }
-}
-
-#[test]
 fn within_keys() {
     for entry in recorded("splits.json", "within") {
         let method: Method = get(&entry, "method");
@@ -235,32 +166,6 @@ fn first_fit() {
         };
         check(&entry, keyed(&method, Role::Groups, &by_appearance(&entry)));
     }
-}
-
-#[test]
-fn varied_exchanges_one_row_when_the_test_part_shows_one_value() {
-    let method: Method =
-        serde_json::from_str(r#"{"method": "varied", "test_size": 0.3, "seed": 0}"#).unwrap();
-    let plain = Method::Shuffle {
-        test_size: Some(Size::Fraction(0.3)),
-        train_size: None,
-        seed: 0,
-        order: None,
-    };
-    let plain = split(&plain, 10, None).unwrap();
-    // Two train rows carry the rare value; the first of them in train order moves.
-    let mut keys = vec![0; 10];
-    for &row in &plain.train[2..4] {
-        keys[row as usize] = 1;
-    }
-    let mut expected = plain.clone();
-    std::mem::swap(&mut expected.test[0], &mut expected.train[2]);
-    assert_eq!(keyed(&method, Role::Groups, &keys), Ok(expected));
-    // Nothing to exchange, and nothing to mend.
-    assert_eq!(keyed(&method, Role::Groups, &[0; 10]), Ok(plain.clone()));
-    keys.fill(0);
-    keys[plain.test[1] as usize] = 1;
-    assert_eq!(keyed(&method, Role::Groups, &keys), Ok(plain));
 }
 
 /// Sizes of published test parts: rows of the table, share, test rows.

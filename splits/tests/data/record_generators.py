@@ -53,15 +53,6 @@ def numpy_legacy():
 def numpy_generator():
     yield "random", [{"seed": s, "bits": bits(np.random.default_rng(s).random(20))} for s in WIDE_SEEDS]
     yield "uniform", [{"seed": s, "bits": bits(np.random.default_rng(s).uniform(1, 100, 20))} for s in WIDE_SEEDS]
-    weights = [[0.9, 0.1], [1.0], [0.0, 1.0], [0.25] * 4, [0.1] * 10]
-    rows = []
-    for p in weights:
-        for s in WIDE_SEEDS:
-            r = np.random.default_rng(s)
-            # Two spellings that draw alike: with and without replacement.
-            drawn = [int(r.choice(len(p), p=p)) if i % 2 else int(r.choice(len(p), 1, replace=False, p=p)[0]) for i in range(40)]
-            rows.append({"p": p, "seed": s, "values": drawn})
-    yield "choice", rows
 
 
 def python_random():

@@ -90,112 +90,27 @@ def by_appearance(names):
     return groups
 
 
-def within_groups():
-    for rows, distinct in TABLES:
-        for size, below, last in [(0.2, 0, None), (0.2, 5, 0), (0.12, 5, 0), (0.2, 0, 0), (0.5, 7, 42)]:
-            def call():
-                train, test = [], []
-                for members in by_appearance(keys(rows, distinct)).values():
-                    if len(members) < below:
-                        held = max(1, int(size * len(members))) if len(members) > 1 else 0
-                        cut = len(members) - held
-                        train += members[:cut]
-                        test += members[cut:]
-                    else:
-                        left, right = train_test_split(members, test_size=size, random_state=0)
-                        train += left
-                        test += right
-                if last is not None:
-                    random.Random(last).shuffle(test)
-                return train, test
-            yield {"rows": rows, "distinct": distinct, "test_size": size, "below": below, "last": last, **attempt(call)}
-
-
-def chunks():
-    for rows, chunk in [(1000, 1000), (1001, 1000), (1002, 1000), (2500, 1000), (100, 7), (0, 5)]:
-        def call():
-            train, test = [], []
-            for start in range(0, rows, chunk):
-                left, right = train_test_split(range(start, min(start + chunk, rows)), test_size=0.1, random_state=0)
-                train += left
-                test += right
-            return train, test
-        yield {"rows": rows, "chunk": chunk, **attempt(call)}
-
-
-def fill():
-    for rows, distinct in TABLES:
-        for wanted in [1, 10, rows // 5, rows // 5 + 1, rows // 2]:
-            def call():
-                frame = pd.DataFrame({"key": keys(rows, distinct)}).sample(frac=1, random_state=0)
-                chosen, count = set(), 0
-                for key, members in frame.groupby("key", sort=False):
-                    if count + len(members) <= wanted:
-                        chosen.add(key)
-                        count += len(members)
-                if count != wanted or not 0 < wanted < rows:
-                    raise ValueError
-                inside = frame["key"].isin(chosen)
-                return frame.index[~inside], frame.index[inside]
-            yield {"rows": rows, "distinct": distinct, "wanted": wanted, **attempt(call)}
-
-
-def ratio_repair():
-    for rows, distinct in TABLES:
-        for size, ratio in [(0.22, 0.22), (0.1, 0.3), (0.5, 0.1), (0.9, 0.4)]:
-            def call():
-                names = keys(rows, distinct)
-                counts = {name: len(members) for name, members in by_appearance(names).items()}
-                train, test = train_test_split(list(counts), test_size=size, random_state=0)
-                def share():
-                    held = sum(counts[name] for name in test)
-                    return held / (rows + held)
-                while share() < ratio:
-                    test.append(train.pop())
-                while share() > ratio:
-                    train.append(test.pop())
-                return [i for i in range(rows) if names[i] in train], [i for i in range(rows) if names[i] in test]
-            yield {"rows": rows, "distinct": distinct, "test_size": size, "ratio": ratio, **attempt(call)}
-
-
-def both_sides():
-    for rows, distinct in TABLES + [(60, 3000), (3000, 2500)]:
-        for seed in [0, 7]:
-            def call():
-                frame = pd.DataFrame({"key": keys(rows, distinct)})
-                draws = np.random.default_rng(seed)
-                part = {}
-                for key in frame["key"].unique():
-                    members = frame[frame["key"] == key]
-                    if len(members) >= 2:
-                        first, second = members.sample(2, random_state=seed).index
-                        part[first], part[second] = "train", "test"
-                    else:
-                        part[members.index[0]] = draws.choice(["train", "test"], 1, replace=False, p=[0.9, 0.1])[0]
-                train, test = train_test_split([i for i in range(rows) if i not in part], test_size=0.1, random_state=seed)
-                part.update({i: "train" for i in train} | {i: "test" for i in test})
-                return [i for i in range(rows) if part[i] == "train"], [i for i in range(rows) if part[i] == "test"]
-            yield {"rows": rows, "distinct": distinct, "seed": seed, **attempt(call)}
+def by_appearance(names):
+    groups = {}
+    for row, name in enumerate(names):
+        groups.setdefault(name, []).append(row)
+    return groups
 
 
 def within():
     for rows, distinct in TABLES:
         for method in [{"method": "shuffle", "test_size": 0.2, "seed": 0}, {"method": "shuffle", "train_size": 0.5, "seed": 3},
-                       {"method": "sample", "test_size": 0.3, "seed": 0}, {"method": "sample", "test_size": 1, "seed": 7},
-                       {"method": "python_sample", "test_size": 0.3, "seed": 1}]:
+                       {"method": "sample", "test_size": 0.3, "seed": 0}, {"method": "sample", "test_size": 1, "seed": 7}]:
             def call():
                 train, test = [], []
                 for members in by_appearance(keys(rows, distinct)).values():
                     seed, size = method["seed"], method.get("test_size")
                     if method["method"] == "shuffle":
                         left, right = train_test_split(members, test_size=size, train_size=method.get("train_size"), random_state=seed)
-                    elif method["method"] == "sample":
+                    else:
                         frame = pd.Series(members)
                         right = frame.sample(**({"frac": size} if isinstance(size, float) else {"n": size}), random_state=seed)
                         left = frame.drop(right.index)
-                    else:
-                        right = random.Random(seed).sample(members, round(size * len(members)))
-                        left = [i for i in members if i not in right]
                     train += list(left)
                     test += list(right)
                 return train, test
@@ -240,6 +155,5 @@ def first_fit():
 
 
 if __name__ == "__main__":
-    sections = [shuffle, stratified, sample, groups, within_groups, chunks, fill, ratio_repair, both_sides, within, python_sample,
-                samples_in_sequence, first_fit]
+    sections = [shuffle, stratified, sample, groups, within, python_sample, samples_in_sequence, first_fit]
     write(pathlib.Path(__file__).parent / "splits.json", [(part.__name__, part()) for part in sections])
