@@ -10,7 +10,7 @@
 mod hex;
 
 use hex::unhex;
-use prep_formats::npy::{Elements, NpyArray, NpyError, NpyHeader};
+use prep_formats::npy::{Elements, NpyArray, NpyError, NpyHeader, mask_code};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -188,6 +188,26 @@ fn bad_headers() {
         ),
         ("<f4", &[3, 2][..], 8)
     );
+}
+
+/// See `tests/data/arrays/record_masks.py`.
+#[test]
+fn masks_have_the_codes_that_numpy_computes() {
+    for line in include_str!("data/arrays/masks.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let file = unhex(case["file"].as_str().unwrap());
+        let found = mask_code(file.as_slice(), 1.0).unwrap();
+        assert_eq!(found.code, case["code"], "{line}");
+        assert_eq!(serde_json::json!(found.shape), case["shape"], "{line}");
+        let cut = mask_code(&file[..file.len().saturating_sub(1)], 1.0);
+        assert!(cut.is_err() || found.shape.contains(&0), "{line}");
+    }
+    let text = with_text("{'descr': '<U1', 'fortran_order': False, 'shape': (0,)}");
+    let text = mask_code(text.as_slice(), 1.0);
+    assert!(matches!(text, Err(NpyError::UnsupportedType { .. })));
+    let large = with_text("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000,)}");
+    let large = mask_code(large.as_slice(), 1.0);
+    assert!(matches!(large, Err(NpyError::BadHeader { .. })));
 }
 
 proptest! {

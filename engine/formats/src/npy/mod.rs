@@ -5,10 +5,12 @@ mod array;
 mod elements;
 mod header;
 mod literal;
+mod mask;
 
 pub use array::NpyArray;
 pub use elements::{ElementKind, Elements};
 pub use header::NpyHeader;
+pub use mask::{MaskCode, mask_code};
 
 use std::io;
 
