@@ -36,7 +36,12 @@ fn read(
     content: &Content,
     read: &Read,
 ) -> Result<TableValue, StepError> {
+    let text = read
+        .columns
+        .iter()
+        .filter(|column| column.kind == ColumnKind::Text);
     let options = ReadOptions {
+        text: text.map(|column| column.name.value.clone()).collect(),
         delimiter: read.delimiter,
         floats: match read.float_precision.as_str() {
             "high" => FloatParser::Fast,
@@ -70,9 +75,11 @@ fn read(
         text.commit()?.digest
     };
     let mut schema = scan.schema;
-    check_columns(read, &mut schema)
+    let inferred = check_columns(read, &mut schema)
         .map_err(|error| StepError::input(with_cell(error, opener, content, read, &options)))?;
-    Ok(TableValue::new(schema, Storage::Text { object }))
+    let mut table = TableValue::new(schema, Storage::Text { object });
+    table.inferred = inferred;
+    Ok(table)
 }
 
 /// An error about a column's type, with the first cell that it is about: the file is read once more to find it.

@@ -1,4 +1,8 @@
 //! A JSON list of objects, or JSON lines: the declared members as columns, and the whole records.
+//!
+//! A column of texts holds the texts as they are. An inferred one is what `pandas.DataFrame(records)` has: whole numbers
+//! become doubles beside fractions and missing ones, and everything is printed as `to_csv` prints it. Lists and objects
+//! have to be declared `json`.
 
 use std::io::{BufRead, BufReader};
 
@@ -49,17 +53,24 @@ fn records(
     read: &Read,
     parse: &dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r>,
 ) -> Result<TableValue, StepError> {
-    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-    let reader = BufReader::with_capacity(
-        1 << 18,
-        opened.reader().map_err(|cause| failed(read, cause))?,
-    );
-    let records = parse(Box::new(reader));
     let declared: Vec<&Column> = read
         .columns
         .iter()
         .filter(|column| column.name.value != RECORD)
         .collect();
+    let mut seen: Vec<Seen> = declared.iter().map(|_| Seen::default()).collect();
+    if declared
+        .iter()
+        .any(|column| column.kind == ColumnKind::Inferred)
+    {
+        // What a column is depends on all of its members.
+        for_each(opener, content, read, parse, |_, record| {
+            for (column, seen) in declared.iter().zip(&mut seen) {
+                seen.see(record.get(&column.name.value).unwrap_or(&Value::Null));
+            }
+            Ok(())
+        })?;
+    }
     let mut columns: Vec<StoredColumn> = declared.iter().map(|column| stored(column)).collect();
     columns.push(StoredColumn {
         name: RECORD.to_owned(),
@@ -67,9 +78,7 @@ fn records(
         nullable: false,
     });
     let mut table = TableWriter::new(context, columns)?;
-    for record in records {
-        let record = record.map_err(|cause| failed(read, cause))?;
-        let number = table.schema.rows + 1;
+    for_each(opener, content, read, parse, |number, record| {
         for (index, column) in declared.iter().enumerate() {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
@@ -82,8 +91,11 @@ fn records(
             };
             let is_missing =
                 matches!(member, Value::Null) || member.as_str().is_some_and(str::is_empty);
-            table.schema.columns[index].nullable |= is_missing;
-            write_member(table.cells(), column, member).ok_or_else(|| {
+            if let Some(column) = table.schema.columns.get_mut(index) {
+                column.nullable |= is_missing;
+            }
+            let seen = seen.get(index).copied().unwrap_or_default();
+            write_member(table.cells(), column, member, seen).ok_or_else(|| {
                 StepError::input(ReadError::OtherMember {
                     path: read.path.clone(),
                     record: number,
@@ -94,20 +106,68 @@ fn records(
             })?;
         }
         table.cells().text(&compact(&record)?);
-        table.end_row()?;
-    }
+        table.end_row()
+    })?;
     let mut table = table.finish()?;
     table.has_record = true;
     Ok(table)
 }
 
+/// Hands over every record, with its number from 1.
+fn for_each(
+    opener: &Opener,
+    content: &Content,
+    read: &Read,
+    parse: &dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r>,
+    mut act: impl FnMut(u64, Value) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    let reader = BufReader::with_capacity(
+        1 << 18,
+        opened.reader().map_err(|cause| failed(read, cause))?,
+    );
+    for (number, record) in (1..).zip(parse(Box::new(reader))) {
+        act(number, record.map_err(|cause| failed(read, cause))?)?;
+    }
+    Ok(())
+}
+
+/// What the members of a column are, for a column that is inferred.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    integer: bool,
+    fraction: bool,
+    missing: bool,
+    /// Texts, booleans: the column is of objects, each printed for itself.
+    other: bool,
+}
+
+impl Seen {
+    fn see(&mut self, member: &Value) {
+        match member {
+            Value::Null => self.missing = true,
+            Value::Int(_) | Value::BigInt(_) => self.integer = true,
+            Value::Float(value) => {
+                self.fraction = true;
+                self.missing |= value.is_nan();
+            }
+            _ => self.other = true,
+        }
+    }
+
+    /// Whether pandas makes doubles of the integers: beside fractions or missing values, when there are numbers only.
+    fn are_doubles(self) -> bool {
+        !self.other && (self.fraction || self.missing)
+    }
+}
+
 fn stored(column: &Column) -> StoredColumn {
     let kind = match column.kind {
-        ColumnKind::Text => ColumnType::Text,
+        ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
         ColumnKind::Integer => ColumnType::Int64,
         ColumnKind::Number => ColumnType::Float64,
         ColumnKind::Boolean => ColumnType::Bool,
-        ColumnKind::Json | ColumnKind::Inferred => ColumnType::Json,
+        ColumnKind::Json => ColumnType::Json,
     };
     StoredColumn {
         name: column.name.value.clone(),
@@ -121,10 +181,22 @@ fn write_member(
     writer: &mut CsvWriter<impl std::io::Write>,
     column: &Column,
     member: &Value,
+    seen: Seen,
 ) -> Option<()> {
     match (column.kind, member) {
-        (ColumnKind::Json | ColumnKind::Inferred, value) => writer.text(&compact(value).ok()?),
+        (ColumnKind::Json, value) => writer.text(&compact(value).ok()?),
         (_, Value::Null) => writer.missing(),
+        (ColumnKind::Inferred, Value::Int(value)) if seen.are_doubles() => {
+            writer.f64(*value as f64);
+        }
+        (ColumnKind::Inferred, Value::Int(value)) => writer.integer(*value),
+        (ColumnKind::Inferred, Value::BigInt(digits)) if seen.are_doubles() => {
+            writer.f64(digits.parse().ok()?);
+        }
+        (ColumnKind::Inferred, Value::BigInt(digits)) => writer.text(digits),
+        (ColumnKind::Inferred, Value::Float(value)) => writer.f64(*value),
+        (ColumnKind::Inferred, Value::Bool(value)) => writer.bool(*value),
+        (ColumnKind::Inferred, Value::String(text)) => writer.text(text.as_str()?),
         (ColumnKind::Text, Value::String(text)) => writer.text(text.as_str()?),
         (ColumnKind::Integer, Value::Int(value)) => writer.integer(*value),
         (ColumnKind::Number, Value::Int(value)) => writer.f64(*value as f64),

@@ -10,6 +10,7 @@ mod json;
 mod npy;
 mod parquet;
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
@@ -252,7 +253,7 @@ impl Step for ReadTable {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -323,8 +324,14 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look like.
-fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
+/// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look
+/// like; what was inferred is returned. Columns of a file without rows are what they are declared to be.
+fn check_columns(
+    read: &Read,
+    schema: &mut Schema,
+) -> Result<BTreeMap<String, ColumnType>, ReadError> {
+    let mut inferred = BTreeMap::new();
+    let rows = schema.rows;
     let path = &read.path;
     for column in &read.columns {
         let name = &column.name.value;
@@ -339,9 +346,19 @@ fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
         let Some(stored) = schema.columns.get_mut(place) else {
             continue;
         };
+        let is_empty = rows == 0 && stored.kind == ColumnType::Text;
         match declared {
-            ColumnKind::Text | ColumnKind::Inferred => stored.kind = ColumnType::Text,
+            ColumnKind::Inferred => {
+                if stored.kind != ColumnType::Text {
+                    inferred.insert(name.clone(), stored.kind);
+                }
+                stored.kind = ColumnType::Text;
+            }
+            ColumnKind::Text => stored.kind = ColumnType::Text,
             ColumnKind::Json => stored.kind = ColumnType::Json,
+            ColumnKind::Integer if is_empty => stored.kind = ColumnType::Int64,
+            ColumnKind::Number if is_empty => stored.kind = ColumnType::Float64,
+            ColumnKind::Boolean if is_empty => stored.kind = ColumnType::Bool,
             _ if fits(declared, stored.kind) => {}
             _ => {
                 return Err(ReadError::OtherType {
@@ -353,7 +370,7 @@ fn check_columns(read: &Read, schema: &mut Schema) -> Result<(), ReadError> {
             }
         }
     }
-    Ok(())
+    Ok(inferred)
 }
 
 fn is_integer(stored: ColumnType) -> bool {
