@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
@@ -28,6 +29,7 @@
 mod bad_input;
 mod cases;
 mod demo;
+mod differential;
 mod download;
 mod freshness;
 mod kill;

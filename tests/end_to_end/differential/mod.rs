@@ -1,0 +1,35 @@
+//! Random tables through whole pipelines, held against what the original libraries made of them. The Python scripts
+//! beside the data record it anew.
+
+mod columns;
+mod splits;
+
+use serde_json::Value;
+
+use crate::support::{Archive, Sandbox};
+
+/// The recorded cases.
+fn cases(text: &str) -> Vec<Value> {
+    let cases = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    cases.collect()
+}
+
+/// A competition of some files.
+fn install(sandbox: &Sandbox, id: &str, files: &[(String, &str)], pipeline: &str) {
+    let mut archive = Archive::new();
+    for (name, content) in files {
+        archive = archive.file(name, content);
+    }
+    sandbox.bundle(id, &archive.bytes());
+    let head = format!("name: {id}\ncategory: Tabular\nbundle: {{ kaggle: {id} }}\n");
+    sandbox.pipeline(id, &(head + pipeline));
+}
+
+/// `columns:` of a recorded table, in one line.
+fn columns(types: &Value) -> String {
+    let types = types.as_object().expect("types").iter();
+    let columns = types.map(|(name, kind)| format!("{name}: {}", kind.as_str().expect("a type")));
+    format!("{{ {} }}", columns.collect::<Vec<_>>().join(", "))
+}
