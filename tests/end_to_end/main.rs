@@ -29,6 +29,7 @@
 mod bad_input;
 mod cases;
 mod demo;
+mod description;
 mod differential;
 mod download;
 mod freshness;
