@@ -26,6 +26,16 @@ pub enum SplitError {
         /// What is split: rows, or distinct keys.
         rows: u32,
     },
+    /// A size that no table has room for, whatever its rows.
+    #[error(
+        "{name} {size} fits no table: a share lies between 0 and 1, a number of rows is a whole number from 1"
+    )]
+    NeverFits {
+        /// `test_size` or `train_size`.
+        name: &'static str,
+        /// As given.
+        size: Size,
+    },
     /// Two fractions that take more than everything.
     #[error(
         "test_size {test_size} and train_size {train_size} add up to more than 1; lower one or leave one out"
@@ -129,6 +139,19 @@ pub enum SplitError {
     /// A draw that the generator refuses.
     #[error("{0}")]
     Random(#[from] RandomError),
+}
+
+impl SplitError {
+    /// The parameter that is to blame, where it is a single one.
+    pub fn parameter(&self) -> Option<&'static str> {
+        match self {
+            SplitError::SizeOutOfRange { name, .. }
+            | SplitError::NeverFits { name, .. }
+            | SplitError::OutOfRange { name, .. } => Some(name),
+            SplitError::FractionsExceedOne { .. } => Some("train_size"),
+            _ => None,
+        }
+    }
 }
 
 /// A draw that cannot be made.

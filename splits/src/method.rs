@@ -10,7 +10,7 @@ use crate::python_random::PythonRandom;
 use crate::python_sample::python_sample;
 use crate::sample::sample;
 use crate::shuffle_split::{Order, Split, shuffle_split};
-use crate::size::Size;
+use crate::size::{PartSizes, Size};
 use crate::stratified::stratified_split;
 
 /// How rows are split; parameters have the names that scikit-learn and pandas use.
@@ -76,6 +76,24 @@ impl Method {
             Method::Sample { .. } => "sample",
             Method::PythonSample { .. } => "python_sample",
             Method::FirstFit { .. } => "first_fit",
+        }
+    }
+
+    /// Refuses sizes that fit no table, so that nothing has to be read to find them.
+    ///
+    /// # Errors
+    /// [`SplitError::NeverFits`], [`SplitError::FractionsExceedOne`], [`SplitError::OutOfRange`].
+    pub fn check(&self) -> Result<(), SplitError> {
+        match *self {
+            Method::Shuffle {
+                test_size,
+                train_size,
+                ..
+            } => PartSizes::check(test_size, train_size),
+            Method::FirstFit { test_size, .. } => PartSizes::check(Some(test_size), None),
+            Method::Sample { test_size, .. } | Method::PythonSample { test_size, .. } => {
+                test_size.sampled(u32::MAX).map(|_| ())
+            }
         }
     }
 

@@ -84,15 +84,7 @@ impl PartSizes {
         };
         check("test_size", test_size, rows)?;
         check("train_size", train_size, rows)?;
-        if let (Some(Size::Fraction(test_size)), Some(Size::Fraction(train_size))) =
-            (test_size, train_size)
-            && train_size + test_size > 1.0
-        {
-            return Err(SplitError::FractionsExceedOne {
-                test_size,
-                train_size,
-            });
-        }
+        check_sum(test_size, train_size)?;
         let test = test_size.map(|size| count(size, rows, f64::ceil));
         let train = train_size.map(|size| count(size, rows, f64::floor));
         let rest = |taken: Option<u64>| u64::from(rows).saturating_sub(taken.unwrap_or_default());
@@ -113,6 +105,38 @@ impl PartSizes {
             train: train as u32,
             test: test as u32,
         })
+    }
+}
+
+impl PartSizes {
+    /// Refuses sizes that [`new`](Self::new) refuses for any number of rows.
+    pub(crate) fn check(
+        test_size: Option<Size>,
+        train_size: Option<Size>,
+    ) -> Result<(), SplitError> {
+        for (name, size) in [("test_size", test_size), ("train_size", train_size)] {
+            if let Some(size) = size
+                && check(name, Some(size), u32::MAX).is_err()
+            {
+                return Err(SplitError::NeverFits { name, size });
+            }
+        }
+        check_sum(test_size, train_size)
+    }
+}
+
+/// Two shares are at most the whole.
+fn check_sum(test_size: Option<Size>, train_size: Option<Size>) -> Result<(), SplitError> {
+    match (test_size, train_size) {
+        (Some(Size::Fraction(test_size)), Some(Size::Fraction(train_size)))
+            if train_size + test_size > 1.0 =>
+        {
+            Err(SplitError::FractionsExceedOne {
+                test_size,
+                train_size,
+            })
+        }
+        _ => Ok(()),
     }
 }
 

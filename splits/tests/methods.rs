@@ -206,6 +206,73 @@ fn refusals_say_why() {
     );
 }
 
+/// What no table can satisfy is known before there is one; `split` refuses it, too.
+#[test]
+fn sizes_that_fit_no_table() {
+    let cases = [
+        (
+            r#"{"method":"shuffle","test_size":1.5,"seed":0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"shuffle","test_size":0,"seed":0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"shuffle","test_size":1.0,"seed":0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"shuffle","train_size":-0.1,"seed":0}"#,
+            Some("train_size"),
+        ),
+        (
+            r#"{"method":"shuffle","test_size":0.5,"train_size":0.6,"seed":0}"#,
+            Some("train_size"),
+        ),
+        (
+            r#"{"method":"sample","test_size":1.5,"seed":0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"python_sample","test_size":-0.5,"seed":0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"first_fit","test_size":0.0}"#,
+            Some("test_size"),
+        ),
+        (
+            r#"{"method":"shuffle","test_size":0.5,"train_size":0.5,"seed":0}"#,
+            None,
+        ),
+        (r#"{"method":"shuffle","test_size":50,"seed":0}"#, None),
+        (r#"{"method":"sample","test_size":1.0,"seed":0}"#, None),
+        (r#"{"method":"sample","test_size":0,"seed":0}"#, None),
+        (r#"{"method":"first_fit","test_size":1}"#, None),
+    ];
+    for (text, parameter) in cases {
+        let method = parse(text).unwrap();
+        let found = method.check().err();
+        assert_eq!(found.is_some(), parameter.is_some(), "{text}: {found:?}");
+        assert_eq!(
+            found.and_then(|error| error.parameter()),
+            parameter,
+            "{text}"
+        );
+        if parameter.is_some() {
+            let keys = Keys {
+                role: Role::Groups,
+                codes: &[0, 1, 2, 3],
+            };
+            assert!(
+                split(&method, 4, method.needs_keys().then_some(keys)).is_err(),
+                "{text}"
+            );
+        }
+    }
+}
+
 #[test]
 fn codes_number_keys() {
     let keys = ["b", "a", "b", "c", "a"];

@@ -37,17 +37,6 @@ pub(crate) static KIND: Kind = Kind {
         check: Some(check),
     },
     step: |declaration, _| {
-        let name = declaration.method?.name;
-        let method = splits::ALL
-            .iter()
-            .find(|method| method.section.name == name)?;
-        let size = match declaration.has("test_size") {
-            true => match declaration.get("test_size").map(|size| &size.value) {
-                Some(Setting::Query(_)) => Some(Size::Fraction(PLACEHOLDER)),
-                _ => declaration.share("test_size"),
-            },
-            false => None,
-        };
         let keys = ROLES.iter().find_map(|role| {
             let column = declaration
                 .has(role.name())
@@ -55,7 +44,7 @@ pub(crate) static KIND: Kind = Kind {
             Some((*role, column??.to_owned()))
         });
         Some(Box::new(SplitRows {
-            method: (method.method)(declaration, size)?,
+            method: method(declaration)?,
             keys,
         }))
     },
@@ -66,9 +55,30 @@ const ROLES: [Role; 3] = [Role::Groups, Role::Stratify, Role::Within];
 /// Stands for a size that a query computes.
 const PLACEHOLDER: f64 = 0.5;
 
-/// A method works with the values of at most one column, and draws from one generator.
+/// The declared method with its parameters.
+fn method(declaration: &Declaration) -> Option<Method> {
+    let name = declaration.method?.name;
+    let method = splits::ALL
+        .iter()
+        .find(|method| method.section.name == name)?;
+    let size = match declaration.has("test_size") {
+        true => match declaration.get("test_size").map(|size| &size.value) {
+            Some(Setting::Query(_)) => Some(Size::Fraction(PLACEHOLDER)),
+            _ => declaration.share("test_size"),
+        },
+        false => None,
+    };
+    (method.method)(declaration, size)
+}
+
+/// A method works with the values of at most one column, and draws from one generator; its sizes fit some table.
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    if let Some(Err(error)) = method(declaration).map(|method| method.check())
+        && let Some(parameter) = error.parameter()
+    {
+        found.push(declaration.fault(parameter, "bad-parameter", error.to_string()));
+    }
     let keys: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
     let keys: Vec<&str> = keys
         .into_iter()
