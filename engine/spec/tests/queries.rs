@@ -82,6 +82,20 @@ fn expands_macros() {
     }
 }
 
+/// A chain is made a balanced tree, and printed as it was.
+#[test]
+fn long_chains_of_unions_are_survived() {
+    for union in ["UNION ALL", "UNION", "UNION DISTINCT"] {
+        let part = |number: usize| format!("SELECT {} AS a FROM t", number % 10);
+        let parts: Vec<String> = (0..440).map(part).collect();
+        let text = parts.join(&format!(" {union} "));
+        assert_eq!(Query::parse(&text).expect(&text).normal, text);
+    }
+    let mixed =
+        "SELECT a FROM t UNION ALL SELECT a FROM u UNION SELECT a FROM v UNION ALL SELECT a FROM w";
+    assert_eq!(Query::parse(mixed).unwrap().normal, mixed);
+}
+
 #[test]
 fn layout_and_comments_do_not_count() {
     let plain = Query::parse("SELECT a, b AS c FROM t WHERE a = 'X -- y' ORDER BY a").unwrap();

@@ -17,7 +17,6 @@
 //! calls      functions and clauses that fit them       types      text and numbers do not meet
 //! constants  what cannot be computed, found at load    collapse   columns that a query does not name, as one
 //! replace    `* REPLACE` of columns that there are     mismatch   the planner's words for types, in the language's
-//! unions     long chains of UNION, balanced
 //! check      all queries of a pipeline, at load time   functions  one file per function
 //! ```
 
@@ -36,7 +35,6 @@ mod replace;
 mod run;
 mod session;
 mod types;
-mod unions;
 mod usage;
 mod wildcard;
 

@@ -16,7 +16,6 @@ use crate::order::{check_functions, determine};
 use crate::provider::{Provider, ROW};
 use crate::replace::by_themselves;
 use crate::session::Names;
-use crate::unions::balance;
 use crate::usage::{Used, origin, used};
 use crate::wildcard::{Hidden, hide_columns};
 use crate::{QueryError, Relation, Session, calls};
@@ -179,7 +178,6 @@ fn plan(
         tables: sources,
     };
     let mut ast: Ast = (*query.statement).clone();
-    balance(&mut ast);
     hide_columns(&mut ast, &hidden(tables))?;
     if opaque.is_empty()
         && let Some((own, replaced)) = by_themselves(&ast)

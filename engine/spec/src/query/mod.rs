@@ -7,6 +7,7 @@ mod lists;
 mod macros;
 mod names;
 mod subset;
+mod unions;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -265,11 +266,14 @@ fn select(
             .help("write one query; `WITH` names the parts of a long one"));
     }
     match first {
-        Statement::Query(tree) => Ok(Text {
-            tree,
-            comments,
-            words,
-        }),
+        Statement::Query(mut tree) => {
+            unions::balance(&mut tree);
+            Ok(Text {
+                tree,
+                comments,
+                words,
+            })
+        }
         _ => Err(names::not_a_select(Location::new(1, 1))),
     }
 }

@@ -1,17 +1,18 @@
 //! A chain of UNIONs as a balanced tree.
 //!
 //! The parser makes `a UNION ALL b UNION ALL c ...` a tree as deep as the chain is long, which every pass over the query
-//! walks by recursion. UNION ALL is associative, and so is UNION: the tree is made as deep as the logarithm of that.
+//! walks by recursion. UNION ALL is associative, and so is UNION: the tree is made as deep as the logarithm of that. It is
+//! printed as before.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{
-    Query as Ast, SetExpr, SetOperator, SetQuantifier, Values, VisitMut, VisitorMut,
+use sqlparser::ast::{
+    Query as Tree, SetExpr, SetOperator, SetQuantifier, Values, VisitMut, VisitorMut,
 };
 
 /// Balances every chain of UNIONs in a query.
-pub(crate) fn balance(query: &mut Ast) {
+pub(super) fn balance(query: &mut Tree) {
     let _: ControlFlow<()> = query.visit(&mut Balancer);
 }
 
@@ -20,7 +21,7 @@ struct Balancer;
 impl VisitorMut for Balancer {
     type Break = ();
 
-    fn pre_visit_query(&mut self, query: &mut Ast) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, query: &mut Tree) -> ControlFlow<()> {
         let body = replace(&mut *query.body, nothing());
         *query.body = balanced(body);
         ControlFlow::Continue(())
