@@ -7,6 +7,7 @@
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
+//! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
 //! others        prepared folders that something else made
@@ -34,6 +35,7 @@ mod differential;
 mod download;
 mod freshness;
 mod kill;
+mod kinds;
 mod others;
 mod parallel;
 mod restart;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use prep_splits::Size;
+use serde::Serialize;
 
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::{Column, Output, Query, Spanned};
@@ -29,9 +30,84 @@ pub enum Setting {
     Delimiter(u8),
     True,
     Query(Query),
+    Queries(Vec<(Spanned<String>, Query)>),
     Columns(Vec<Column>),
     Texts(Vec<String>),
     Outputs(Vec<Output>),
+    Items(Vec<Item>),
+    Operand(Operand),
+    Condition(Vec<Comparison>),
+}
+
+/// A mapping of a list, named by its first key.
+#[derive(Debug, Clone)]
+pub struct Item {
+    pub name: Spanned<String>,
+    /// Told by the value of the first key.
+    pub section: &'static Section,
+    pub(crate) settings: BTreeMap<&'static str, Spanned<Setting>>,
+}
+
+impl Item {
+    pub fn get(&self, key: &str) -> Option<&Setting> {
+        self.settings.get(key).map(|setting| &setting.value)
+    }
+
+    /// The columns of the table that it reads.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, Span)> {
+        self.settings.values().flat_map(|setting| {
+            let operands: Vec<&Operand> = match &setting.value {
+                Setting::Operand(operand) => vec![operand],
+                Setting::Condition(comparisons) => comparisons
+                    .iter()
+                    .flat_map(|one| [&one.left, &one.right])
+                    .collect(),
+                _ => Vec::new(),
+            };
+            operands.into_iter().filter_map(|operand| match operand {
+                Operand::Column(name) => Some((name.as_str(), setting.span)),
+                Operand::Number(_) => None,
+            })
+        })
+    }
+}
+
+/// A number, or a column that holds one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Operand {
+    Number(f64),
+    Column(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    pub left: Operand,
+    pub operator: Operator,
+    pub right: Operand,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Operator {
+    pub fn holds(self, left: f64, right: f64) -> bool {
+        match self {
+            Operator::Equal => left == right,
+            Operator::NotEqual => left != right,
+            Operator::Less => left < right,
+            Operator::LessOrEqual => left <= right,
+            Operator::Greater => left > right,
+            Operator::GreaterOrEqual => left >= right,
+        }
+    }
 }
 
 impl Declaration {
@@ -113,10 +189,24 @@ impl Declaration {
         }
     }
 
+    pub fn queries(&self, key: &str) -> &[(Spanned<String>, Query)] {
+        match self.get(key).map(|setting| &setting.value) {
+            Some(Setting::Queries(queries)) => queries,
+            _ => &[],
+        }
+    }
+
     /// Declared columns; none where the key is not set.
     pub fn columns(&self, key: &str) -> &[Column] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Columns(columns)) => columns,
+            _ => &[],
+        }
+    }
+
+    pub fn items(&self, key: &str) -> &[Item] {
+        match self.get(key).map(|setting| &setting.value) {
+            Some(Setting::Items(items)) => items,
             _ => &[],
         }
     }

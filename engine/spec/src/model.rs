@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{SourceFile, Span};
 use crate::yaml::Style;
 
-pub use crate::declaration::{Declaration, Setting};
+pub use crate::declaration::{Comparison, Declaration, Item, Operand, Operator, Setting};
 
 /// A value and the place in the pipeline file where it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

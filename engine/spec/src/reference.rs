@@ -90,6 +90,13 @@ fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
     if matches!(form.makes, Makes::Folder) {
         text.push_str("\nA query alone is this where the path ends in `/`.\n");
     }
+    for key in form.section.keys {
+        if let Value::Items(sections) = key.value {
+            for section in sections {
+                heading(text, 4, &format!("`NAME: {}`", section.name), section);
+            }
+        }
+    }
     for method in form.methods {
         heading(text, 4, &format!("`method: {}`", method.name), method);
     }
@@ -168,12 +175,15 @@ fn simple(value: &Value) -> &'static str {
         Value::Word(_) => "a word",
         Value::Method => "a method's name, see below",
         Value::Texts => "list of texts",
+        Value::Items(_) => "list of mappings, see below",
+        Value::Operand => "number, or a column's name",
+        Value::Condition => "condition",
         Value::Columns => "list of names, or mapping from names to types",
         Value::Section(_) | Value::Grade => "mapping, see below",
         Value::Lists => "mapping from names to lists of texts",
         Value::Tables => "mapping from tables' names to queries or mappings, see below",
         Value::Outputs => "mapping from outputs' paths to queries or mappings, see below",
-        Value::Checks => "mapping from names to queries",
+        Value::Queries | Value::Checks => "mapping from names to queries",
         Value::Patch => "part of a pipeline",
     }
 }

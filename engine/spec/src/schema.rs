@@ -112,6 +112,11 @@ fn value(of: &Value) -> Json {
             "minItems": 1,
             "uniqueItems": true,
         }),
+        Value::Items(_) => {
+            json!({ "type": "array", "items": { "type": "object" }, "minItems": 1 })
+        }
+        Value::Operand => json!({ "type": ["number", "string"] }),
+        Value::Condition => json!({ "type": "string" }),
         Value::Columns => {
             json!({ "anyOf": [
                 { "type": "array", "items": { "type": ["string", "number"] }, "uniqueItems": true },
@@ -122,7 +127,7 @@ fn value(of: &Value) -> Json {
         Value::Lists => mapping(value(&Value::Texts)),
         Value::Tables => mapping(reference("table")),
         Value::Outputs => mapping(reference("output")),
-        Value::Checks => mapping(reference("query")),
+        Value::Queries | Value::Checks => mapping(reference("query")),
         Value::Grade => reference("grade"),
         Value::Patch => reference("patch"),
     }

@@ -230,9 +230,13 @@ fn every_example_is_right() {
     }
 }
 
-/// Whether a key has to be there beside another one: a generator is seeded, or goes on.
+/// Whether a key has to be there beside another one: a generator is seeded, or goes on; some keys are about JSON.
 fn stands_in(key: &Key, beside: &Key) -> bool {
-    key.name == "seed" && beside.name != "after"
+    match key.name {
+        "seed" => beside.name != "after",
+        "format" => matches!(beside.name, "at" | "encoding"),
+        _ => false,
+    }
 }
 
 #[test]

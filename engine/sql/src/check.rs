@@ -167,6 +167,32 @@ impl Checker<'_> {
                         sound = false;
                     }
                 }
+                (_, Setting::Items(items)) => {
+                    // Earlier items are columns for the later ones.
+                    let columns = table.and_then(|table| self.table(table));
+                    let (Some(columns), Some(table)) = (columns, table) else {
+                        continue;
+                    };
+                    for (index, item) in items.iter().enumerate() {
+                        for (name, span) in item.columns() {
+                            let mut before = items.iter().take(index);
+                            if columns.has(name) || before.any(|one| one.name.value == name) {
+                                continue;
+                            }
+                            let column = Spanned {
+                                value: name.to_owned(),
+                                span,
+                            };
+                            self.missing_column(&column, table, &columns);
+                            sound = false;
+                        }
+                    }
+                }
+                (_, Setting::Queries(queries)) => {
+                    for (_, query) in queries {
+                        sound &= self.query(query, Rows::Ordered).is_some();
+                    }
+                }
                 (kind, Setting::Query(query)) => sound &= self.fits(kind, query),
                 (_, Setting::Outputs(outputs)) => {
                     for output in outputs {

@@ -282,6 +282,11 @@ impl Builder<'_> {
                         archives.append(&mut self.trees_behind(&query.tables));
                     }
                 }
+                (_, Setting::Queries(queries)) => {
+                    for (_, query) in queries {
+                        inputs.extend(self.query_inputs(query)?);
+                    }
+                }
                 (_, Setting::Outputs(members)) => {
                     for member in members {
                         let inner = join(name, &member.path.value);
@@ -295,6 +300,9 @@ impl Builder<'_> {
         for archive in &archives {
             inputs.push((format!("{TREE}{archive}"), self.tree(archive)?));
         }
+        // A table may be read by several queries.
+        inputs.sort_by(|one, other| one.0.cmp(&other.0));
+        inputs.dedup_by(|one, other| one.0 == other.0);
         let step = kinds::step(declaration, self.around.session);
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
         Ok((self.boxed(name, step, inputs)?, trees))

@@ -9,7 +9,7 @@ use crate::context::{Context, quoted, scalar_style};
 use crate::declaration::{Declaration, Setting};
 use crate::diagnostic::{Diagnostic, Span};
 use crate::json;
-use crate::model::{Column, ColumnKind, Spanned};
+use crate::model::{Column, ColumnKind, Query, Spanned};
 use crate::query::is_row;
 use crate::suggest::nearest;
 use crate::words::{self, Form, Key, Section, Value};
@@ -183,12 +183,13 @@ impl Context {
     }
 
     /// The value of a key, if it is of the key's type.
-    fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
+    pub fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
             Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
                 self.query(node).map(Setting::Query)
             }
+            Value::Queries => self.queries(node).map(Setting::Queries),
             Value::Path | Value::Source => text(self.path(node)),
             Value::Sources => text(self.glob(node)),
             Value::Table | Value::Files | Value::Drawn => text(self.table_name(node)),
@@ -215,6 +216,9 @@ impl Context {
                 .map(|word| Setting::Text(word.to_owned())),
             Value::Texts => Some(Setting::Texts(self.texts(node))),
             Value::Columns => Some(Setting::Columns(self.columns(node))),
+            Value::Items(sections) => self.items(node, sections).map(Setting::Items),
+            Value::Operand => self.operand(node).map(Setting::Operand),
+            Value::Condition => self.condition(node).map(Setting::Condition),
             Value::Outputs => Some(Setting::Outputs(self.outputs(node, key.name))),
             // What is left is part of no kind.
             _ => text(self.text(node, "a text")),
@@ -226,6 +230,24 @@ impl Context {
         let name = self.text(node, "the name of a table")?;
         self.read(name.clone());
         Some(name)
+    }
+
+    /// Queries by name.
+    fn queries(&mut self, node: &Node) -> Option<Vec<(Spanned<String>, Query)>> {
+        let entries = self.entries(node, "queries by name", "duplicate-key", "key")?;
+        let mut queries = Vec::new();
+        let mut complete = true;
+        for entry in entries {
+            let name = Spanned {
+                value: entry.key.clone(),
+                span: entry.key_span,
+            };
+            match self.query(&entry.value) {
+                Some(query) => queries.push((name, query)),
+                None => complete = false,
+            }
+        }
+        complete.then_some(queries)
     }
 
     /// A whole number of 32 bits.

@@ -5,6 +5,7 @@
 
 mod declared;
 mod grade;
+mod items;
 mod outputs;
 mod tables;
 

@@ -90,6 +90,8 @@ pub enum Value {
     Rows,
     /// SQL with the columns `file` (what is written) and `path` (where), in any order.
     Placed,
+    /// Queries by name, whose rows come in order.
+    Queries,
     /// SQL with one column of texts.
     Lines,
     /// SQL with the one column `record` of a table that was read from an array.
@@ -134,6 +136,12 @@ pub enum Value {
     Lists,
     /// Tables by name.
     Tables,
+    /// A list of mappings, each named by its first key, whose value says which section it is.
+    Items(&'static [&'static Section]),
+    /// A number, or the name of a column.
+    Operand,
+    /// Comparisons of columns and numbers, joined by AND.
+    Condition,
     /// Outputs by path.
     Outputs,
     /// Checks by name.

@@ -1,4 +1,4 @@
-//! A list of JSON objects, as Python's `json.dump` writes it.
+//! JSON: lists, lines and documents of a query's rows.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,72 @@ use prep_formats::json::{Object, Value, WriteOptions, parse};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::Query;
 use prep_sql::{RECORD, Session};
+use serde::Serialize;
 
 use super::cells::{Cell, Layout};
 use crate::relation::{open_tables, query_error, relations, wait};
 
-/// Writes the rows of a query: whole records if its only column is `record`, otherwise an object per row.
-pub(crate) fn write_json(
+/// Whose way of writing JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Writer {
+    /// `json.dump`.
+    Python,
+    /// `DataFrame.to_json`.
+    Ujson,
+}
+
+/// How JSON is written.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct Dialect {
+    pub writer: Writer,
+    pub indent: Option<usize>,
+    pub sort_keys: bool,
+}
+
+impl Dialect {
+    fn text(self, value: &Value) -> Result<Vec<u8>, StepError> {
+        match self.writer {
+            Writer::Python => {
+                let options = WriteOptions {
+                    indent: self.indent,
+                    sort_keys: self.sort_keys,
+                    ..WriteOptions::default()
+                };
+                value.to_json(&options).map_err(StepError::input)
+            }
+            Writer::Ujson => {
+                let mut text = Vec::new();
+                value.push_pandas(&mut text).map_err(StepError::input)?;
+                Ok(text)
+            }
+        }
+    }
+
+    fn comma(self) -> &'static [u8] {
+        match (self.writer, self.indent) {
+            (Writer::Python, None) => b", ",
+            _ => b",",
+        }
+    }
+
+    fn colon(self) -> &'static [u8] {
+        match self.writer {
+            Writer::Python => b": ",
+            Writer::Ujson => b":",
+        }
+    }
+}
+
+/// Hands over the rows of a query: whole records if its only column is `record`, otherwise an object per row. Returns the
+/// number of rows and, for objects, the names of their members.
+pub(crate) fn for_each_record(
     session: &Session,
     query: &Query,
     context: &Context,
     inputs: &Inputs,
-    indent: Option<usize>,
-) -> Result<FileValue, StepError> {
+    mut act: impl FnMut(&Value) -> Result<(), StepError>,
+) -> Result<(u64, Vec<String>), StepError> {
     let tables = open_tables(context, inputs)?;
     let mut rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
@@ -28,10 +82,11 @@ pub(crate) fn write_json(
         .map(|column| column.name.clone())
         .collect();
     let is_record = matches!(names.as_slice(), [name] if name == RECORD);
-    let mut list = ListWriter::new(context.store.writer()?, indent);
+    let mut count = 0;
     while let Some(batch) = wait(rows.next()).map_err(query_error)? {
         context.check()?;
         layout.for_each_row(&batch, |cells| {
+            count += 1;
             let value = match cells {
                 [cell] if is_record => json_text(cell)?,
                 cells => {
@@ -42,11 +97,42 @@ pub(crate) fn write_json(
                     Value::Object(object)
                 }
             };
-            list.push(&value)
+            act(&value)
         })?;
     }
-    let (out, count) = list.finish()?;
     let columns = if is_record { Vec::new() } else { names };
+    Ok((count, columns))
+}
+
+/// Writes the rows of a query as a list.
+pub(crate) fn write_json(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+    dialect: Dialect,
+) -> Result<FileValue, StepError> {
+    let mut list = ListWriter::new(context.store.writer()?, dialect, 0);
+    let (count, columns) =
+        for_each_record(session, query, context, inputs, |value| list.push(value))?;
+    let out = list.finish()?;
+    Ok(FileValue::table(out.commit()?, count, columns))
+}
+
+/// Writes the rows of a query as lines, each ended by LF.
+pub(crate) fn write_json_lines(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+    dialect: Dialect,
+) -> Result<FileValue, StepError> {
+    let mut out = context.store.writer()?;
+    let (count, columns) = for_each_record(session, query, context, inputs, |value| {
+        let mut line = dialect.text(value)?;
+        line.push(b'\n');
+        out.write_all(&line).map_err(StepError::machine)
+    })?;
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
@@ -86,55 +172,139 @@ fn member(cell: &Cell<'_>) -> Result<Value, StepError> {
     })
 }
 
-/// Writes a list element by element.
-struct ListWriter<W> {
+/// Writes a list element by element, `level` lists and objects deep.
+pub(crate) struct ListWriter<W> {
     out: W,
-    options: WriteOptions,
+    dialect: Dialect,
+    level: usize,
     count: u64,
 }
 
 impl<W: Write> ListWriter<W> {
-    fn new(out: W, indent: Option<usize>) -> ListWriter<W> {
+    pub fn new(out: W, dialect: Dialect, level: usize) -> ListWriter<W> {
         ListWriter {
             out,
-            options: WriteOptions {
-                indent,
-                ..WriteOptions::default()
-            },
+            dialect,
+            level,
             count: 0,
         }
     }
 
-    fn push(&mut self, value: &Value) -> Result<(), StepError> {
-        let text = value.to_json(&self.options).map_err(StepError::input)?;
-        let first = self.count == 0;
+    pub fn push(&mut self, value: &Value) -> Result<(), StepError> {
+        let text = self.dialect.text(value)?;
+        self.element(&text).map_err(StepError::machine)
+    }
+
+    fn element(&mut self, text: &[u8]) -> io::Result<()> {
+        let begin: &[u8] = match self.count {
+            0 => b"[",
+            _ => self.dialect.comma(),
+        };
         self.count += 1;
-        self.element(first, &text).map_err(StepError::machine)
+        self.out.write_all(begin)?;
+        new_line(&mut self.out, self.dialect, self.level + 1)?;
+        indented(&mut self.out, self.dialect, self.level + 1, text)
     }
 
-    fn element(&mut self, first: bool, text: &[u8]) -> io::Result<()> {
-        let Some(indent) = self.options.indent else {
-            self.out.write_all(if first { b"[" } else { b", " })?;
-            return self.out.write_all(text);
+    /// Ends the list; returns what it was written to.
+    pub fn finish(mut self) -> Result<W, StepError> {
+        let end = |writer: &mut Self| {
+            match writer.count {
+                0 => writer.out.write_all(b"[")?,
+                _ => new_line(&mut writer.out, writer.dialect, writer.level)?,
+            }
+            writer.out.write_all(b"]")
         };
-        self.out.write_all(if first { b"[" } else { b"," })?;
-        // Line feeds inside strings are escaped, so every one in the text begins a line to indent.
-        let blanks = vec![b' '; indent];
-        for line in text.split(|byte| *byte == b'\n') {
-            self.out.write_all(b"\n")?;
-            self.out.write_all(&blanks)?;
-            self.out.write_all(line)?;
+        end(&mut self).map_err(StepError::machine)?;
+        Ok(self.out)
+    }
+}
+
+/// Writes an object member by member.
+pub(crate) struct ObjectWriter<W> {
+    out: W,
+    dialect: Dialect,
+    count: u64,
+}
+
+impl<W: Write> ObjectWriter<W> {
+    pub fn new(out: W, dialect: Dialect) -> ObjectWriter<W> {
+        ObjectWriter {
+            out,
+            dialect,
+            count: 0,
         }
-        Ok(())
     }
 
-    fn finish(mut self) -> Result<(W, u64), StepError> {
-        let end: &[u8] = match (self.count, self.options.indent) {
-            (0, _) => b"[]",
-            (_, Some(_)) => b"\n]",
-            (_, None) => b"]",
+    fn key(&mut self, key: &Value) -> Result<(), StepError> {
+        let text = Dialect {
+            indent: None,
+            ..self.dialect
         };
-        self.out.write_all(end).map_err(StepError::machine)?;
-        Ok((self.out, self.count))
+        let text = text.text(key)?;
+        let begin: &[u8] = match self.count {
+            0 => b"{",
+            _ => self.dialect.comma(),
+        };
+        self.count += 1;
+        let mut write = || {
+            self.out.write_all(begin)?;
+            new_line(&mut self.out, self.dialect, 1)?;
+            self.out.write_all(&text)?;
+            self.out.write_all(self.dialect.colon())
+        };
+        write().map_err(StepError::machine)
     }
+
+    pub fn member(&mut self, key: &Value, value: &Value) -> Result<(), StepError> {
+        self.key(key)?;
+        let text = self.dialect.text(value)?;
+        indented(&mut self.out, self.dialect, 1, &text).map_err(StepError::machine)
+    }
+
+    /// A member whose value is a list, which `fill` writes.
+    pub fn list(
+        &mut self,
+        key: &Value,
+        fill: impl FnOnce(&mut ListWriter<&mut W>) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        self.key(key)?;
+        let mut list = ListWriter::new(&mut self.out, self.dialect, 1);
+        fill(&mut list)?;
+        list.finish().map(|_| ())
+    }
+
+    /// Ends the object; returns what it was written to.
+    pub fn finish(mut self) -> Result<W, StepError> {
+        let end = |writer: &mut Self| {
+            match writer.count {
+                0 => writer.out.write_all(b"{")?,
+                _ => new_line(&mut writer.out, writer.dialect, 0)?,
+            }
+            writer.out.write_all(b"}")
+        };
+        end(&mut self).map_err(StepError::machine)?;
+        Ok(self.out)
+    }
+}
+
+/// With an indent, what follows stands on a line of its own.
+fn new_line(out: &mut impl Write, dialect: Dialect, level: usize) -> io::Result<()> {
+    if let Some(indent) = dialect.indent {
+        out.write_all(b"\n")?;
+        out.write_all(&vec![b' '; indent * level])?;
+    }
+    Ok(())
+}
+
+/// Text of a value that begins `level` deep. Line feeds inside strings are escaped, so every one begins a line to indent.
+fn indented(out: &mut impl Write, dialect: Dialect, level: usize, text: &[u8]) -> io::Result<()> {
+    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if number > 0 {
+            out.write_all(b"\n")?;
+            out.write_all(&vec![b' '; dialect.indent.unwrap_or(0) * level])?;
+        }
+        out.write_all(line)?;
+    }
+    Ok(())
 }

@@ -12,7 +12,9 @@ mod parquet;
 mod table;
 
 pub(crate) use csv::write_csv;
-pub(crate) use json::write_json;
+pub(crate) use json::{
+    Dialect, ObjectWriter, Writer, for_each_record, write_json, write_json_lines,
+};
 pub(crate) use lines::write_lines;
 pub(crate) use npy::write_npy;
 pub(crate) use parquet::write_parquet;

@@ -1,8 +1,14 @@
 //! What the kinds that draw from a seeded generator have in common: `seed`, or `after` another that drew.
 
+use prep_core::{Inputs, StepError};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
-use prep_spec::words::{Key, Value};
+use prep_spec::words::{Key, Value, Word};
+use prep_splits::{Rng, RngKind};
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::value::{TableValue, generator};
 
 /// Name of the input with a generator that goes on, and of the output with the generator as it was left. No table can
 /// have this name.
@@ -20,6 +26,74 @@ pub(super) const AFTER: Key = Key::optional(
     "In place of `seed`: the generator goes on where that of this table, which was drawn from the same library's, stopped.",
     "before",
 );
+
+pub(super) static GENERATORS: &[Word] = &[
+    Word {
+        name: "numpy",
+        doc: "`numpy.random.RandomState`, also behind `numpy.random.seed`",
+    },
+    Word {
+        name: "numpy_generator",
+        doc: "`numpy.random.default_rng`",
+    },
+    Word {
+        name: "python",
+        doc: "`random.Random`, also behind `random.seed`",
+    },
+];
+
+#[derive(Debug, Error)]
+enum GeneratorError {
+    #[error("`after` names a table that was drawn by `{found}`, not by `{wanted}`")]
+    Other {
+        wanted: &'static str,
+        found: &'static str,
+    },
+    #[error("the table has {0} rows; at most 4,294,967,295 can be drawn for")]
+    TooLong(u64),
+}
+
+/// The generator of a declaration with the keys `generator`, `seed` and `after`.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Seeded {
+    generator: RngKind,
+    /// None where another generator goes on.
+    seed: Option<u64>,
+}
+
+impl Seeded {
+    pub fn of(declaration: &Declaration) -> Option<Seeded> {
+        let generator = match declaration.text("generator")? {
+            "numpy" => RngKind::Numpy,
+            "python" => RngKind::Python,
+            _ => RngKind::NumpyGenerator,
+        };
+        let seed = declaration.natural("seed");
+        Some(Seeded { generator, seed })
+    }
+
+    /// The generator as it is before the first draw.
+    pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
+        let Some(before) = inputs.get(GENERATOR) else {
+            let seed = self.seed.unwrap_or(0);
+            return Rng::new(self.generator, seed).map_err(StepError::pipeline);
+        };
+        let rng = generator::of(before)?;
+        if rng.kind() != self.generator {
+            return Err(StepError::pipeline(GeneratorError::Other {
+                wanted: self.generator.name(),
+                found: rng.kind().name(),
+            }));
+        }
+        Ok(rng)
+    }
+}
+
+/// The number of a table's rows, for generators that count in 32 bits.
+pub(super) fn rows_of(table: &TableValue) -> Result<u32, StepError> {
+    let rows = table.len();
+    u32::try_from(rows).map_err(|_| StepError::input(GeneratorError::TooLong(rows)))
+}
 
 /// Either `seed` or `after`, where the kind has both.
 pub(super) fn check_generator(declaration: &Declaration) -> Option<Diagnostic> {

@@ -5,6 +5,7 @@
 
 mod check;
 mod checksum;
+mod encoding;
 mod generator;
 mod list;
 mod outputs;

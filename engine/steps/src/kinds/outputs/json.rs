@@ -1,7 +1,8 @@
-//! `json`: a table as a JSON list, as Python's `json.dump` writes it.
+//! `json`: a table as a JSON list.
 
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
+use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use super::export::Export;
 use crate::emit::write_json;
 use crate::kinds::Kind;
@@ -13,22 +14,18 @@ pub(crate) static KIND: Kind = Kind {
             doc: "A table as a JSON list, as Python's `json.dump` writes it: an object per row; or the records themselves when the query has the one column `record`.",
             keys: &[
                 Key::required("json", Value::Rows, "The rows.", "SELECT record FROM train"),
-                Key::optional(
-                    "indent",
-                    Value::Natural,
-                    "Spaces per level. Default: everything on one line.",
-                    "4",
-                ),
+                INDENT,
+                SORT_KEYS,
+                DIALECT,
             ],
         },
         methods: &[],
         makes: Makes::File(&[".json"]),
-        check: None,
+        check: Some(check),
     },
     step: |declaration, session| {
-        let indent = declaration.natural("indent");
-        let indent = indent.and_then(|indent| usize::try_from(indent).ok());
-        let params = serde_json::json!({ "indent": indent });
+        let dialect = dialect(declaration);
+        let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json")?;
         Export::step(
             "json",
@@ -36,7 +33,7 @@ pub(crate) static KIND: Kind = Kind {
             params,
             session,
             move |session, query, context, inputs| {
-                write_json(session, query, context, inputs, indent)
+                write_json(session, query, context, inputs, dialect)
             },
         )
     },

@@ -3,10 +3,13 @@
 pub(super) mod archive;
 pub(super) mod copy;
 mod csv;
+mod dialect;
+mod document;
 mod empty;
 mod export;
 mod files;
 mod json;
+mod json_lines;
 mod lines;
 mod npy;
 mod parquet;
@@ -17,6 +20,8 @@ use super::Kind;
 pub(super) static ALL: &[&Kind] = &[
     &csv::KIND,
     &json::KIND,
+    &json_lines::KIND,
+    &document::KIND,
     &parquet::KIND,
     &npy::KIND,
     &lines::KIND,

@@ -1,6 +1,8 @@
 //! The kinds of tables that a pipeline can declare.
 
+mod draws;
 mod files;
+mod permute;
 mod pixels;
 mod read;
 pub(super) mod split;
@@ -13,6 +15,8 @@ use super::Kind;
 pub(super) static ALL: &[&Kind] = &[
     &read::KIND,
     &split::KIND,
+    &permute::KIND,
+    &draws::KIND,
     &files::KIND,
     &text_lines::KIND,
     &pixels::KIND,

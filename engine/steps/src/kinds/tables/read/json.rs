@@ -6,8 +6,8 @@
 
 use std::io::{BufRead, BufReader};
 
-use prep_core::{Context, StepError};
-use prep_formats::json::{JsonError, JsonLines, JsonRecords, Value, WriteOptions};
+use prep_core::{BoxError, Context, StepError};
+use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Object, Value, WriteOptions};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_spec::words::{Holds, Word};
@@ -19,13 +19,14 @@ use crate::value::{Content, Opener, TableValue, TableWriter};
 pub(super) const LIST: Format = Format {
     word: Word {
         name: "json",
-        doc: "one JSON value, `.json`",
+        doc: "one JSON value, `.json`: a row per element of the list, in the hidden column `record`",
     },
     endings: &["json"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|reader| {
-            Box::new(JsonRecords::new(reader))
+        records(context, opener, content, read, &|reader| match &read.at {
+            None => Box::new(JsonRecords::new(reader).map(|record| Ok(record?))),
+            Some(path) => Box::new(elements(reader, path)),
         })
     },
 };
@@ -33,20 +34,41 @@ pub(super) const LIST: Format = Format {
 pub(super) const LINES: Format = Format {
     word: Word {
         name: "json_lines",
-        doc: "a JSON value per line, `.jsonl`, `.ndjson`",
+        doc: "a JSON value per line, `.jsonl`, `.ndjson`: a row per line, in the hidden column `record`",
     },
     endings: &["jsonl", "ndjson"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
         records(context, opener, content, read, &|reader| {
-            Box::new(JsonLines::new(reader))
+            Box::new(JsonLines::new(reader).map(|record| Ok(record?)))
         })
     },
 };
 
-type Records<'r> = Box<dyn Iterator<Item = Result<Value, JsonError>> + 'r>;
+/// Records of a file, one after the other.
+pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Value, BoxError>> + 'r>;
 
-fn records(
+/// The elements at a path; of an object a record with `key` and `value` for each member.
+fn elements<R: BufRead>(
+    reader: R,
+    path: &str,
+) -> impl Iterator<Item = Result<Value, BoxError>> + use<R> {
+    let steps = path.split('.').filter(|step| !step.is_empty());
+    let steps: Vec<String> = steps.map(str::to_owned).collect();
+    JsonElements::new(reader, steps).map(|element| {
+        Ok(match element? {
+            (None, value) => value,
+            (Some(key), value) => {
+                let mut record = Object::new();
+                record.insert("key".into(), Value::String(key));
+                record.insert("value".into(), value);
+                Value::Object(record)
+            }
+        })
+    })
+}
+
+pub(super) fn records(
     context: &Context,
     opener: &Opener,
     content: &Content,
@@ -126,6 +148,7 @@ fn for_each(
         1 << 18,
         opened.reader().map_err(|cause| failed(read, cause))?,
     );
+    let reader = BufReader::new(read.encoding.reader(reader));
     for (number, record) in (1..).zip(parse(Box::new(reader))) {
         act(number, record.map_err(|cause| failed(read, cause))?)?;
     }

@@ -22,6 +22,7 @@ use prep_spec::{Diagnostic, alternatives};
 use prep_sql::RECORD;
 use thiserror::Error;
 
+use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::outputs::copy::Absent;
 use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{Kind, one};
@@ -43,7 +44,7 @@ pub(crate) static KIND: Kind = Kind {
                     "format",
                     Value::Word(WORDS),
                     "How the file is written. Default: by its name.",
-                    "json_lines",
+                    "json",
                 ),
                 Key::optional(
                     "columns",
@@ -63,6 +64,13 @@ pub(crate) static KIND: Kind = Kind {
                     "How decimals of a CSV file become numbers. Default: `round_trip`.",
                     "high",
                 ),
+                Key::optional(
+                    "at",
+                    Value::Text,
+                    "Where in a JSON value the rows are: keys of objects and places in lists (from 0), with dots between; `.` is the whole. Of a list the rows are the elements, of an object the members, each as `{ key: ..., value: ... }`.",
+                    "annotations",
+                ),
+                ENCODING,
             ],
         },
         methods: &[],
@@ -119,6 +127,8 @@ pub(super) struct Read {
     pub delimiter: u8,
     /// pandas' word.
     pub float_precision: String,
+    pub at: Option<String>,
+    pub encoding: Encoding,
 }
 
 impl Read {
@@ -134,6 +144,8 @@ impl Read {
                 .text("float_precision")
                 .unwrap_or("round_trip")
                 .to_owned(),
+            at: declaration.text("at").map(str::to_owned),
+            encoding: Encoding::of(declaration),
             path,
         })
     }
@@ -178,16 +190,26 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
         let found = declaration.fault("read", "unknown-format", message);
         return vec![found.help(format!("add `format:` with one of {names}"))];
     };
-    if format.word.name == csv::FORMAT.word.name {
-        return Vec::new();
-    }
-    let only_csv = ["delimiter", "float_precision"].into_iter();
-    only_csv
-        .filter(|key| declaration.get(key).is_some())
-        .map(|key| {
-            let message = format!("`{key}` says something about CSV; the file is another format");
+    // Each key says something about some formats only.
+    let csv = [csv::FORMAT.word.name].as_slice();
+    let value = [json::LIST.word.name].as_slice();
+    let json = [json::LIST.word.name, json::LINES.word.name].as_slice();
+    let keys = [
+        ("delimiter", csv, "CSV"),
+        ("float_precision", csv, "CSV"),
+        ("at", value, "a JSON value"),
+        ("encoding", json, "JSON"),
+    ];
+    keys.into_iter()
+        .filter(|(key, formats, _)| {
+            declaration.get(key).is_some() && !formats.contains(&format.word.name)
+        })
+        .map(|(key, formats, what)| {
+            let message =
+                format!("`{key}` says something about {what}; the file is another format");
             let found = declaration.fault(key, "no-effect", message);
-            found.help(format!("remove `{key}`, or write `format: csv`"))
+            let first = formats.first().copied().unwrap_or_default();
+            found.help(format!("remove `{key}`, or write `format: {first}`"))
         })
         .collect()
 }
@@ -269,6 +291,8 @@ impl Step for ReadTable {
             "columns": columns,
             "delimiter": char::from(self.read.delimiter),
             "float_precision": self.read.float_precision,
+            "at": self.read.at,
+            "encoding": self.read.encoding,
         })
     }
 

@@ -1,0 +1,180 @@
+//! Lists of mappings, each named by its first key; and what such mappings hold: operands and conditions.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as Literal};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+
+use crate::context::{Context, quoted, scalar_style};
+use crate::declaration::{Comparison, Item, Operand, Operator};
+use crate::diagnostic::Diagnostic;
+use crate::model::Spanned;
+use crate::query::is_row;
+use crate::suggest::nearest;
+use crate::words::Section;
+use crate::yaml::{Node, Style};
+
+impl Context {
+    /// A list of mappings. The first key of each is a name that the author chooses; its value says which section the
+    /// further keys are of.
+    pub fn items(
+        &mut self,
+        node: &Node,
+        sections: &'static [&'static Section],
+    ) -> Option<Vec<Item>> {
+        let nodes = self.list(node, "a list of mappings")?;
+        if nodes.is_empty() {
+            self.error("empty-list", node.span, "the list is empty");
+        }
+        let mut items: Vec<Item> = Vec::new();
+        let mut complete = true;
+        for node in nodes {
+            let Some(item) = self.item(node, sections) else {
+                complete = false;
+                continue;
+            };
+            let name = &item.name;
+            if let Some(first) = items.iter().find(|one| one.name.value == name.value) {
+                let message = format!("the column `{}` is there twice", name.value);
+                let found = Diagnostic::error("duplicate-column", name.span, message);
+                self.report(found.label(first.name.span, "first here"));
+                complete = false;
+            }
+            items.push(item);
+        }
+        complete.then_some(items)
+    }
+
+    fn item(&mut self, node: &Node, sections: &'static [&'static Section]) -> Option<Item> {
+        let entries = self.keys(node, "this")?;
+        let Some((first, rest)) = entries.split_first() else {
+            self.error("missing-key", node.span, "the mapping is empty");
+            return None;
+        };
+        if is_row(&first.key) {
+            let message =
+                "every table has a hidden column `_row`: no other column can have its name";
+            self.error("reserved-column", first.key_span, message);
+        }
+        let names = || sections.iter().map(|section| section.name);
+        let word = self.text(&first.value, &format!("one of {}", quoted(names())))?;
+        let Some(section) = sections.iter().find(|one| one.name == word.value) else {
+            let message = format!(
+                "expected one of {}, found `{}`",
+                quoted(names()),
+                word.value
+            );
+            let near = nearest(&word.value, names());
+            let found = Diagnostic::error("unknown-word", word.span, message);
+            self.report(found.suggest(near));
+            return None;
+        };
+        let title = format!("`{}`", section.name);
+        let known = self.known(rest, node, &[section], &title);
+        let fields = self.select(&known, node, section, &title);
+        let mut settings = BTreeMap::new();
+        let mut complete = true;
+        for key in section.keys {
+            let Some(value) = fields.get(key.name) else {
+                complete &= !key.required;
+                continue;
+            };
+            match self.setting(key, value) {
+                Some(setting) => {
+                    let span = value.span;
+                    let setting = Spanned {
+                        value: setting,
+                        span,
+                    };
+                    settings.insert(key.name, setting);
+                }
+                None => complete = false,
+            }
+        }
+        let name = Spanned {
+            value: first.key.clone(),
+            span: first.key_span,
+        };
+        complete.then_some(Item {
+            name,
+            section,
+            settings,
+        })
+    }
+
+    /// A number, or the name of a column.
+    pub fn operand(&mut self, node: &Node) -> Option<Operand> {
+        let text = self.text(node, "a number or the name of a column")?;
+        match text.value.parse::<f64>() {
+            Ok(_) if scalar_style(node) == Some(Style::Plain) => {
+                self.number(node).map(Operand::Number)
+            }
+            _ => Some(Operand::Column(text.value)),
+        }
+    }
+
+    /// Comparisons of columns and numbers, joined by AND.
+    pub fn condition(&mut self, node: &Node) -> Option<Vec<Comparison>> {
+        let text = self.text(node, "a condition")?;
+        let parsed = Parser::new(&GenericDialect {})
+            .try_with_sql(&text.value)
+            .and_then(|mut parser| parser.parse_expr());
+        let mut comparisons = Vec::new();
+        let is_condition = parsed.is_ok_and(|expr| compared(&expr, &mut comparisons).is_some());
+        if is_condition {
+            return Some(comparisons);
+        }
+        let message = format!("`{}` is no condition", text.value);
+        let help = "comparisons of columns and numbers, joined by AND: `u <= 0.01 AND words > 2`";
+        self.report(Diagnostic::error("bad-condition", node.span, message).help(help));
+        None
+    }
+}
+
+fn compared(expr: &Expr, comparisons: &mut Vec<Comparison>) -> Option<()> {
+    let Expr::BinaryOp { left, op, right } = expr else {
+        return match expr {
+            Expr::Nested(inner) => compared(inner, comparisons),
+            _ => None,
+        };
+    };
+    let operator = match op {
+        BinaryOperator::And => {
+            compared(left, comparisons)?;
+            return compared(right, comparisons);
+        }
+        BinaryOperator::Eq => Operator::Equal,
+        BinaryOperator::NotEq => Operator::NotEqual,
+        BinaryOperator::Lt => Operator::Less,
+        BinaryOperator::LtEq => Operator::LessOrEqual,
+        BinaryOperator::Gt => Operator::Greater,
+        BinaryOperator::GtEq => Operator::GreaterOrEqual,
+        _ => return None,
+    };
+    comparisons.push(Comparison {
+        left: side(left)?,
+        operator,
+        right: side(right)?,
+    });
+    Some(())
+}
+
+fn side(expr: &Expr) -> Option<Operand> {
+    match expr {
+        Expr::Identifier(name) => Some(Operand::Column(name.value.clone())),
+        Expr::Nested(inner) => side(inner),
+        Expr::UnaryOp {
+            op: UnaryOperator::Minus,
+            expr,
+        } => match side(expr)? {
+            Operand::Number(number) => Some(Operand::Number(-number)),
+            Operand::Column(_) => None,
+        },
+        Expr::Value(value) => match &value.value {
+            Literal::Number(digits, _) => digits.to_string().parse().ok().map(Operand::Number),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! JSON in cells: what the functions on records have in common.
+
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
+use prep_formats::json;
+
+/// The arguments of a function, as columns.
+pub(super) fn columns(args: &ScalarFunctionArgs) -> Result<Vec<ArrayRef>> {
+    let columns = args.args.iter();
+    columns
+        .map(|column| match column {
+            ColumnarValue::Array(array) => Ok(array.clone()),
+            ColumnarValue::Scalar(value) => value.to_array_of_size(args.number_rows),
+        })
+        .collect()
+}
+
+/// A column as texts.
+pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {
+    Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
+}
+
+pub(super) fn parse(text: &str) -> Result<json::Value> {
+    json::parse(text.as_bytes()).map_err(failed)
+}
+
+pub(super) fn print(value: &json::Value) -> Result<String> {
+    let text = value.to_json(&json::WriteOptions::default());
+    String::from_utf8(text.map_err(failed)?).map_err(failed)
+}
+
+pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
+pub(super) fn refused(message: impl Into<String>) -> DataFusionError {
+    DataFusionError::Execution(message.into())
+}
+
+/// An object.
+pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
+    match parse(text)? {
+        json::Value::Object(object) => Ok(object),
+        _ => Err(refused(format!("{function} takes a JSON object"))),
+    }
+}
+
+/// Cells as JSON values: numbers and booleans as such, everything else as texts.
+pub(super) enum Cells {
+    Integers(arrow::array::Int64Array),
+    Numbers(arrow::array::Float64Array),
+    Booleans(arrow::array::BooleanArray),
+    Texts(StringArray),
+}
+
+impl Cells {
+    pub fn new(column: &ArrayRef) -> Result<Cells> {
+        Ok(match column.data_type() {
+            DataType::Boolean => Cells::Booleans(column.as_boolean().clone()),
+            kind if kind.is_integer() => {
+                let column = cast(column, &DataType::Int64)?;
+                Cells::Integers(column.as_primitive::<Int64Type>().clone())
+            }
+            kind if kind.is_numeric() => {
+                let column = cast(column, &DataType::Float64)?;
+                Cells::Numbers(column.as_primitive::<Float64Type>().clone())
+            }
+            _ => Cells::Texts(texts(column)?),
+        })
+    }
+
+    pub fn value(&self, row: usize) -> json::Value {
+        match self {
+            Cells::Integers(cells) if cells.is_valid(row) => json::Value::Int(cells.value(row)),
+            Cells::Numbers(cells) if cells.is_valid(row) => json::Value::Float(cells.value(row)),
+            Cells::Booleans(cells) if cells.is_valid(row) => json::Value::Bool(cells.value(row)),
+            Cells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
+            _ => json::Value::Null,
+        }
+    }
+}

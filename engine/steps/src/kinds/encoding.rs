@@ -1,0 +1,50 @@
+//! `encoding`: of text files that are not in UTF-8.
+
+use std::io::Read;
+
+use prep_formats::latin1::Latin1Reader;
+use prep_spec::model::Declaration;
+use prep_spec::words::{Key, Value, Word};
+use serde::Serialize;
+
+pub(super) const ENCODING: Key = Key::optional(
+    "encoding",
+    Value::Word(ENCODINGS),
+    "How the JSON is encoded. Default: `utf-8`.",
+    "latin-1",
+);
+
+static ENCODINGS: &[Word] = &[
+    Word {
+        name: "utf-8",
+        doc: "UTF-8",
+    },
+    Word {
+        name: "latin-1",
+        doc: "every byte is the character of its number (ISO 8859-1)",
+    },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Encoding {
+    Utf8,
+    Latin1,
+}
+
+impl Encoding {
+    pub fn of(declaration: &Declaration) -> Encoding {
+        match declaration.text("encoding") {
+            Some("latin-1") => Encoding::Latin1,
+            _ => Encoding::Utf8,
+        }
+    }
+
+    /// The text in UTF-8.
+    pub fn reader<'r>(self, input: impl Read + 'r) -> Box<dyn Read + 'r> {
+        match self {
+            Encoding::Utf8 => Box::new(input),
+            Encoding::Latin1 => Box::new(Latin1Reader::new(input)),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! How JSON is written: what the kinds that write it have in common.
+
+use prep_spec::Diagnostic;
+use prep_spec::model::Declaration;
+use prep_spec::words::{Key, Value, Word};
+
+use crate::emit::{Dialect, Writer};
+
+pub(super) const INDENT: Key = Key::optional(
+    "indent",
+    Value::Natural,
+    "Spaces per level. Default: everything on one line.",
+    "4",
+);
+pub(super) const SORT_KEYS: Key = Key::optional(
+    "sort_keys",
+    Value::True,
+    "The keys of every object are sorted, by code points.",
+    "true",
+);
+pub(super) const DIALECT: Key = Key::optional(
+    "dialect",
+    Value::Word(DIALECTS),
+    "Whose way of writing. Default: `python`.",
+    "ujson",
+);
+
+static DIALECTS: &[Word] = &[
+    Word {
+        name: "python",
+        doc: "Python's `json.dump`",
+    },
+    Word {
+        name: "ujson",
+        doc: "pandas' `to_json`: no blanks, `/` escaped, at most ten fraction digits",
+    },
+];
+
+/// The dialect that is declared, with the keys that the kind has.
+pub(super) fn dialect(declaration: &Declaration) -> Dialect {
+    let has = |key: &str| declaration.has(key);
+    let indent = has("indent")
+        .then(|| declaration.natural("indent"))
+        .flatten();
+    Dialect {
+        writer: match has("dialect")
+            .then(|| declaration.text("dialect"))
+            .flatten()
+        {
+            Some("ujson") => Writer::Ujson,
+            _ => Writer::Python,
+        },
+        indent: indent.and_then(|indent| usize::try_from(indent).ok()),
+        sort_keys: has("sort_keys"),
+    }
+}
+
+/// What only Python's writer can do.
+pub(super) fn check(declaration: &Declaration) -> Vec<Diagnostic> {
+    if dialect(declaration).writer == Writer::Python {
+        return Vec::new();
+    }
+    let keys = ["indent", "sort_keys"].into_iter();
+    keys.filter(|key| declaration.has(key))
+        .map(|key| {
+            let message = format!("the dialect `ujson` has no `{key}`");
+            let fault = declaration.fault(key, "no-effect", message);
+            fault.help("remove it, or write `dialect: python`")
+        })
+        .collect()
+}

@@ -1,0 +1,237 @@
+//! `document`: a JSON object, made of the members of one that the bundle has, some of them replaced by the rows of a query.
+//!
+//! The object is read and written member by member: what is replaced is passed over, rows are written as they come. Memory
+//! is that of the largest member that is copied.
+
+use std::collections::BTreeMap;
+use std::io::{BufReader, Read};
+
+use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::json::{JsonMembers, JsonString, Value as Json};
+use prep_spec::alternatives;
+use prep_spec::model::{Query, Setting};
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_sql::Session;
+use thiserror::Error;
+
+use super::copy::Absent;
+use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
+use crate::emit::{Dialect, ObjectWriter, for_each_record};
+use crate::kinds::encoding::{ENCODING, Encoding};
+use crate::kinds::unpack::similar;
+use crate::kinds::{Kind, QUERY_MEMORY, one};
+use crate::value::{Opener, only_tree};
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a JSON document",
+            doc: "A JSON object: the members of a file of the bundle, in its order, some of them replaced by lists of a query's rows. Copied members are as Python's `json` reads and writes them.",
+            keys: &[
+                Key::required(
+                    "document",
+                    Value::Source,
+                    "Path in the bundle of the object.",
+                    "metadata.json",
+                ),
+                Key::required(
+                    "members",
+                    Value::Queries,
+                    "Members that become lists: an object per row, or the records themselves when the query has the one column `record`.",
+                    "{ images: SELECT record FROM images }",
+                ),
+                Key::optional(
+                    "only",
+                    Value::Texts,
+                    "Which members there are, in this order. Default: those of the file, and then further ones of `members`.",
+                    "[info, images]",
+                ),
+                ENCODING,
+                INDENT,
+                SORT_KEYS,
+                DIALECT,
+            ],
+        },
+        methods: &[],
+        makes: Makes::File(&[]),
+        check: Some(check),
+    },
+    step: |declaration, session| {
+        Some(Box::new(Document {
+            path: declaration.text("document")?.to_owned(),
+            encoding: Encoding::of(declaration),
+            members: declaration
+                .queries("members")
+                .iter()
+                .map(|(name, query)| (name.value.clone(), query.clone()))
+                .collect(),
+            only: match declaration.get("only").map(|only| &only.value) {
+                Some(Setting::Texts(texts)) => Some(texts.clone()),
+                _ => None,
+            },
+            dialect: dialect(declaration),
+            session: session.clone(),
+        }))
+    },
+};
+
+#[derive(Debug, Error)]
+enum DocumentError {
+    #[error("`{path}` is no JSON object that can be read")]
+    Format {
+        path: String,
+        #[source]
+        cause: BoxError,
+    },
+    #[error("`{path}` has no member `{member}`; {}", alternatives(.member, "it", .found.iter().map(String::as_str)))]
+    NoMember {
+        path: String,
+        member: String,
+        found: Vec<String>,
+    },
+}
+
+struct Document {
+    path: String,
+    encoding: Encoding,
+    members: Vec<(String, Query)>,
+    only: Option<Vec<String>>,
+    dialect: Dialect,
+    session: Session,
+}
+
+impl Step for Document {
+    fn kind(&self) -> &'static str {
+        "document"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let members = self.members.iter();
+        let members: Vec<_> = members.map(|(name, query)| (name, &query.normal)).collect();
+        serde_json::json!({
+            "path": self.path,
+            "encoding": self.encoding,
+            "members": members,
+            "only": self.only,
+            "dialect": self.dialect,
+        })
+    }
+
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        QUERY_MEMORY
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let tree = only_tree(context, inputs)?;
+        let content = tree.get(&self.path).cloned().ok_or_else(|| {
+            StepError::input(Absent {
+                path: self.path.clone(),
+                similar: similar(&tree, &self.path),
+            })
+        })?;
+        let opener = Opener::new(context);
+        let opened = opener.open(&content)?;
+        let open = || -> Result<_, StepError> {
+            let reader = BufReader::with_capacity(1 << 18, opened.reader()?);
+            Ok(JsonMembers::new(self.encoding.reader(reader)))
+        };
+        let keys = self.keys(open()?)?;
+        let mut out = ObjectWriter::new(context.store.writer()?, self.dialect);
+        let mut rows = 0;
+        // Copied members are read when their turn comes: the file is gone through once for each of them.
+        for key in &keys {
+            context.check()?;
+            let name = key.to_string_lossy();
+            let query = self.members.iter().find(|(member, _)| *member == name);
+            if let Some((_, query)) = query {
+                out.list(&Json::String(key.clone()), |list| {
+                    let (count, _) =
+                        for_each_record(&self.session, query, context, inputs, |value| {
+                            list.push(value)
+                        })?;
+                    rows += count;
+                    Ok(())
+                })?;
+                continue;
+            }
+            let value = self.member(open()?, key)?;
+            out.member(&Json::String(key.clone()), &value)?;
+        }
+        let stored = out.finish()?.commit()?;
+        Ok(one(FileValue::table(stored, rows, Vec::new()).into_value()))
+    }
+}
+
+impl Document {
+    fn failed(&self, cause: impl Into<BoxError>) -> StepError {
+        StepError::input(DocumentError::Format {
+            path: self.path.clone(),
+            cause: cause.into(),
+        })
+    }
+
+    /// The members of the output, in order.
+    fn keys(&self, mut file: JsonMembers<impl Read>) -> Result<Vec<JsonString>, StepError> {
+        let mut found: Vec<JsonString> = Vec::new();
+        while let Some((key, _)) = file
+            .next_member(|_| false)
+            .map_err(|cause| self.failed(cause))?
+        {
+            found.push(key);
+        }
+        let own = self.members.iter().map(|(name, _)| name.as_str());
+        let mut keys = match &self.only {
+            Some(only) => only.iter().map(|name| name.as_str().into()).collect(),
+            None => {
+                let missing = own.clone().map(JsonString::from);
+                let missing: Vec<_> = missing.filter(|name| !found.contains(name)).collect();
+                let mut keys = found.clone();
+                keys.extend(missing);
+                keys
+            }
+        };
+        for key in &keys {
+            let name = key.to_string_lossy();
+            if !found.contains(key) && own.clone().all(|own| own != name) {
+                return Err(StepError::input(DocumentError::NoMember {
+                    path: self.path.clone(),
+                    member: name.into_owned(),
+                    found: found
+                        .iter()
+                        .map(|key| key.to_string_lossy().into_owned())
+                        .collect(),
+                }));
+            }
+        }
+        if self.dialect.sort_keys {
+            let sorted: BTreeMap<Vec<u32>, JsonString> = keys
+                .into_iter()
+                .map(|key| (key.to_string_lossy().chars().map(u32::from).collect(), key))
+                .collect();
+            keys = sorted.into_values().collect();
+        }
+        Ok(keys)
+    }
+
+    /// A member of the file.
+    fn member(
+        &self,
+        mut file: JsonMembers<impl Read>,
+        wanted: &JsonString,
+    ) -> Result<Json, StepError> {
+        let mut found = None;
+        while let Some((key, value)) = file
+            .next_member(|key| key == wanted)
+            .map_err(|cause| self.failed(cause))?
+        {
+            if key == *wanted {
+                found = value;
+            }
+        }
+        found.ok_or_else(|| StepError::internal("a member that was there is gone"))
+    }
+}

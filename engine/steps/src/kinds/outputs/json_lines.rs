@@ -1,0 +1,44 @@
+//! `json_lines`: a table as JSON lines.
+
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+
+use super::dialect::{DIALECT, SORT_KEYS, check, dialect};
+use super::export::Export;
+use crate::emit::write_json_lines;
+use crate::kinds::Kind;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a file of JSON lines",
+            doc: "A table as JSON lines, each ended by LF: an object per row; or the records themselves when the query has the one column `record`.",
+            keys: &[
+                Key::required(
+                    "json_lines",
+                    Value::Rows,
+                    "The rows.",
+                    "SELECT record FROM train",
+                ),
+                SORT_KEYS,
+                DIALECT,
+            ],
+        },
+        methods: &[],
+        makes: Makes::File(&[".jsonl", ".ndjson"]),
+        check: Some(check),
+    },
+    step: |declaration, session| {
+        let dialect = dialect(declaration);
+        let params = serde_json::json!({ "dialect": dialect });
+        let query = declaration.query("json_lines")?;
+        Export::step(
+            "json_lines",
+            query,
+            params,
+            session,
+            move |session, query, context, inputs| {
+                write_json_lines(session, query, context, inputs, dialect)
+            },
+        )
+    },
+};

@@ -1,0 +1,435 @@
+//! `draws`: values drawn from one generator for each row of a table.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, PrimitiveArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
+use prep_formats::pandas::{Column, ColumnType};
+use prep_spec::model::{Comparison, Declaration, Item, Operand, Setting};
+use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_splits::{RandomError, Rng};
+use prep_sql::Relation;
+use serde::Serialize;
+use thiserror::Error;
+
+use crate::kinds::generator::{AFTER, GENERATOR, GENERATORS, SEED, Seeded, check_generator};
+use crate::kinds::{Kind, VALUE};
+use crate::relation::open_table;
+use crate::value::{TableWriter, generator, input};
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "the draws",
+            doc: "For each row of a table, in order, values drawn from one generator. The new table has the drawn columns and as many rows; join it by `_row`.",
+            keys: &[
+                Key::required("draws", Value::Table, "The table.", "sentences"),
+                Key::required(
+                    "generator",
+                    Value::Word(GENERATORS),
+                    "Which library's generator is drawn from.",
+                    "numpy",
+                ),
+                SEED,
+                AFTER,
+                Key::optional(
+                    "restart",
+                    Value::True,
+                    "The generator is seeded anew for every row.",
+                    "true",
+                ),
+                Key::required(
+                    "values",
+                    Value::Items(DRAWS),
+                    "What is drawn for a row, one after the other; each `{ NAME: uniform }` with the name of its column. Later ones may refer to earlier ones.",
+                    "[{ u: uniform }, { place: integers, low: 1, high: words, when: u <= 0.01 AND words > 2 }]",
+                ),
+            ],
+        },
+        methods: &[],
+        makes: Makes::Table(|declaration| {
+            let items = declaration.items("values").iter();
+            items
+                .map(|item| {
+                    let kind = match item.section.name {
+                        "integers" | "choice" => prep_spec::model::ColumnKind::Integer,
+                        _ => prep_spec::model::ColumnKind::Number,
+                    };
+                    MadeColumn::new(&item.name.value, kind)
+                })
+                .collect()
+        }),
+        check: Some(check),
+    },
+    step: |declaration, _| {
+        let items = declaration.items("values").iter();
+        Some(Box::new(Draws {
+            seeded: Seeded::of(declaration)?,
+            restart: declaration.has("restart"),
+            values: items.map(Drawn::of).collect::<Option<_>>()?,
+        }))
+    },
+};
+
+static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE];
+
+const WHEN: Key = Key::optional(
+    "when",
+    Value::Condition,
+    "Where it does not hold, nothing is drawn and the value is missing.",
+    "u <= 0.01 AND words > 2",
+);
+
+static UNIFORM: Section = Section {
+    name: "uniform",
+    doc: "A double in low..high.",
+    keys: &[
+        Key::optional("low", Value::Operand, "Lower bound. Default: 0.", "-1"),
+        Key::optional("high", Value::Operand, "Upper bound. Default: 1.", "1"),
+        WHEN,
+    ],
+};
+
+static RANDOM: Section = Section {
+    name: "random",
+    doc: "A double in 0..1.",
+    keys: &[WHEN],
+};
+
+static INTEGERS: Section = Section {
+    name: "integers",
+    doc: "A whole number from low up to, but not including, high: `randint`, `integers` or `randrange` of the library.",
+    keys: &[
+        Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
+        Key::required(
+            "high",
+            Value::Operand,
+            "One above the largest value.",
+            "words",
+        ),
+        WHEN,
+    ],
+};
+
+static CHOICE: Section = Section {
+    name: "choice",
+    doc: "The place, from 0, of one of so many items: `choice`.",
+    keys: &[
+        Key::required("of", Value::Operand, "How many items there are.", "3"),
+        WHEN,
+    ],
+};
+
+fn check(declaration: &Declaration) -> Vec<prep_spec::Diagnostic> {
+    let mut found: Vec<_> = check_generator(declaration).into_iter().collect();
+    if declaration.has("restart") && declaration.has("after") {
+        let message = "a generator that goes on cannot be seeded anew";
+        let fault = declaration.fault("restart", "conflicting-keys", message);
+        found.push(fault.help("write `seed` in place of `after`, or leave `restart` out"));
+    }
+    found
+}
+
+#[derive(Debug, Error)]
+enum DrawError {
+    #[error("row {row}: `{column}` holds no {wanted}, which drawing `{drawn}` needs")]
+    Missing {
+        row: u64,
+        column: String,
+        wanted: &'static str,
+        drawn: String,
+    },
+    #[error("row {row}: `{drawn}` cannot be drawn")]
+    Refused {
+        row: u64,
+        drawn: String,
+        #[source]
+        cause: RandomError,
+    },
+    #[error("there is no column `{0}`")]
+    NoColumn(String),
+}
+
+/// A value that is drawn.
+#[derive(Debug, Clone, Serialize)]
+struct Drawn {
+    name: String,
+    draw: Draw,
+    when: Vec<Comparison>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Draw {
+    Random,
+    Uniform { low: Operand, high: Operand },
+    Integers { low: Operand, high: Operand },
+    Choice { of: Operand },
+}
+
+impl Drawn {
+    fn of(item: &Item) -> Option<Drawn> {
+        let operand = |key: &str| match item.get(key) {
+            Some(Setting::Operand(operand)) => Some(operand.clone()),
+            _ => None,
+        };
+        let or = |key: &str, default: f64| operand(key).unwrap_or(Operand::Number(default));
+        let draw = match item.section.name {
+            "random" => Draw::Random,
+            "uniform" => Draw::Uniform {
+                low: or("low", 0.0),
+                high: or("high", 1.0),
+            },
+            "integers" => Draw::Integers {
+                low: or("low", 0.0),
+                high: operand("high")?,
+            },
+            _ => Draw::Choice { of: operand("of")? },
+        };
+        let when = match item.get("when") {
+            Some(Setting::Condition(comparisons)) => comparisons.clone(),
+            _ => Vec::new(),
+        };
+        Some(Drawn {
+            name: item.name.value.clone(),
+            draw,
+            when,
+        })
+    }
+
+    fn operands(&self) -> impl Iterator<Item = &Operand> {
+        let own = match &self.draw {
+            Draw::Random => Vec::new(),
+            Draw::Uniform { low, high } | Draw::Integers { low, high } => vec![low, high],
+            Draw::Choice { of } => vec![of],
+        };
+        let when = self.when.iter().flat_map(|one| [&one.left, &one.right]);
+        own.into_iter().chain(when)
+    }
+
+    fn column(&self) -> Column {
+        let kind = match self.draw {
+            Draw::Random | Draw::Uniform { .. } => ColumnType::Float64,
+            Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
+        };
+        Column {
+            name: self.name.clone(),
+            kind,
+            nullable: !self.when.is_empty(),
+        }
+    }
+}
+
+struct Draws {
+    seeded: Seeded,
+    restart: bool,
+    values: Vec<Drawn>,
+}
+
+impl Step for Draws {
+    fn kind(&self) -> &'static str {
+        "draws"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "seeded": self.seeded, "restart": self.restart, "values": self.values })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let table = open_table(context, input(inputs, "draws")?)?;
+        let columns = self.read_columns(&*table)?;
+        let mut rng = self.seeded.start(inputs)?;
+        let drawn = self.values.iter().map(Drawn::column);
+        let mut out = TableWriter::new(context, drawn.collect())?;
+        let mut number = 0;
+        let places = columns.iter().map(|(_, place)| *place).collect();
+        for values in Arc::clone(&table).scan(places, 8192) {
+            let values = values.map_err(|source| StepError::new(Failure::Input, source))?;
+            let arrays = values.columns.iter().map(Numbers::new);
+            let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
+            for index in 0..values.rows {
+                number += 1;
+                if self.restart {
+                    rng = self.seeded.start(inputs)?;
+                }
+                let mut row = Row {
+                    number,
+                    index,
+                    columns: &columns,
+                    arrays: &arrays,
+                    drawn: Vec::with_capacity(self.values.len()),
+                };
+                for value in &self.values {
+                    let cell = row.draw(value, &mut rng)?;
+                    match cell {
+                        None => out.cells().missing(),
+                        Some(Cell::Integer(value)) => out.cells().integer(value),
+                        Some(Cell::Number(value)) => out.cells().f64(value),
+                    }
+                    row.drawn.push((&value.name, cell));
+                }
+                out.end_row()?;
+            }
+        }
+        Ok(Outputs::from([
+            (VALUE.to_owned(), out.finish()?.into_value()),
+            (GENERATOR.to_owned(), generator::into_value(&rng)),
+        ]))
+    }
+}
+
+impl Draws {
+    /// The columns of the table that something refers to, with their places in it.
+    fn read_columns(&self, table: &dyn Relation) -> Result<Vec<(String, usize)>, StepError> {
+        let mut columns: Vec<(String, usize)> = Vec::new();
+        for (index, value) in self.values.iter().enumerate() {
+            for operand in value.operands() {
+                let Operand::Column(name) = operand else {
+                    continue;
+                };
+                let mut before = self.values.iter().take(index);
+                if before.any(|one| one.name == *name) || columns.iter().any(|one| one.0 == *name) {
+                    continue;
+                }
+                let place = table.columns().iter().position(|one| one.name == *name);
+                let place =
+                    place.ok_or_else(|| StepError::pipeline(DrawError::NoColumn(name.clone())))?;
+                columns.push((name.clone(), place));
+            }
+        }
+        Ok(columns)
+    }
+}
+
+/// A column of numbers, as both.
+struct Numbers {
+    integers: PrimitiveArray<Int64Type>,
+    numbers: PrimitiveArray<Float64Type>,
+}
+
+impl Numbers {
+    fn new(array: &arrow::array::ArrayRef) -> Result<Numbers, StepError> {
+        let integers = cast(array, &DataType::Int64).map_err(StepError::pipeline)?;
+        let numbers = cast(array, &DataType::Float64).map_err(StepError::pipeline)?;
+        Ok(Numbers {
+            integers: integers.as_primitive::<Int64Type>().clone(),
+            numbers: numbers.as_primitive::<Float64Type>().clone(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    Integer(i64),
+    Number(f64),
+}
+
+/// A row of the table, and what has been drawn for it.
+struct Row<'r> {
+    number: u64,
+    index: usize,
+    columns: &'r [(String, usize)],
+    arrays: &'r [Numbers],
+    drawn: Vec<(&'r str, Option<Cell>)>,
+}
+
+impl Row<'_> {
+    /// Draws a value, unless its condition does not hold.
+    fn draw(&self, value: &Drawn, rng: &mut Rng) -> Result<Option<Cell>, StepError> {
+        for one in &value.when {
+            let (left, right) = (self.number(&one.left), self.number(&one.right));
+            let holds = left
+                .zip(right)
+                .is_some_and(|(left, right)| one.operator.holds(left, right));
+            if !holds {
+                return Ok(None);
+            }
+        }
+        let number = |operand: &Operand| {
+            self.number(operand)
+                .ok_or_else(|| self.missing(value, operand, "number"))
+        };
+        let integer = |operand: &Operand| {
+            self.integer(operand)
+                .ok_or_else(|| self.missing(value, operand, "whole number"))
+        };
+        let refused = |cause| {
+            StepError::input(DrawError::Refused {
+                row: self.number,
+                drawn: value.name.clone(),
+                cause,
+            })
+        };
+        Ok(Some(match &value.draw {
+            Draw::Random => Cell::Number(rng.random()),
+            Draw::Uniform { low, high } => Cell::Number(rng.uniform(number(low)?, number(high)?)),
+            Draw::Integers { low, high } => {
+                let drawn = rng.integers(integer(low)?, integer(high)?);
+                Cell::Integer(drawn.map_err(refused)?)
+            }
+            Draw::Choice { of } => {
+                let items = u32::try_from(integer(of)?).unwrap_or(0);
+                Cell::Integer(rng.choice(items).map_err(refused)?.into())
+            }
+        }))
+    }
+
+    fn missing(&self, value: &Drawn, operand: &Operand, wanted: &'static str) -> StepError {
+        let column = match operand {
+            Operand::Column(name) => name.clone(),
+            Operand::Number(number) => number.to_string(),
+        };
+        StepError::input(DrawError::Missing {
+            row: self.number,
+            column,
+            wanted,
+            drawn: value.name.clone(),
+        })
+    }
+
+    fn number(&self, operand: &Operand) -> Option<f64> {
+        let name = match operand {
+            Operand::Number(number) => return Some(*number),
+            Operand::Column(name) => name,
+        };
+        if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
+            return match (*cell)? {
+                Cell::Integer(value) => Some(value as f64),
+                Cell::Number(value) => Some(value),
+            };
+        }
+        let numbers = &self.array(name)?.numbers;
+        numbers
+            .is_valid(self.index)
+            .then(|| numbers.value(self.index))
+    }
+
+    fn integer(&self, operand: &Operand) -> Option<i64> {
+        let name = match operand {
+            Operand::Number(number) if number.fract() == 0.0 => return Some(*number as i64),
+            Operand::Number(_) => return None,
+            Operand::Column(name) => name,
+        };
+        if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
+            return match (*cell)? {
+                Cell::Integer(value) => Some(value),
+                Cell::Number(_) => None,
+            };
+        }
+        let integers = &self.array(name)?.integers;
+        integers
+            .is_valid(self.index)
+            .then(|| integers.value(self.index))
+    }
+
+    fn array(&self, name: &str) -> Option<&Numbers> {
+        let place = self.columns.iter().position(|(one, _)| one == name)?;
+        self.arrays.get(place)
+    }
+}

@@ -1,0 +1,138 @@
+"""Records what the original libraries make of small bundles, for the pipelines beside this file.
+
+    python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo)
+
+Writes NAME/bundle (the files of the archive) and NAME/expected (the prepared files).
+"""
+import json, random, shutil, struct, zlib
+from pathlib import Path
+
+import bson
+import numpy as np
+import pandas as pd
+
+HERE = Path(__file__).parent
+
+
+def folders(name):
+    base = HERE / name
+    for part in ("bundle", "expected"):
+        shutil.rmtree(base / part, ignore_errors=True)
+        (base / part).mkdir(parents=True)
+    (base / "expected/public").mkdir()
+    return base / "bundle", base / "expected/public"
+
+
+def draws():
+    bundle, out = folders("draws")
+    rng = np.random.RandomState(7)
+    words = [int(w) for w in rng.randint(0, 40, 300)]
+    pd.DataFrame({"id": range(300), "words": words}).to_csv(bundle / "t.csv", index=False)
+    # A draw for every row, and a second one for some of them.
+    g = np.random.RandomState(0)
+    rows = []
+    for i, n in enumerate(words):
+        u = g.uniform()
+        place = g.randint(1, n - 1) if u <= 0.5 and n > 2 else None
+        rows.append((i, u, place))
+    frame = pd.DataFrame(rows, columns=["id", "u", "place"])
+    frame["place"] = frame["place"].astype("Int64")
+    frame.to_csv(out / "numpy.csv", index=False)
+    # Python: shuffle, then choices from the same generator, then a sample from it.
+    p = random.Random(0)
+    order = list(range(300))
+    p.shuffle(order)
+    rows = []
+    for i in order:
+        cover = p.choice([0, 1])
+        folder = p.choice([0, 1, 2]) if cover == 1 else None
+        rows.append((i, cover, folder))
+    frame = pd.DataFrame(rows, columns=["id", "cover", "folder"])
+    frame["folder"] = frame["folder"].astype("Int64")
+    frame.to_csv(out / "python.csv", index=False)
+    chosen = p.sample(range(300), 30)
+    pd.DataFrame({"id": chosen}).to_csv(out / "sampled.csv", index=False)
+    # The newer generator, with bounds.
+    d = np.random.default_rng(5)
+    rows = [(i, d.uniform(-1, 2), int(d.integers(10, 20)), d.random()) for i in range(300)]
+    pd.DataFrame(rows, columns=["id", "x", "k", "r"]).to_csv(out / "generator.csv", index=False)
+    # Seeded anew for every row.
+    rows = [(i, int(np.random.RandomState(42).randint(0, 1010))) for i in range(300)]
+    pd.DataFrame(rows, columns=["id", "label"]).to_csv(out / "restart.csv", index=False)
+    order = np.random.RandomState(3).permutation(300)
+    pd.DataFrame({"id": order}).to_csv(out / "permuted.csv", index=False)
+
+
+def documents():
+    bundle, out = folders("documents")
+    whole = {
+        "info": {"year": 2020, "url": "a/b", "x": [1e5, 1e16, -0.0, None, True]},
+        "annotations": [{"id": i, "image_id": i % 7, "category": f"cät{i % 3}", "extra": {"b": [], "a": {}}} for i in range(20)],
+        "licenses": [],
+        "images": [{"id": i, "file_name": f"images/{i}.jpg", "score": i / 3} for i in range(7)],
+        "nested": {"deep": [{"a": {"x": "1", "z": 2, "y": "ü"}}]},
+    }
+    text = json.dumps(whole, ensure_ascii=False, indent=1)
+    (bundle / "meta.json").write_bytes(text.encode("utf-8"))
+    latin = json.loads(text.encode("utf-8").decode("latin-1"))
+    kept = [a for a in latin["annotations"] if a["image_id"] < 4]
+    new = dict(latin)
+    new["annotations"] = kept
+    (out / "sorted.json").write_text(json.dumps(new, indent=4, sort_keys=True))
+    utf = json.loads(text)
+    test = {k: utf[k] for k in ("licenses", "info")}
+    test["images"] = [{**{k: v for k, v in im.items() if k != "score"}, "id": str(im["id"]), "file_name": f"test/{n}.jpg", "n": n} for n, im in enumerate(reversed(utf["images"]))]
+    (out / "test.json").write_text(json.dumps(test))
+    (out / "empty.json").write_text(json.dumps({**utf, "images": []}, indent=2))
+    (out / "list.json").write_text(json.dumps(utf["images"], indent=2, sort_keys=True))
+    (out / "lines.jsonl").write_text("".join(json.dumps(a) + "\n" for a in utf["annotations"]))
+    pd.DataFrame(utf["images"]).to_json(out / "pandas.jsonl", orient="records", lines=True)
+    pd.DataFrame(utf["images"]).to_json(out / "pandas.json", orient="records")
+    cells = utf["nested"]["deep"][0]["a"]
+    pd.DataFrame({"key": list(cells), "value": [json.dumps(v) for v in cells.values()]}).to_csv(out / "members.csv", index=False)
+    pd.DataFrame({"id": [a["id"] for a in utf["annotations"]], "b": ["[]"] * 20, "category": [a["category"] for a in utf["annotations"]]}).to_csv(out / "get.csv", index=False)
+    pd.DataFrame({"t": ["%05d|%.10f|%s" % (im["id"], im["score"], im["file_name"]) for im in utf["images"]]}).to_csv(out / "printf.csv", index=False)
+
+
+def documents_bson():
+    bundle, out = folders("bson")
+    r = random.Random(1)
+    docs = []
+    for i in range(50):
+        doc = {
+            "category_id": r.randrange(10**9), "_id": i * 3,
+            "imgs": [{"picture": bytes(r.randrange(256) for _ in range(r.randrange(40)))} for _ in range(r.randrange(4))],
+            "big": bson.int64.Int64(i), "x": r.random() * 10**r.randrange(-5, 20), "none": None, "flag": i % 2 == 0,
+            "at": bson.datetime_ms.DatetimeMS(r.randrange(10**12)), "oid": bson.ObjectId(bytes([i] * 12)), "t": "ü\u0001€\U0001F600", "e": {}, "l": [],
+        }
+        docs.append(doc)
+    (bundle / "train.bson").write_bytes(b"".join(bson.encode(d) for d in docs))
+    opts = bson.CodecOptions(datetime_conversion=bson.codec_options.DatetimeConversion.DATETIME_MS)
+    docs = bson.decode_all((bundle / "train.bson").read_bytes(), opts)
+    train = [d for d in docs if d["_id"] % 2 == 0]
+    test = [{k: v for k, v in d.items() if k != "category_id"} for d in docs if d["_id"] % 2 == 1]
+    (out / "train.bson").write_bytes(b"".join(bson.encode(d) for d in train))
+    (out / "test.bson").write_bytes(b"".join(bson.encode(d) for d in test))
+    (out / "example.bson").write_bytes(b"".join(bson.encode(d) for d in train[:5]))
+    pd.DataFrame({"id": [d["_id"] for d in test], "category_id": [d["category_id"] for d in docs if d["_id"] % 2 == 1]}).to_csv(out / "answers.csv", index=False)
+
+
+def headers():
+    bundle, out = folders("headers")
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    (bundle / "files").mkdir()
+    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 300, 7, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\0" * 301 * 7)) + chunk(b"IEND", b"")
+    (bundle / "files/a.png").write_bytes(png)
+    (bundle / "files/b.gif").write_bytes(b"GIF89a" + struct.pack("<HH", 12, 34) + b"\0\0\0;")
+    (bundle / "files/c.bmp").write_bytes(b"BM" + struct.pack("<IHHIIiiHH", 54, 0, 0, 54, 40, 5, -6, 1, 24) + b"\0" * 24)
+    np.save(bundle / "files/d.npy", np.zeros((2, 3, 4), dtype="<f4"))
+    np.save(bundle / "files/e.npy", np.array(5, dtype=">i8"))
+    (out / "headers.csv").write_text("file,width,height,shape,dtype\nfiles/a.png,300,7,,\nfiles/b.gif,12,34,,\nfiles/c.bmp,5,6,,\nfiles/d.npy,,,\"2,3,4\",<f4\nfiles/e.npy,,,,>i8\n")
+
+
+if __name__ == "__main__":
+    draws()
+    documents()
+    documents_bson()
+    headers()
