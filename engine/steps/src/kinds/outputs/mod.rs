@@ -1,6 +1,7 @@
 //! The kinds of outputs that a pipeline can declare.
 
 pub(super) mod archive;
+mod bson;
 pub(super) mod copy;
 mod csv;
 mod dialect;
@@ -22,6 +23,7 @@ pub(super) static ALL: &[&Kind] = &[
     &json::KIND,
     &json_lines::KIND,
     &document::KIND,
+    &bson::KIND,
     &parquet::KIND,
     &npy::KIND,
     &lines::KIND,

@@ -5,6 +5,7 @@
 //! becomes a table of its declared columns and the hidden column `record`. Parquet files and NumPy arrays stay as they
 //! are.
 
+mod bson;
 mod csv;
 mod json;
 mod npy;
@@ -104,6 +105,7 @@ formats![
     csv::FORMAT,
     json::LIST,
     json::LINES,
+    bson::FORMAT,
     parquet::FORMAT,
     npy::FORMAT
 ];

@@ -1,0 +1,51 @@
+//! `bson`: the records of a table as BSON documents, one after the other, as pymongo writes them.
+
+use std::io::Write;
+
+use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_formats::bson::push_json;
+use prep_spec::model::Query;
+use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_sql::Session;
+
+use super::export::Export;
+use crate::emit::for_each_record;
+use crate::kinds::Kind;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a BSON file",
+            doc: "Documents, one after the other, as pymongo encodes them: the query has the one column `record`, or an object is made of each row.",
+            keys: &[Key::required(
+                "bson",
+                Value::Rows,
+                "The documents.",
+                "SELECT record FROM train",
+            )],
+        },
+        methods: &[],
+        makes: Makes::File(&[".bson"]),
+        check: None,
+    },
+    step: |declaration, session| {
+        let query = declaration.query("bson")?;
+        Export::step("bson", query, serde_json::json!({}), session, write)
+    },
+};
+
+fn write(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+) -> Result<FileValue, StepError> {
+    let mut out = context.store.writer()?;
+    let mut document = Vec::new();
+    let (count, columns) = for_each_record(session, query, context, inputs, |value| {
+        document.clear();
+        push_json(value, &mut document).map_err(StepError::input)?;
+        out.write_all(&document).map_err(StepError::machine)
+    })?;
+    Ok(FileValue::table(out.commit()?, count, columns))
+}
