@@ -2,6 +2,7 @@
 
 mod draws;
 mod files;
+mod headers;
 mod permute;
 mod pixels;
 mod read;
@@ -20,5 +21,6 @@ pub(super) static ALL: &[&Kind] = &[
     &files::KIND,
     &text_lines::KIND,
     &pixels::KIND,
+    &headers::KIND,
     &tfrecords::KIND,
 ];
