@@ -193,6 +193,18 @@ impl FetchError {
         }
     }
 
+    /// Adds what a server said to an error that has room for it.
+    pub(crate) fn with_message(self, said: String) -> FetchError {
+        match self {
+            FetchError::Quota { host, wait, .. } => FetchError::Quota {
+                host,
+                wait,
+                message: said,
+            },
+            other => other,
+        }
+    }
+
     /// What the failure is about.
     pub fn failure(&self) -> Failure {
         match self {

@@ -1,18 +1,15 @@
 //! Where bundles come from. Each source names what it brings by content and checks it against the published MD5.
 //!
 //! ```text
-//! local        a bundle that is already there, or was
-//! kaggle       the same, fetched from Kaggle when it is not
-//! part         some members of a bundle, as an archive of its own         members   which ones
-//! remote       a bundle's listing by ranges
-//! credentials  who asks          network   what all downloads of a process share
-//! api          signed addresses  answer    what the store's answers mean; nothing is written before they passed
-//! download     sessions until one is complete, then the verdict on its digests
-//! session      one object: its pieces, its connections, its failures      pace      how many connections
-//! connection   one range, asked for and written
-//! receive      from an answer into the partial file, piece by piece       hashing   digests behind the write front
-//! map          which pieces are there, beside the partial file            partial   its lock and its final name
+//! bundle/      the sources: a bundle that is there, fetched whole, fetched in part; a listing without the bundle
+//! download/    one download to its end: sessions, connections, how many of them, the verdict
+//! resume/      what outlives a process: partial file, map of pieces, digests behind the write front
+//! wire/        the API and the object store: addresses, what answers mean, when to ask again, rate
+//! network      the handle that all of these go through        credentials   who asks
 //! ```
+//!
+//! Arrows point downwards only: `bundle`, `download`, `resume`, `wire`. There is one policy of what to do after a failure
+//! (`wire/retry`).
 //!
 //! # What a download promises
 //!
@@ -25,49 +22,29 @@
 //! | No secret is shown or sent astray | only the API's own origin gets credentials; messages name hosts, not addresses |
 //! | No end without a cause | failures are counted, waited for, and bounded; the last one is the first line |
 
-mod addresses;
-mod answer;
-mod api;
-mod backoff;
-mod connection;
+mod bundle;
 mod credentials;
-mod digester;
 mod download;
 mod error;
-mod first;
-mod hashing;
-mod identity;
-mod kaggle;
-mod local;
-mod location;
-mod map;
-mod members;
 mod message;
 mod network;
 mod options;
-mod pace;
-mod part;
-mod partial;
-mod pieces;
-mod rate;
-mod receive;
-mod remote;
 mod resume;
 mod secret;
-mod session;
 mod space;
 mod trouble;
 mod units;
+mod wire;
 
+pub use bundle::kaggle::KaggleBundle;
+pub use bundle::local::{BundleError, LocalBundle};
+pub use bundle::members::Members;
+pub use bundle::part::PartOfBundle;
+pub use bundle::remote::RemoteZip;
 pub use credentials::{Credentials, CredentialsError, Found, Origin, find};
 pub use error::FetchError;
-pub use kaggle::KaggleBundle;
-pub use local::{BundleError, LocalBundle};
-pub use members::Members;
 pub use network::{LazyNetwork, Network};
 pub use options::{ENDPOINT, Options};
-pub use part::PartOfBundle;
-pub use remote::RemoteZip;
 pub use secret::Secret;
 pub use space::free as free_space;
 pub use trouble::Trouble;

@@ -1,21 +1,21 @@
-//! What all downloads of a process share: one client, one runtime, one limit of connections and of rate.
+//! The handle on the network, and one that is made when it is needed.
 
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
-use rustls_platform_verifier::BuilderVerifierExt;
-use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
+use prep_core::Cancel;
+use tokio::time::sleep;
 
-use crate::addresses::Addresses;
-use crate::api;
 use crate::credentials::Credentials;
 use crate::error::FetchError;
 use crate::options::Options;
-use crate::rate::RateLimit;
+use crate::wire::api;
+use crate::wire::shared::Shared;
+
+/// How often the stop flag is looked at.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// Handle on the network. Cheap to clone; clones share all limits.
 ///
@@ -23,17 +23,6 @@ use crate::rate::RateLimit;
 #[derive(Clone)]
 pub struct Network {
     shared: Arc<Shared>,
-}
-
-pub(crate) struct Shared {
-    pub(crate) client: Client,
-    pub(crate) options: Options,
-    pub(crate) endpoint: Url,
-    pub(crate) credentials: Credentials,
-    pub(crate) connections: Arc<Semaphore>,
-    pub(crate) rate: RateLimit,
-    pub(crate) addresses: Addresses,
-    runtime: Option<Runtime>,
 }
 
 impl fmt::Debug for Network {
@@ -52,38 +41,7 @@ impl Network {
     /// # Errors
     /// [`FetchError::Setup`]: the endpoint is no URL, or the system has no certificates.
     pub fn new(options: Options, credentials: Credentials) -> Result<Network, FetchError> {
-        let setup = |cause: String| FetchError::Setup { cause };
-        let endpoint: Url = options
-            .endpoint
-            .trim_end_matches('/')
-            .parse()
-            .map_err(|error| setup(format!("the endpoint is no address: {error}")))?;
-        if !matches!(endpoint.scheme(), "http" | "https") || endpoint.host_str().is_none() {
-            return Err(setup(
-                "the endpoint is not an address of http or https".into(),
-            ));
-        }
-        if !endpoint.username().is_empty() || endpoint.password().is_some() {
-            let cause = "the endpoint holds a user or password, which do not belong in an address";
-            return Err(setup(cause.into()));
-        }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("fetch")
-            .enable_all()
-            .build()
-            .map_err(|error| setup(error.to_string()))?;
-        let client = client(&options).map_err(setup)?;
-        let shared = Shared {
-            client,
-            endpoint,
-            credentials,
-            connections: Arc::new(Semaphore::new(options.connections.max(1))),
-            rate: RateLimit::new(options.max_rate),
-            addresses: Addresses::default(),
-            runtime: Some(runtime),
-            options,
-        };
+        let shared = Shared::new(options, credentials)?;
         Ok(Network {
             shared: Arc::new(shared),
         })
@@ -106,21 +64,26 @@ impl Network {
         &self,
         future: impl Future<Output = Result<T, FetchError>>,
     ) -> Result<T, FetchError> {
-        match &self.shared.runtime {
+        match self.shared.runtime() {
             Some(runtime) => runtime.block_on(future),
             None => Err(FetchError::Setup {
                 cause: "the network is shut down".into(),
             }),
         }
     }
-}
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // The last handle may go from within one of the runtime's own threads.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+    /// The same, until `cancel` is set.
+    pub(crate) fn block_on_unless<T>(
+        &self,
+        cancel: &Cancel,
+        future: impl Future<Output = Result<T, FetchError>>,
+    ) -> Result<T, FetchError> {
+        self.block_on(async {
+            tokio::select! {
+                done = future => done,
+                () = cancelled(cancel) => Err(FetchError::Cancelled),
+            }
+        })
     }
 }
 
@@ -171,28 +134,9 @@ impl fmt::Debug for LazyNetwork {
     }
 }
 
-/// HTTP/1.1 only: with HTTP/2 all ranges would share one TCP connection, and its throttling. Redirects are followed by
-/// hand, because the credentials must stay with the API.
-fn client(options: &Options) -> Result<Client, String> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
-        .map_err(|error| error.to_string())?
-        .with_no_client_auth();
-    let builder = Client::builder()
-        .tls_backend_preconfigured(tls)
-        .user_agent(concat!("prep/", env!("CARGO_PKG_VERSION")))
-        .http1_only()
-        .redirect(Policy::none())
-        .referer(false)
-        .tcp_nodelay(true)
-        .connect_timeout(options.stall)
-        .pool_max_idle_per_host(options.connections);
-    let builder = if options.proxies {
-        builder
-    } else {
-        builder.no_proxy()
-    };
-    builder.build().map_err(|error| error.to_string())
+/// Ends soon after `cancel` is set.
+async fn cancelled(cancel: &Cancel) {
+    while !cancel.is_cancelled() {
+        sleep(GLANCE).await;
+    }
 }

@@ -2,36 +2,23 @@
 
 use std::path::Path;
 
-use crate::download::Order;
-use crate::error::FetchError;
-use crate::identity::Identity;
-
 /// Bytes that this user can still write to the file system of `path` (or of its folder, if it does not exist yet).
 pub fn free(path: &Path) -> Option<u64> {
+    // The parent of a relative path of one part is the empty path, which names nothing.
+    let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find(|path| path.exists())?;
     let stat = rustix::fs::statvfs(found).ok()?;
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
 
-/// Bytes of disk that a new download takes: members of a part are copied once more at its end.
-pub(crate) fn needed(order: &Order, object: &Identity) -> u64 {
-    match &order.wanted {
-        None => object.total,
-        Some(wanted) => wanted
-            .iter()
-            .map(|range| 2 * (range.end - range.start))
-            .sum(),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Refuses to begin what the disk cannot hold.
-pub(crate) fn require_space(order: &Order, needed: u64) -> Result<(), FetchError> {
-    match free(&order.partial.path) {
-        Some(free) if free < needed => Err(FetchError::NoSpace {
-            path: order.partial.path.clone(),
-            needed,
-            free,
-        }),
-        _ => Ok(()),
+    #[test]
+    fn a_folder_that_is_not_there_yet_has_the_space_of_the_one_above() {
+        for path in ["not-there", "not/there/either", ".", "/", "/not-there/a"] {
+            assert!(free(Path::new(path)).is_some(), "{path}");
+        }
     }
 }

@@ -1,21 +1,24 @@
 //! Fetching one bundle to its end: sessions until one is complete, then the verdict on its digests.
 
-use std::ops::Range;
-use std::sync::Arc;
+mod connection;
+pub(crate) mod first;
+mod order;
+mod pace;
+mod receive;
+mod session;
 
-use prep_core::Progress;
 use prep_formats::zip::{Directory, ZipError, ZipLimits};
 use tokio::time::sleep;
 
-use crate::backoff;
 use crate::error::FetchError;
-use crate::first::End;
-use crate::hashing::Digests;
-use crate::identity::Identity;
-use crate::network::Shared;
-use crate::partial::Partial;
-use crate::session::Session;
+use crate::resume::hashing::Digests;
 use crate::trouble::Trouble;
+use crate::wire::identity::Identity;
+use crate::wire::retry::{Next, Retry};
+use first::End;
+use session::Session;
+
+pub(crate) use order::Order;
 
 /// Times that the object may be replaced under our hands.
 const REPLACED: u32 = 3;
@@ -23,25 +26,13 @@ const REPLACED: u32 = 3;
 /// Times that a bundle may arrive with another MD5 than the server told.
 const DAMAGED: u32 = 2;
 
-/// What to fetch, and where to.
-#[derive(Clone)]
-pub(crate) struct Order {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) id: String,
-    /// Published MD5 in hexadecimal; none when another content is welcome.
-    pub(crate) md5: Option<String>,
-    pub(crate) partial: Arc<Partial>,
-    /// The bytes to fetch; none for all.
-    pub(crate) wanted: Option<Vec<Range<u64>>>,
-    pub(crate) progress: Arc<Progress>,
-}
-
 /// Fills the partial file of the order and checks it. The file keeps its partial name. No digests if only parts are wanted:
 /// these are not checked here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
     let mut location = None;
     let mut ranges = true;
-    let (mut replaced, mut broken, mut damaged) = (0, 0, 0);
+    let (mut replaced, mut damaged) = (0, 0);
+    let mut retry = Retry::default();
     loop {
         match Session::run(order, &mut location, ranges).await? {
             End::Complete(None, _) => return Ok(None),
@@ -68,18 +59,15 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
             }
             End::StartAnew(cause) => {
                 order.partial.clear()?;
-                ranges &= !matches!(cause, Trouble::RangeIgnored { .. });
-                let options = &order.shared.options;
-                broken += 1;
-                if broken >= options.attempts {
-                    return Err(FetchError::GaveUp {
-                        cause,
-                        attempts: broken,
-                        kept: "this server sends no ranges, so each attempt starts at the front"
-                            .into(),
-                    });
+                let kept = || {
+                    "this server sends no ranges, so each attempt starts at the front".to_owned()
+                };
+                if matches!(cause, Trouble::RangeIgnored { .. }) {
+                    // Not a failure: from here on it is asked for everything at once.
+                    ranges = false;
+                } else if let Next::After(pause) = retry.next(&order.shared.options, cause, kept)? {
+                    sleep(pause).await;
                 }
-                sleep(backoff::own_pause(broken, options)).await;
             }
         }
         order

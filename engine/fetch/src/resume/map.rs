@@ -11,7 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::identity::Identity;
+use crate::wire::identity::Identity;
 
 const RECORD: usize = 12;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::location::Location;
+use crate::wire::location::Location;
 
 /// The last address of each bundle, until the object store refuses it.
 #[derive(Default)]

@@ -9,16 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use prep_core::Cancel;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{ZipEntry, ZipError, ZipLimits, ZipListing};
-use tokio::time::timeout;
+use tokio::time::sleep;
 
-use crate::answer::Answer;
+use crate::download::first::{End, Stop, first_answer};
 use crate::error::FetchError;
-use crate::first::{End, Stop, first_answer, wait};
-use crate::identity::Identity;
-use crate::kaggle::cancelled;
-use crate::location::Location;
-use crate::network::{Network, Shared};
-use crate::trouble::{self, Trouble};
+use crate::network::Network;
+use crate::trouble::Trouble;
+use crate::wire::answer::Answer;
+use crate::wire::body::Body;
+use crate::wire::identity::Identity;
+use crate::wire::location::Location;
+use crate::wire::retry::{Next, Retry};
+use crate::wire::shared::Shared;
 
 /// The members of a bundle that lies at the server.
 #[derive(Debug)]
@@ -116,12 +118,8 @@ impl<'a> Remote<'a> {
         let shared = Arc::clone(self.network.shared());
         let known = state.object.clone();
         let mut location = state.location.take();
-        let (object, bytes) = self.network.block_on(async {
-            tokio::select! {
-                done = fetch(&shared, self.id, &mut location, &range, known.as_ref()) => done,
-                () = cancelled(self.cancel) => Err(FetchError::Cancelled),
-            }
-        })?;
+        let reading = fetch(&shared, self.id, &mut location, &range, known.as_ref());
+        let (object, bytes) = self.network.block_on_unless(self.cancel, reading)?;
         state.location = location;
         state.object = Some(object);
         state.moved += bytes.len() as u64;
@@ -185,9 +183,10 @@ async fn fetch(
     range: &Range<u64>,
     known: Option<&Identity>,
 ) -> Result<(Identity, Vec<u8>), FetchError> {
-    let mut failures = 0;
+    let mut retry = Retry::default();
     loop {
-        let answer = match first_answer(shared, id, location, range.clone(), known).await {
+        let first = first_answer(shared, id, location, range.clone(), known, &mut retry).await;
+        let answer = match first {
             Ok((answer, _permit)) if answer.whole => {
                 Err(Trouble::RangeIgnored { host: answer.host })
             }
@@ -203,14 +202,16 @@ async fn fetch(
             Ok(done) => return Ok(done),
             Err(trouble) => trouble,
         };
-        failures += 1;
-        match wait(shared, &trouble, failures)? {
-            Some(pause) => tokio::time::sleep(pause).await,
-            None => {
+        let kept = || "nothing was changed".to_owned();
+        match retry.next(&shared.options, trouble, kept)? {
+            Next::After(pause) => sleep(pause).await,
+            Next::NewAddress => {}
+            // Without ranges there is no listing.
+            Next::WithoutRanges(cause) => {
                 return Err(FetchError::GaveUp {
-                    cause: trouble,
-                    attempts: failures,
-                    kept: "nothing was changed".into(),
+                    cause,
+                    attempts: retry.failures(),
+                    kept: kept(),
                 });
             }
         }
@@ -218,45 +219,10 @@ async fn fetch(
 }
 
 async fn read(shared: &Shared, answer: Answer) -> Result<Vec<u8>, Trouble> {
-    let Answer {
-        mut response,
-        host,
-        range,
-        ..
-    } = answer;
-    let stall = shared.options.stall;
     let mut bytes = Vec::new();
-    loop {
-        let offset = range.start + bytes.len() as u64;
-        match timeout(stall, response.chunk()).await {
-            Ok(Ok(Some(chunk))) => {
-                shared.rate.take(chunk.len() as u64).await;
-                bytes.extend_from_slice(&chunk);
-            }
-            Ok(Ok(None)) if offset == range.end => return Ok(bytes),
-            Ok(Ok(None)) => {
-                let missing = range.end.saturating_sub(offset);
-                return Err(Trouble::Short {
-                    host,
-                    offset,
-                    missing,
-                });
-            }
-            Ok(Err(error)) => {
-                let cause = trouble::cause(error);
-                return Err(Trouble::Broken {
-                    host,
-                    offset,
-                    cause,
-                });
-            }
-            Err(_) => {
-                return Err(Trouble::Stalled {
-                    host,
-                    offset,
-                    time: stall,
-                });
-            }
-        }
+    let mut body = Body::of(answer);
+    while let Some(chunk) = body.next(shared).await? {
+        bytes.extend_from_slice(&chunk);
     }
+    Ok(bytes)
 }

@@ -15,21 +15,23 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::answer::Answer;
-use crate::connection::{Failed, connection};
-use crate::digester::{Digester, News};
-use crate::download::Order;
+use crate::download::connection::{Failed, connection};
+use crate::download::first::{End, Step, Stop, first_answer};
+use crate::download::order::Order;
+use crate::download::pace::Pace;
+use crate::download::receive::{Sink, WrittenPiece};
 use crate::error::FetchError;
-use crate::first::{ADDRESSES, End, IGNORED, Step, Stop, first_answer, wait};
-use crate::identity::Identity;
-use crate::location::Location;
-use crate::map::Map;
-use crate::pace::Pace;
-use crate::pieces::Pieces;
-use crate::receive::{Sink, WrittenPiece};
-use crate::space::{needed, require_space};
+use crate::resume::digester::{Digester, News};
+use crate::resume::left;
+use crate::resume::map::Map;
+use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
-use crate::{api, resume, units};
+use crate::units;
+use crate::wire::answer::Answer;
+use crate::wire::api;
+use crate::wire::identity::Identity;
+use crate::wire::location::Location;
+use crate::wire::retry::{Next, Retry};
 
 /// How often the number of connections is reconsidered.
 const TICK: Duration = Duration::from_millis(500);
@@ -45,14 +47,6 @@ struct Ended {
     result: Result<(), Failed>,
 }
 
-/// Counters that a completed piece sets back.
-#[derive(Default)]
-struct Patience {
-    failures: u32,
-    addresses: u32,
-    ignored: u32,
-}
-
 pub(crate) struct Session<'a> {
     order: &'a Order,
     location: &'a mut Option<Location>,
@@ -66,7 +60,8 @@ pub(crate) struct Session<'a> {
     sink: Sink,
     connections: JoinSet<Ended>,
     pace: Pace,
-    patience: Patience,
+    /// Failures since the last completed piece.
+    retry: Retry,
     rereads: u32,
     /// Rounds of failures and addresses so far: what an older one led to is counted already.
     round: u64,
@@ -98,27 +93,29 @@ impl<'a> Session<'a> {
         } else {
             u64::MAX
         };
-        let (object, state, first) = match resume::load(order)? {
+        let mut retry = Retry::default();
+        let shared = &order.shared;
+        let id = &order.id;
+        let (object, state, first) = match left::load(&order.partial)? {
             Some(left) => {
                 let object = left.object.clone();
                 let first = match left.pieces().take(most) {
-                    Some(range) => Some(
-                        first_answer(&order.shared, &order.id, location, range, Some(&object))
-                            .await?,
-                    ),
+                    Some(range) => {
+                        let known = Some(&object);
+                        Some(first_answer(shared, id, location, range, known, &mut retry).await?)
+                    }
                     None => None,
                 };
                 check_md5(order, &object)?;
                 (object, left.open(), first)
             }
             None => {
-                let first =
-                    first_answer(&order.shared, &order.id, location, front(order, most), None)
-                        .await?;
+                let range = front(order, most);
+                let first = first_answer(shared, id, location, range, None, &mut retry).await?;
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
-                require_space(order, needed(order, &object))?;
-                let state = resume::begin(order, &object)?;
+                order.require_space(order.needed(&object))?;
+                let state = left::begin(&order.partial, &object, order.shared.options.piece)?;
                 (object, state, Some(first))
             }
         };
@@ -127,7 +124,7 @@ impl<'a> Session<'a> {
         if let Some(wanted) = &order.wanted {
             pieces.restrict(wanted);
         }
-        require_space(order, pieces.missing_bytes())?;
+        order.require_space(pieces.missing_bytes())?;
         order.progress.set_total_bytes(object.total);
         order
             .progress
@@ -156,7 +153,7 @@ impl<'a> Session<'a> {
             },
             connections: JoinSet::new(),
             pace: Pace::new(options.first_connections, options.connections),
-            patience: Patience::default(),
+            retry: Retry::default(),
             rereads: 0,
             round: 0,
             address: 0,
@@ -272,7 +269,7 @@ impl<'a> Session<'a> {
         if let Some(digester) = &self.digester {
             digester.written(piece, crc);
         }
-        self.patience = Patience::default();
+        self.retry.reset();
         let bytes = self.pieces.range(piece);
         self.order.progress.add_bytes(bytes.end - bytes.start);
         Ok(())
@@ -314,52 +311,41 @@ impl<'a> Session<'a> {
             Err(Failed::Trouble(trouble)) => trouble,
         };
         if matches!(trouble, Trouble::Address { .. }) {
-            if ended.address == self.address {
-                self.address += 1;
-                self.patience.addresses += 1;
-                *self.location = None;
-                self.order.shared.addresses.forget(&self.order.id);
-                if self.patience.addresses >= ADDRESSES {
-                    return Err(self.give_up(trouble, self.patience.addresses).into());
-                }
+            if ended.address < self.address {
+                return Ok(());
             }
-            return Ok(());
-        }
-        if ended.round < self.round {
-            return Ok(());
-        }
-        self.round += 1;
-        self.patience.failures += 1;
-        if matches!(trouble, Trouble::RangeIgnored { .. }) {
-            self.patience.ignored += 1;
-            if self.patience.ignored >= IGNORED {
-                return Err(Stop::End(End::StartAnew(trouble)));
+            self.address += 1;
+            *self.location = None;
+            self.order.shared.addresses.forget(&self.order.id);
+        } else {
+            if ended.round < self.round {
+                return Ok(());
+            }
+            self.round += 1;
+            if trouble.is_overload() {
+                self.pace.slow_down();
             }
         }
-        if trouble.is_overload() {
-            self.pace.slow_down();
-        }
-        match wait(&self.order.shared, &trouble, self.patience.failures)? {
-            Some(wait) => self.pause = Some(Instant::now() + wait),
-            None => return Err(self.give_up(trouble, self.patience.failures).into()),
+        let kept = || kept(self.order, &self.pieces);
+        match self.retry.next(&self.order.shared.options, trouble, kept)? {
+            Next::After(pause) => self.pause = Some(Instant::now() + pause),
+            Next::NewAddress => {}
+            Next::WithoutRanges(trouble) => return Err(Stop::End(End::StartAnew(trouble))),
         }
         Ok(())
     }
+}
 
-    fn give_up(&self, cause: Trouble, attempts: u32) -> FetchError {
-        let wanted = self.pieces.wanted_bytes();
-        let there = wanted - self.pieces.missing_bytes();
-        FetchError::GaveUp {
-            cause,
-            attempts,
-            kept: format!(
-                "{} of {} are kept in {}: run again to go on",
-                units::bytes(there),
-                units::bytes(wanted),
-                self.order.partial.path.display()
-            ),
-        }
-    }
+/// What is there of a download that is given up.
+fn kept(order: &Order, pieces: &Pieces) -> String {
+    let wanted = pieces.wanted_bytes();
+    let there = wanted - pieces.missing_bytes();
+    format!(
+        "{} of {} are kept in {}: run again to go on",
+        units::bytes(there),
+        units::bytes(wanted),
+        order.partial.path.display()
+    )
 }
 
 /// What to ask for first while nothing is known: the front of the bundle, or of what is wanted of it.

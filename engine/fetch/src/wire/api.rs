@@ -6,12 +6,13 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use reqwest::{Response, StatusCode, Url};
 use tokio::time::{sleep, timeout};
 
-use crate::backoff;
 use crate::credentials::Credentials;
 use crate::error::FetchError;
-use crate::location::{Location, follow, host};
-use crate::network::Shared;
 use crate::trouble::{self, Trouble};
+use crate::wire::backoff;
+use crate::wire::location::{Location, follow, host};
+use crate::wire::retry::{Next, Retry};
+use crate::wire::shared::Shared;
 use crate::{message, units};
 
 /// Redirects from one answer to the next, at most.
@@ -36,7 +37,7 @@ pub(crate) async fn address(shared: &Shared, id: &str) -> Result<Location, Fetch
 /// # Errors
 /// Those of one attempt, or the last trouble.
 pub(crate) async fn locate(shared: &Shared, id: &str) -> Result<Location, FetchError> {
-    let mut failures = 0;
+    let mut retry = Retry::default();
     loop {
         let (trouble, message) = match attempt(shared, id).await {
             Attempt::Located(location) => {
@@ -46,26 +47,12 @@ pub(crate) async fn locate(shared: &Shared, id: &str) -> Result<Location, FetchE
             Attempt::Refused(error) => return Err(error),
             Attempt::Trouble(trouble, message) => (trouble, message),
         };
-        failures += 1;
-        let options = &shared.options;
-        let own = backoff::own_pause(failures, options);
-        let wait = trouble.retry_after().unwrap_or(own);
-        let overload = matches!(trouble, Trouble::Status { code: 429, .. });
-        if overload && (wait > options.patience || failures >= options.attempts) {
-            return Err(FetchError::Quota {
-                host: host(&shared.endpoint),
-                wait,
-                message,
-            });
+        let next = retry.next(&shared.options, trouble, || "nothing was changed".into());
+        match next.map_err(|error| error.with_message(message))? {
+            Next::After(pause) => sleep(pause).await,
+            // The API gives addresses and has no ranges.
+            Next::NewAddress | Next::WithoutRanges(_) => {}
         }
-        if wait > options.patience || failures >= options.attempts {
-            return Err(FetchError::GaveUp {
-                cause: trouble,
-                attempts: failures,
-                kept: "nothing was changed".into(),
-            });
-        }
-        sleep(wait).await;
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use prep_formats::sniff::Looks;
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::time::timeout;
 
-use crate::answer::{Answer, expected_zip};
 use crate::error::FetchError;
-use crate::network::Shared;
-use crate::partial::Partial;
-use crate::trouble::{self, Trouble};
+use crate::resume::partial::Partial;
+use crate::trouble::Trouble;
 use crate::units;
+use crate::wire::answer::{Answer, expected_zip};
+use crate::wire::body::Body;
+use crate::wire::shared::Shared;
 
 /// A piece that was written.
 #[derive(Debug, Clone, Copy)]
@@ -43,58 +43,20 @@ pub(crate) struct Sink {
 /// Writes the bytes of an answer where they belong and tells of each piece that is complete. The answer must begin at
 /// the front of a piece.
 pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Result<(), Broken> {
-    let Answer {
-        mut response,
-        host,
-        object,
-        range,
-        ..
-    } = answer;
-    let stall = shared.options.stall;
-    let mut cursor = Cursor::new(sink, range.clone(), object.total);
-    loop {
-        let offset = cursor.offset;
-        let chunk = match timeout(stall, response.chunk()).await {
-            Ok(Ok(Some(chunk))) => chunk,
-            Ok(Ok(None)) => break,
-            Ok(Err(error)) => {
-                let cause = trouble::cause(error);
-                return Err(Broken::Trouble(Trouble::Broken {
-                    host,
-                    offset,
-                    cause,
-                }));
-            }
-            Err(_) => {
-                return Err(Broken::Trouble(Trouble::Stalled {
-                    host,
-                    offset,
-                    time: stall,
-                }));
-            }
-        };
-        if offset == 0 && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk)) {
+    let (range, total) = (answer.range.clone(), answer.object.total);
+    let mut cursor = Cursor::new(sink, range, total);
+    let mut body = Body::of(answer);
+    while let Some(chunk) = body.next(shared).await.map_err(Broken::Trouble)? {
+        if cursor.offset == 0 && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk)) {
             return Err(Broken::Fatal(FetchError::NotZip {
-                host,
-                got: format!("{}, {}", Looks::of(&chunk), units::bytes(object.total)),
+                host: body.host().to_owned(),
+                got: format!("{}, {}", Looks::of(&chunk), units::bytes(total)),
                 expected: expected_zip(None),
             }));
         }
-        if chunk.len() as u64 > range.end - offset {
-            let what = "more than it announced".into();
-            return Err(Broken::Trouble(Trouble::OtherRange { host, what }));
-        }
-        shared.rate.take(chunk.len() as u64).await;
         sink.received
             .fetch_add(chunk.len() as u64, Ordering::Relaxed);
         cursor.write(&chunk).map_err(Broken::Fatal)?;
-    }
-    if cursor.offset < range.end {
-        return Err(Broken::Trouble(Trouble::Short {
-            host,
-            offset: cursor.offset,
-            missing: range.end - cursor.offset,
-        }));
     }
     Ok(())
 }

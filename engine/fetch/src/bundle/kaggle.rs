@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prep_core::{Cancel, Context, Source, SourceState, StepError, Value};
+use prep_core::{Context, Source, SourceState, StepError, Value};
 
+use crate::bundle::local::{BundleError, LocalBundle};
 use crate::download::{Order, download};
 use crate::error::FetchError;
-use crate::hashing::Digests;
-use crate::local::{BundleError, LocalBundle};
 use crate::network::{LazyNetwork, Network};
-use crate::partial::{Locked, Partial};
+use crate::resume::hashing::Digests;
+use crate::resume::partial::{Locked, Partial};
 
-/// How often the stop flag, and another process's lock, is looked at.
+/// How often another process's lock is looked at.
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// The bundle of one competition.
@@ -117,19 +117,7 @@ pub(crate) fn fill(
         wanted,
         progress: Arc::clone(&context.progress),
     };
-    network.block_on(async {
-        tokio::select! {
-            done = download(&order) => done,
-            () = cancelled(&context.cancel) => Err(FetchError::Cancelled),
-        }
-    })
-}
-
-/// Ends soon after `cancel` is set.
-pub(crate) async fn cancelled(cancel: &Cancel) {
-    while !cancel.is_cancelled() {
-        tokio::time::sleep(GLANCE).await;
-    }
+    network.block_on_unless(&context.cancel, download(&order))
 }
 
 impl Source for KaggleBundle {

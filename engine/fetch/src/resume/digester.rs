@@ -7,8 +7,8 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::error::FetchError;
-use crate::hashing::{Digests, Written, follow};
-use crate::partial::Partial;
+use crate::resume::hashing::{Digests, Written, follow};
+use crate::resume::partial::Partial;
 
 /// What the thread tells.
 #[derive(Debug)]

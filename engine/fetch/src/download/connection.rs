@@ -4,14 +4,13 @@ use std::ops::Range;
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::answer::{Answer, NoAnswer, ask};
+use crate::download::receive::{Broken, Sink, receive};
 use crate::error::FetchError;
-use crate::first::permit;
-use crate::identity::Identity;
-use crate::location::Location;
-use crate::network::Shared;
-use crate::receive::{Broken, Sink, receive};
 use crate::trouble::Trouble;
+use crate::wire::answer::{Answer, NoAnswer, ask};
+use crate::wire::identity::Identity;
+use crate::wire::location::Location;
+use crate::wire::shared::Shared;
 
 /// How it failed.
 pub(crate) enum Failed {
@@ -34,7 +33,7 @@ pub(crate) async fn connection(
     let (answer, _permit) = match (ready, location) {
         (Some(ready), _) => ready,
         (None, Some(location)) => {
-            let permit = permit(shared).await.map_err(Failed::Fatal)?;
+            let permit = shared.permit().await.map_err(Failed::Fatal)?;
             match ask(shared, &location, range.clone(), Some(object)).await {
                 Ok(answer) => (answer, permit),
                 Err(NoAnswer::Changed) => return Err(Failed::Changed),

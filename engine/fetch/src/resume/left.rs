@@ -1,10 +1,10 @@
 //! What an earlier process left, and the beginning of something new.
 
-use crate::download::Order;
 use crate::error::FetchError;
-use crate::identity::Identity;
-use crate::map::{Known, Map};
-use crate::pieces::Pieces;
+use crate::resume::map::{Known, Map};
+use crate::resume::partial::Partial;
+use crate::resume::pieces::Pieces;
+use crate::wire::identity::Identity;
 
 /// A partial file with a map that fits it.
 pub(crate) struct Left {
@@ -25,8 +25,7 @@ pub(crate) struct State {
 
 /// What is left of an earlier session, if it can be used: its map is whole, the file has the length that the map
 /// tells, and the server can be asked whether the object is still the same.
-pub(crate) fn load(order: &Order) -> Result<Option<Left>, FetchError> {
-    let partial = &order.partial;
+pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
     let error = |cause| FetchError::io("read", &partial.map, cause);
     let Some((map, known)) = Map::open(&partial.map).map_err(error)? else {
         return Ok(None);
@@ -65,14 +64,13 @@ impl Left {
 }
 
 /// Makes the partial file as long as the object will be, and an empty map.
-pub(crate) fn begin(order: &Order, object: &Identity) -> Result<State, FetchError> {
-    let partial = &order.partial;
+pub(crate) fn begin(partial: &Partial, object: &Identity, piece: u64) -> Result<State, FetchError> {
     partial.clear()?;
     partial
         .file
         .set_len(object.total)
         .map_err(|cause| FetchError::io("enlarge", &partial.path, cause))?;
-    let size = order.shared.options.piece.max(1);
+    let size = piece.max(1);
     let map = Map::create(&partial.map, object, size)
         .map_err(|cause| FetchError::io("write", &partial.map, cause))?;
     Ok(State {

@@ -6,13 +6,13 @@ use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, IF_RANGE, LOCATION, RANGE}
 use reqwest::{Response, StatusCode};
 use tokio::time::timeout;
 
-use crate::api::{self, REDIRECTS};
 use crate::error::FetchError;
-use crate::identity::{Identity, content_range};
-use crate::location::{Location, follow};
-use crate::network::Shared;
 use crate::trouble::{self, Trouble};
 use crate::units;
+use crate::wire::api::{self, REDIRECTS};
+use crate::wire::identity::{Identity, content_range};
+use crate::wire::location::{Location, follow};
+use crate::wire::shared::Shared;
 
 /// An answer whose bytes may be used.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(crate) async fn ask(
 ) -> Result<Answer, NoAnswer> {
     let mut url = location.url();
     for _ in 0..=REDIRECTS {
-        let host = crate::location::host(&url);
+        let host = crate::wire::location::host(&url);
         // No credentials here: the signature is all that the store may see.
         let mut request = shared
             .client
@@ -88,7 +88,7 @@ pub(crate) async fn ask(
     }
     Err(NoAnswer::Refused(FetchError::Redirect {
         from: location.host(),
-        to: crate::location::host(&url),
+        to: crate::wire::location::host(&url),
         reason: "there are too many of them",
     }))
 }

@@ -15,11 +15,11 @@ use prep_cache::Digest;
 use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
 
+use crate::bundle::kaggle::{KaggleBundle, fill, lock};
+use crate::bundle::local::LocalBundle;
+use crate::bundle::members::Members;
 use crate::error::FetchError;
-use crate::kaggle::{KaggleBundle, fill, lock};
-use crate::local::LocalBundle;
-use crate::members::Members;
-use crate::partial::Partial;
+use crate::resume::partial::Partial;
 
 /// Some members of one competition's bundle, unless all of it is there.
 #[derive(Debug, Clone)]

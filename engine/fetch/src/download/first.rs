@@ -1,0 +1,74 @@
+//! The first answer of a session, which tells what object there is.
+
+use std::ops::Range;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::sleep;
+
+use crate::error::FetchError;
+use crate::resume::hashing::Digests;
+use crate::trouble::Trouble;
+use crate::wire::answer::{Answer, NoAnswer, ask};
+use crate::wire::api;
+use crate::wire::identity::Identity;
+use crate::wire::location::Location;
+use crate::wire::retry::{Next, Retry};
+use crate::wire::shared::Shared;
+
+/// How a session ended.
+pub(crate) enum End {
+    /// All bytes are there; with digests if they are those of the whole.
+    Complete(Option<Digests>, Identity),
+    /// The object is another one now.
+    Changed,
+    /// The server sends no ranges and the connection broke.
+    StartAnew(Trouble),
+}
+
+pub(crate) type Step<T> = Result<T, Stop>;
+
+/// Why the session does not go on.
+pub(crate) enum Stop {
+    End(End),
+    Error(FetchError),
+}
+
+impl From<FetchError> for Stop {
+    fn from(error: FetchError) -> Stop {
+        Stop::Error(error)
+    }
+}
+
+/// The answer that tells which object it is. Failures count in `retry`, which goes on counting after it.
+pub(crate) async fn first_answer(
+    shared: &Shared,
+    id: &str,
+    location: &mut Option<Location>,
+    range: Range<u64>,
+    known: Option<&Identity>,
+    retry: &mut Retry,
+) -> Step<(Answer, OwnedSemaphorePermit)> {
+    loop {
+        let permit = shared.permit().await?;
+        let at = match &*location {
+            Some(location) => location.clone(),
+            None => location.insert(api::address(shared, id).await?).clone(),
+        };
+        let trouble = match ask(shared, &at, range.clone(), known).await {
+            Ok(answer) => return Ok((answer, permit)),
+            Err(NoAnswer::Changed) => return Err(Stop::End(End::Changed)),
+            Err(NoAnswer::Refused(error)) => return Err(error.into()),
+            Err(NoAnswer::Trouble(trouble)) => trouble,
+        };
+        drop(permit);
+        let kept = || "nothing was lost, run again to go on".into();
+        match retry.next(&shared.options, trouble, kept)? {
+            Next::After(pause) => sleep(pause).await,
+            Next::NewAddress => {
+                *location = None;
+                shared.addresses.forget(id);
+            }
+            Next::WithoutRanges(trouble) => return Err(Stop::End(End::StartAnew(trouble))),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What a download is to bring.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use prep_core::Progress;
+
+use crate::error::FetchError;
+use crate::resume::partial::Partial;
+use crate::space;
+use crate::wire::identity::Identity;
+use crate::wire::shared::Shared;
+
+/// What to fetch, and where to.
+#[derive(Clone)]
+pub(crate) struct Order {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) id: String,
+    /// Published MD5 in hexadecimal; none when another content is welcome.
+    pub(crate) md5: Option<String>,
+    pub(crate) partial: Arc<Partial>,
+    /// The bytes to fetch; none for all.
+    pub(crate) wanted: Option<Vec<Range<u64>>>,
+    pub(crate) progress: Arc<Progress>,
+}
+
+impl Order {
+    /// Bytes of disk that a new download takes: members of a part are copied once more at its end.
+    pub(crate) fn needed(&self, object: &Identity) -> u64 {
+        match &self.wanted {
+            None => object.total,
+            Some(wanted) => wanted
+                .iter()
+                .map(|range| 2 * (range.end - range.start))
+                .sum(),
+        }
+    }
+
+    /// Refuses to begin what the disk cannot hold.
+    pub(crate) fn require_space(&self, needed: u64) -> Result<(), FetchError> {
+        match space::free(&self.partial.path) {
+            Some(free) if free < needed => Err(FetchError::NoSpace {
+                path: self.partial.path.clone(),
+                needed,
+                free,
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What outlives a process: the partial file, the map of its pieces, their digests.
+
+pub(crate) mod digester;
+pub(crate) mod hashing;
+pub(crate) mod left;
+pub(crate) mod map;
+pub(crate) mod partial;
+pub(crate) mod pieces;

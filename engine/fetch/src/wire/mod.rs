@@ -1,0 +1,12 @@
+//! Asking: addresses, answers, and when to ask again. Nothing here knows of files.
+
+pub(crate) mod addresses;
+pub(crate) mod answer;
+pub(crate) mod api;
+pub(crate) mod backoff;
+pub(crate) mod body;
+pub(crate) mod identity;
+pub(crate) mod location;
+pub(crate) mod rate;
+pub(crate) mod retry;
+pub(crate) mod shared;

@@ -1,0 +1,179 @@
+//! What comes after trouble: another attempt after a pause, a new address, another way of asking, or the end.
+//!
+//! There is one policy. The API, a listing, a connection and a download that starts at the front again each hold a
+//! [`Retry`] and do what it says.
+
+use std::time::Duration;
+
+use crate::error::FetchError;
+use crate::options::Options;
+use crate::trouble::Trouble;
+use crate::wire::backoff;
+
+/// New addresses in a row that may be refused.
+const ADDRESSES: u32 = 3;
+
+/// Answers in a row that may ignore the range before the server is taken to know none.
+const IGNORED: u32 = 2;
+
+/// Failures in a row.
+#[derive(Debug, Default)]
+pub(crate) struct Retry {
+    failures: u32,
+    addresses: u32,
+    ignored: u32,
+}
+
+/// What to do next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    /// The same again, after this pause.
+    After(Duration),
+    /// The same again at a new address.
+    NewAddress,
+    /// The server knows no ranges: everything at once, or nothing.
+    WithoutRanges(Trouble),
+}
+
+impl Retry {
+    /// Something went well: what failed before does not count any more.
+    pub(crate) fn reset(&mut self) {
+        *self = Retry::default();
+    }
+
+    /// How many there were.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures + 1
+    }
+
+    /// Counts a failure. `kept` tells, when this was the last one, what is there already.
+    ///
+    /// # Errors
+    /// When there were too many, or the server asks for more patience than the options have.
+    pub(crate) fn next(
+        &mut self,
+        options: &Options,
+        trouble: Trouble,
+        kept: impl FnOnce() -> String,
+    ) -> Result<Next, FetchError> {
+        let give_up = |cause, attempts| {
+            Err(FetchError::GaveUp {
+                cause,
+                attempts,
+                kept: kept(),
+            })
+        };
+        if matches!(trouble, Trouble::Address { .. }) {
+            self.addresses += 1;
+            return match self.addresses < ADDRESSES {
+                true => Ok(Next::NewAddress),
+                false => give_up(trouble, self.addresses),
+            };
+        }
+        if matches!(trouble, Trouble::RangeIgnored { .. }) {
+            self.ignored += 1;
+            if self.ignored >= IGNORED {
+                return Ok(Next::WithoutRanges(trouble));
+            }
+        }
+        self.failures += 1;
+        let last = self.failures >= options.attempts;
+        let asked = trouble.retry_after();
+        let wait = asked.unwrap_or_else(|| backoff::own_pause(self.failures, options));
+        let overloaded = last && matches!(trouble, Trouble::Status { code: 429, .. });
+        match trouble {
+            Trouble::Status { host, .. }
+                if overloaded || asked.is_some_and(|asked| asked > options.patience) =>
+            {
+                Err(FetchError::Quota {
+                    host,
+                    wait,
+                    message: String::new(),
+                })
+            }
+            trouble if last => give_up(trouble, self.failures),
+            _ => Ok(Next::After(wait)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options() -> Options {
+        Options {
+            attempts: 3,
+            patience: Duration::from_secs(60),
+            ..Options::default()
+        }
+    }
+
+    fn status(code: u16, seconds: Option<u64>) -> Trouble {
+        Trouble::Status {
+            host: "h".into(),
+            code,
+            retry_after: seconds.map(Duration::from_secs),
+        }
+    }
+
+    fn address() -> Trouble {
+        Trouble::Address {
+            host: "h".into(),
+            code: 403,
+        }
+    }
+
+    fn ignored() -> Trouble {
+        Trouble::RangeIgnored { host: "h".into() }
+    }
+
+    /// What each of the troubles in turn leads to, in a word.
+    fn course(troubles: Vec<Trouble>) -> Vec<&'static str> {
+        let mut retry = Retry::default();
+        let word = |trouble| match retry.next(&options(), trouble, String::new) {
+            Ok(Next::After(_)) => "again",
+            Ok(Next::NewAddress) => "address",
+            Ok(Next::WithoutRanges(_)) => "whole",
+            Err(FetchError::Quota { .. }) => "quota",
+            Err(_) => "end",
+        };
+        troubles.into_iter().map(word).collect()
+    }
+
+    #[test]
+    fn each_trouble_has_its_own_count() {
+        for (troubles, expected) in [
+            (
+                vec![status(503, None), status(500, None), status(503, None)],
+                vec!["again", "again", "end"],
+            ),
+            (
+                vec![status(429, None), status(429, Some(1)), status(429, None)],
+                vec!["again", "again", "quota"],
+            ),
+            (vec![status(503, Some(61))], vec!["quota"]),
+            (vec![status(503, Some(60))], vec!["again"]),
+            (
+                vec![address(), status(503, None), address(), address()],
+                vec!["address", "again", "address", "end"],
+            ),
+            (vec![ignored(), ignored()], vec!["again", "whole"]),
+        ] {
+            assert_eq!(course(troubles), expected);
+        }
+    }
+
+    #[test]
+    fn success_starts_the_count_anew() {
+        let mut retry = Retry::default();
+        for _ in 0..10 {
+            assert!(
+                retry
+                    .next(&options(), status(503, None), String::new)
+                    .is_ok()
+            );
+            retry.reset();
+        }
+    }
+}

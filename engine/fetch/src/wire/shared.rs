@@ -1,0 +1,115 @@
+//! What all downloads of a process share: one client, one runtime, one limit of connections and of rate.
+
+use std::sync::Arc;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Url};
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio::runtime::Runtime;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::credentials::Credentials;
+use crate::error::FetchError;
+use crate::options::Options;
+use crate::wire::addresses::Addresses;
+use crate::wire::rate::RateLimit;
+
+pub(crate) struct Shared {
+    pub(crate) client: Client,
+    pub(crate) options: Options,
+    pub(crate) endpoint: Url,
+    pub(crate) credentials: Credentials,
+    pub(crate) rate: RateLimit,
+    pub(crate) addresses: Addresses,
+    connections: Arc<Semaphore>,
+    runtime: Option<Runtime>,
+}
+
+impl Shared {
+    /// Connects nowhere yet.
+    pub(crate) fn new(options: Options, credentials: Credentials) -> Result<Shared, FetchError> {
+        let setup = |cause: String| FetchError::Setup { cause };
+        let endpoint: Url = options
+            .endpoint
+            .trim_end_matches('/')
+            .parse()
+            .map_err(|error| setup(format!("the endpoint is no address: {error}")))?;
+        if !matches!(endpoint.scheme(), "http" | "https") || endpoint.host_str().is_none() {
+            return Err(setup(
+                "the endpoint is not an address of http or https".into(),
+            ));
+        }
+        if !endpoint.username().is_empty() || endpoint.password().is_some() {
+            let cause = "the endpoint holds a user or password, which do not belong in an address";
+            return Err(setup(cause.into()));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("fetch")
+            .enable_all()
+            .build()
+            .map_err(|error| setup(error.to_string()))?;
+        let client = client(&options).map_err(setup)?;
+        Ok(Shared {
+            client,
+            endpoint,
+            credentials,
+            connections: Arc::new(Semaphore::new(options.connections.max(1))),
+            rate: RateLimit::new(options.max_rate),
+            addresses: Addresses::default(),
+            runtime: Some(runtime),
+            options,
+        })
+    }
+
+    /// None once the last handle is gone.
+    pub(crate) fn runtime(&self) -> Option<&Runtime> {
+        self.runtime.as_ref()
+    }
+
+    /// The right to hold one connection; waits until there is one.
+    pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, FetchError> {
+        let semaphore = Arc::clone(&self.connections);
+        semaphore
+            .acquire_owned()
+            .await
+            .map_err(|error| FetchError::Setup {
+                cause: error.to_string(),
+            })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The last handle may go from within one of the runtime's own threads.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// HTTP/1.1 only: with HTTP/2 all ranges would share one TCP connection, and its throttling. Redirects are followed by
+/// hand, because the credentials must stay with the API.
+fn client(options: &Options) -> Result<Client, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(BuilderVerifierExt::with_platform_verifier)
+        .map_err(|error| error.to_string())?
+        .with_no_client_auth();
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls)
+        .user_agent(concat!("prep/", env!("CARGO_PKG_VERSION")))
+        .http1_only()
+        .redirect(Policy::none())
+        .referer(false)
+        .tcp_nodelay(true)
+        .connect_timeout(options.stall)
+        .pool_max_idle_per_host(options.connections);
+    let builder = if options.proxies {
+        builder
+    } else {
+        builder.no_proxy()
+    };
+    builder.build().map_err(|error| error.to_string())
+}
