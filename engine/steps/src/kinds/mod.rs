@@ -20,7 +20,7 @@ pub(crate) use checksum::Checksum;
 pub(crate) use generator::GENERATOR;
 pub(crate) use list::List;
 pub(crate) use publish::Publish;
-pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, settle};
+pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle};
 pub(crate) use query::QueryTable;
 pub(crate) use tables::split::PARTS;
 pub(crate) use unpack::{Unpack, archive_suffix, is_archive};

@@ -2,12 +2,14 @@
 
 mod content;
 pub(crate) mod generator;
+mod layout;
 mod positions;
 mod table;
 mod table_writer;
 mod tree;
 
 pub use content::{Content, ContentError, OpenContent, Opener};
+pub(crate) use layout::{Layout, below_a_file};
 pub use positions::Positions;
 pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;

@@ -60,6 +60,11 @@ impl Tree {
         Ok(Tree { entries })
     }
 
+    /// A tree of files that are sorted by path, every path once.
+    pub(crate) fn of_sorted(entries: Vec<TreeEntry>) -> Tree {
+        Tree { entries }
+    }
+
     pub fn entries(&self) -> &[TreeEntry] {
         &self.entries
     }

@@ -13,7 +13,7 @@ use prep_spec::model::Output;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use crate::kinds::{Kind, one};
-use crate::value::{Content, OpenContent, Opener, Tree, TreeEntry};
+use crate::value::{Content, Layout, OpenContent, Opener, Tree, TreeEntry};
 
 /// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
@@ -138,12 +138,12 @@ impl Step for Pack {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let mut entries = Vec::new();
+        let mut layout = Layout::default();
         for path in &self.members {
             let value = crate::value::input(inputs, path)?;
-            place(context, value, path, &mut entries)?;
+            layout.add(path, place(context, value, path)?);
         }
-        let tree = Tree::new(entries).map_err(StepError::pipeline)?;
+        let tree = layout.into_tree(false).map_err(StepError::pipeline)?;
         let bytes = tree
             .entries()
             .iter()
@@ -170,38 +170,37 @@ impl Step for Pack {
     }
 }
 
-/// Puts an output at `path`: a file, or the files of a tree below it.
+/// What an output at `path` writes: a file, or the files of a tree below it; `./` at its end is the folder above.
 pub(crate) fn place(
     context: &Context,
     value: &prep_core::Value,
     path: &str,
-    entries: &mut Vec<TreeEntry>,
-) -> Result<(), StepError> {
+) -> Result<Vec<TreeEntry>, StepError> {
     let path = path.trim_end_matches('/');
-    let top = if path == "." { "" } else { path };
+    let top = match path {
+        "." => "",
+        path => path.strip_suffix("/.").unwrap_or(path),
+    };
     if let Ok(file) = FileValue::of(value) {
         let content = Content::Object {
             digest: file.digest,
             bytes: file.bytes,
         };
-        entries.push(TreeEntry {
+        return Ok(vec![TreeEntry {
             path: top.to_owned(),
             content: Some(content),
-        });
-        return Ok(());
+        }]);
     }
-    for entry in Tree::load(context, value)?.entries() {
-        let path = match (top, entry.path.as_str()) {
+    let tree = Tree::load(context, value)?;
+    let entries = tree.entries().iter().map(|entry| TreeEntry {
+        path: match (top, entry.path.as_str()) {
             (top, "") => top.to_owned(),
             ("", inner) => inner.to_owned(),
             (top, inner) => format!("{top}/{inner}"),
-        };
-        entries.push(TreeEntry {
-            path,
-            content: entry.content.clone(),
-        });
-    }
-    Ok(())
+        },
+        content: entry.content.clone(),
+    });
+    Ok(entries.collect())
 }
 
 /// A format that files and folders can be put into, one after the other.

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::kinds::{Kind, one};
 use crate::relation::query_values;
-use crate::value::{Content, Tree, TreeEntry, trees};
+use crate::value::{Content, Tree, TreeEntry, below_a_file, trees};
 
 #[derive(Debug, Error)]
 enum FilesError {
@@ -32,6 +32,8 @@ enum FilesError {
         first: String,
         second: String,
     },
+    #[error("`{path}` would lie below `{file}`, which the query makes a file")]
+    Below { path: String, file: String },
     #[error("row {row} of the query has no `{column}`")]
     Missing { row: u64, column: &'static str },
 }
@@ -109,10 +111,16 @@ impl Step for Files {
         rows.dedup();
         if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             let [(path, first), (_, second)] = [pair[0].clone(), pair[1].clone()];
-            return Err(StepError::input(FilesError::TwoFiles {
+            return Err(StepError::pipeline(FilesError::TwoFiles {
                 path,
                 first,
                 second,
+            }));
+        }
+        if let Some((file, below)) = below_a_file(&rows, |row| row.0.as_str(), |_| true) {
+            return Err(StepError::pipeline(FilesError::Below {
+                path: below.0.clone(),
+                file: file.0.clone(),
             }));
         }
         let find = |file: &str| -> Option<Content> {

@@ -18,10 +18,10 @@ use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
-pub use settle::{Settled, settle};
+pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
-use crate::value::{Tree, TreeEntry};
+use crate::value::{Layout, Tree, TreeEntry};
 use manifest::{ListedFile, Listing};
 
 #[derive(Debug, Error)]
@@ -68,24 +68,22 @@ impl Publish {
 
     /// All files, by their path below `prepared`.
     fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
-        let mut entries = Vec::new();
+        let mut layout = Layout::default();
         for (name, path) in &self.outputs {
-            let before = entries.len();
-            place(
-                context,
-                crate::value::input(inputs, name)?,
-                path,
-                &mut entries,
-            )?;
-            if entries.len() == before {
+            let mut entries = place(context, crate::value::input(inputs, name)?, path)?;
+            if entries.is_empty() {
                 // A folder of no files is still a folder.
+                let path = path.strip_suffix("/./").unwrap_or(path);
                 entries.push(TreeEntry {
                     path: path.trim_end_matches('/').to_owned(),
                     content: None,
                 });
             }
+            layout.add(path, entries);
         }
-        Tree::new(entries).map_err(StepError::pipeline)
+        layout
+            .into_tree(write::folds_case(&self.home()))
+            .map_err(StepError::pipeline)
     }
 
     fn summary(
@@ -97,6 +95,7 @@ impl Publish {
             let value: &Value = crate::value::input(inputs, name)?;
             if let Ok(file) = FileValue::of(value) {
                 let FileValue {
+                    digest,
                     bytes,
                     rows,
                     columns,
@@ -106,6 +105,7 @@ impl Publish {
                     path: path.clone(),
                     files: 1,
                     bytes,
+                    digest: Some(digest),
                     rows,
                     columns,
                 });
@@ -122,6 +122,7 @@ impl Publish {
                 path: path.clone(),
                 files,
                 bytes,
+                digest: None,
                 rows: None,
                 columns: Vec::new(),
             })

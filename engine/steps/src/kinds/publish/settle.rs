@@ -59,6 +59,27 @@ pub fn settle(
     Ok(Settled::Damaged { files: damaged })
 }
 
+/// Takes back that the file `path` (`private/test.csv`) is what was published: the next publication writes it anew, though
+/// its size and time are those that were noted.
+///
+/// # Errors
+/// When the data folder cannot be written.
+pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
+    let home = data_dir.join(competition);
+    let _folder = lock_folder(&home).map_err(|cause| ManifestError::Io {
+        what: "open the folder",
+        path: home.clone(),
+        cause,
+    })?;
+    let mut listing = Listing::read(&home);
+    listing.files.retain(|file| file.path != path);
+    listing.write(&home)?;
+    match Manifest::read(data_dir, competition)? {
+        Some(manifest) => manifest.incomplete().write(&home),
+        None => Ok(()),
+    }
+}
+
 /// The listed files that hold what the listing says.
 pub(super) fn holding(prepared: &Path, listing: Listing, threads: usize) -> Listing {
     let holds = |file: &ListedFile| {

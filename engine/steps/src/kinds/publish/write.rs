@@ -26,6 +26,21 @@ const WHOLE: u64 = 8 << 20;
 /// What one thread may hold: a content, its compressed bytes, which may be a little more, and the decoder.
 pub(super) const MEMORY_OF_THREAD: u64 = 2 * WHOLE + (1 << 20);
 
+/// Does the file system of `home` take names that differ in case only for one?
+pub(super) fn folds_case(home: &Path) -> bool {
+    let probe = tempfile::Builder::new()
+        .prefix(LEFTOVER)
+        .suffix("-case")
+        .tempfile_in(home);
+    probe.is_ok_and(|probe| {
+        let upper = probe
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().to_uppercase());
+        upper.is_some_and(|name| home.join(name).exists())
+    })
+}
+
 /// A first publication: in a folder of its own, renamed when it is complete.
 pub(super) fn all(
     context: &Context,
@@ -112,15 +127,13 @@ pub(super) fn remove_leftovers(home: &Path) -> Result<(), StepError> {
 }
 
 fn staging(home: &Path) -> Result<PathBuf, StepError> {
-    let folder = tempfile::Builder::new().prefix(LEFTOVER).tempdir_in(home);
-    let folder = folder
-        .map_err(|cause| PublishError::io("make a folder in", home, cause))?
-        .keep();
-    // Temporary folders are private by default; this one becomes `prepared`.
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&folder, mode)
-        .map_err(|cause| PublishError::io("set the mode of", &folder, cause))?;
-    Ok(folder)
+    // Temporary folders are private by default; this one becomes `prepared`, with the mode that the user's umask leaves.
+    let folder = tempfile::Builder::new()
+        .prefix(LEFTOVER)
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir_in(home);
+    let folder = folder.map_err(|cause| PublishError::io("make a folder in", home, cause))?;
+    Ok(folder.keep())
 }
 
 fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {

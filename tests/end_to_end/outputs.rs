@@ -1,0 +1,66 @@
+//! Outputs that would write the same path: refused with both of their names, whenever that is found, and nothing published.
+
+use crate::support::{Gallery, Sandbox, Snapshot};
+
+/// The gallery's pipeline with another public output.
+fn with(output: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.bundle(Gallery::ID, &Gallery::archive(20, 0).bytes());
+    let pipeline = Gallery::pipeline(0).replace("\npublic:\n", &format!("\npublic:\n{output}\n"));
+    sandbox.pipeline(Gallery::ID, &pipeline);
+    sandbox
+}
+
+#[test]
+fn two_outputs_on_one_path_are_refused_with_both_names() {
+    let one = "FROM pictures WHERE stem = 'p00000'";
+    for (output, parts) in [
+        // A folder at the top, and a file beside it.
+        (
+            format!("  ./: SELECT file, 'test/p.png' AS path {one}"),
+            [].as_slice(),
+        ),
+        (
+            format!("  ./: SELECT file, 'train.csv' AS path {one}"),
+            &["`public/train.csv`", "`public/./`"],
+        ),
+        (
+            format!("  ./: SELECT file, 'description.md' AS path {one}"),
+            &["`public/description.md`", "`public/./`"],
+        ),
+        // A file where another output has a folder.
+        (
+            format!("  ./: SELECT file, 'train' AS path {one}"),
+            &["`public/train`", "`public/./`", "`public/train/`"],
+        ),
+        // The same in an archive.
+        (
+            format!(
+                "  more.zip: {{ zip: {{ ./: \"SELECT file, 'a.csv' AS path {one}\", a.csv: SELECT * FROM train }} }}"
+            ),
+            &["gallery/public/more.zip: `a.csv`", "`./`", "by `a.csv`"],
+        ),
+        // In one query.
+        (
+            "  more/: SELECT file, CASE WHEN stem = 'p00000' THEN 'x' ELSE 'x/y' END AS path FROM pictures \
+             WHERE stem IN ('p00000', 'p00001')"
+                .to_owned(),
+            &["`x/y`", "below `x`"],
+        ),
+        (
+            "  more/: SELECT file, 'x' AS path FROM pictures".to_owned(),
+            &["`x`", "`pictures/p00000.png`", "`pictures/p00001.png`"],
+        ),
+    ] {
+        let sandbox = with(&output);
+        if parts.is_empty() {
+            sandbox.run_well(Gallery::ID);
+            let tree = sandbox.tree(Gallery::ID);
+            assert!(sandbox.prepared(Gallery::ID).join("public/test/p.png").is_file());
+            assert_ne!(tree, Snapshot::of(&sandbox.path("none")));
+            continue;
+        }
+        sandbox.run(Gallery::ID).code(3).says(parts);
+        assert_eq!(sandbox.tree(Gallery::ID), Snapshot::of(&sandbox.path("none")), "{output}");
+    }
+}
