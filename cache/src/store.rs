@@ -77,10 +77,24 @@ impl Store {
         }
     }
 
+    /// Opens the store in the folder `root` for reading, as [`open_existing`](Self::open_existing) does. One that is not
+    /// there holds nothing, and stays away.
+    ///
+    /// # Errors
+    /// When the folder is there but cannot be examined.
+    pub fn look(root: &Path) -> Result<Self, StoreError> {
+        let existing = Self::open_existing(root)?;
+        Ok(existing.unwrap_or_else(|| Self::at(root.to_path_buf(), true)))
+    }
+
     fn with(root: &Path, read_only: bool) -> Result<Self, StoreError> {
         let root = root
             .canonicalize()
             .map_err(|error| StoreError::io("open the store", root, error))?;
+        Ok(Self::at(root, read_only))
+    }
+
+    fn at(root: PathBuf, read_only: bool) -> Self {
         let inner = Inner {
             root,
             read_only,
@@ -88,10 +102,10 @@ impl Store {
             verifying: Mutex::default(),
             refused: Mutex::default(),
         };
-        Ok(Self {
+        Self {
             inner: Arc::new(inner),
             threads: None,
-        })
+        }
     }
 
     /// The same store, whose writers take the threads that they use beside their own from these.

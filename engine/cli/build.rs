@@ -1,16 +1,8 @@
-//! Puts into the binary: the files of every folder in `pipelines`, and the sample bundles with their submissions.
+//! Puts into the binary: the sample bundles with their submissions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
-
-/// Files of a competition, in the order of the fields of `catalog::Embedded`.
-const FILES: [&str; 4] = [
-    "pipeline.yaml",
-    "description.md",
-    "leaderboard.csv",
-    "checksums.json",
-];
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -22,34 +14,9 @@ fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
     let out = Path::new(&out);
     fs::write(
-        out.join("embedded.rs"),
-        competitions(&project.join("pipelines"))?,
-    )?;
-    fs::write(
         out.join("samples.rs"),
         samples(&project.join("tests/samples"))?,
     )
-}
-
-fn competitions(root: &Path) -> io::Result<String> {
-    let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
-    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
-        let _ = write!(code, "    Embedded {{ id: {:?}", name(folder));
-        for file in FILES {
-            let field = file.split('.').next().unwrap_or(file);
-            let path = folder.join(file);
-            println!("cargo::rerun-if-changed={}", path.display());
-            let value = if path.is_file() {
-                format!("Some(include_str!({path:?}))")
-            } else {
-                "None".to_owned()
-            };
-            let _ = write!(code, ", {field}: {value}");
-        }
-        code.push_str(" },\n");
-    }
-    code.push_str("];\n");
-    Ok(code)
 }
 
 /// `ID.zip` with the submissions `ID/*.csv`.

@@ -115,6 +115,11 @@ fn check_claims(sandbox: &Sandbox, goals: &[&Goal], note: &str) -> bool {
     let sample = sandbox
         .prepared(Gallery::ID)
         .join("public/sample_submission.csv");
+    // Without a submission a report needs no answers.
+    let sample = match sample.exists() {
+        true => sample,
+        false => sandbox.write("submission.csv", "id,artist\n"),
+    };
     let sample = sample.to_string_lossy();
     let grade = sandbox.prep(&["grade-sample", &sample, Gallery::ID]);
     if state == "prepared v1" {

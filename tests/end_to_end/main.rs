@@ -10,6 +10,8 @@
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
+//! answers       which answers are believed; reports of several graders
+//! outputs       two outputs on one path
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
 //! restart       a loss of power after a publication: what was torn is found and made again
@@ -27,6 +29,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod answers;
 mod bad_input;
 mod cases;
 mod demo;
@@ -37,6 +40,7 @@ mod freshness;
 mod kill;
 mod kinds;
 mod others;
+mod outputs;
 mod parallel;
 mod restart;
 mod support;

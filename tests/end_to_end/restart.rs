@@ -113,7 +113,7 @@ fn torn_answers_are_not_graded_with() {
     sandbox
         .prep(&["grade-sample", submission, Harbour::ID])
         .code(4)
-        .says(&["not complete, or was changed since", "prep run -c harbour"]);
+        .says(&["are not those that were prepared", "prep run -c harbour"]);
     // The answers are a link to the store's object, which is torn with them.
     sandbox.run_well(Harbour::ID);
     assert_eq!(sandbox.tree(Harbour::ID).contents(), before.contents());

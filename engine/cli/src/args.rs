@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{units, verbs};
+use prep_core::units;
+
+use crate::verbs;
 
 /// Prepares and grades the competitions of MLE-bench.
 #[derive(Debug, Parser)]
@@ -56,7 +58,7 @@ pub struct Global {
     /// Write results as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Show errors only
+    /// Errors only on stderr; results still go to stdout
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
     /// Show more
@@ -87,8 +89,8 @@ pub enum Color {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     Demo(verbs::demo::Demo),
-    Run(verbs::run::Run),
-    Plan(verbs::plan::Plan),
+    Run(verbs::run::RunArgs),
+    Plan(verbs::plan::PlanArgs),
     Why(verbs::why::Why),
     List(verbs::list::List),
     Rules(verbs::rules::Rules),

@@ -1,10 +1,8 @@
 //! The error that ends a verb: an exit code, a cause, and a way out.
 
 use std::fmt;
-use std::path::Path;
 
-use prep_cache::StoreError;
-use prep_core::{ResolveError, StepError, chain};
+use prep_app::{Blame, Error};
 use prep_spec::Diagnostics;
 
 use crate::exit::Exit;
@@ -25,7 +23,7 @@ impl CliError {
     pub fn new(exit: Exit, message: impl Into<String>) -> CliError {
         CliError {
             exit,
-            message: for_people(&message.into()),
+            message: prep_app::for_people(&message.into()),
             help: None,
             diagnostics: None,
         }
@@ -49,39 +47,6 @@ impl CliError {
             None => self,
         }
     }
-
-    /// A file that the user named and that cannot be used: missing is an input's fault, the rest the machine's.
-    pub fn file(action: &str, path: &Path, error: &std::io::Error) -> CliError {
-        let exit = match error.kind() {
-            std::io::ErrorKind::NotFound
-            | std::io::ErrorKind::IsADirectory
-            | std::io::ErrorKind::InvalidData => Exit::Input,
-            _ => Exit::Machine,
-        };
-        let cause = match error.kind() {
-            std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
-            _ => error.to_string(),
-        };
-        CliError::new(exit, format!("cannot {action} {}: {cause}", path.display()))
-    }
-}
-
-/// A message without the numbers that the standard library adds to the system's errors: ` (os error 2)`.
-pub fn for_people(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some((before, after)) = rest.split_once(" (os error ") {
-        text.push_str(before);
-        rest = match after.split_once(')') {
-            Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => behind,
-            _ => {
-                text.push_str(" (os error ");
-                after
-            }
-        };
-    }
-    text.push_str(rest);
-    text
 }
 
 impl fmt::Display for CliError {
@@ -93,58 +58,23 @@ impl fmt::Display for CliError {
     }
 }
 
-impl From<StoreError> for CliError {
-    fn from(error: StoreError) -> Self {
-        StepError::from(error).into()
-    }
-}
-
-impl From<StepError> for CliError {
-    fn from(error: StepError) -> Self {
-        CliError::new(Exit::of(error.failure()), chain(&error))
-    }
-}
-
-impl From<ResolveError> for CliError {
-    fn from(error: ResolveError) -> Self {
-        CliError::new(Exit::of(error.failure()), chain(&error))
-    }
-}
-
-impl From<Diagnostics> for CliError {
-    fn from(diagnostics: Diagnostics) -> Self {
-        let name = &diagnostics.source().name;
-        let count = diagnostics.iter().count();
-        let plural = if count == 1 { "" } else { "s" };
+/// The one place in which an error gets its exit code, and everything of the libraries goes through it.
+impl<E: Into<Error>> From<E> for CliError {
+    fn from(error: E) -> CliError {
+        let Error {
+            blame,
+            message,
+            help,
+            diagnostics,
+        } = error.into();
         CliError {
-            message: format!("{name} has {count} mistake{plural}"),
-            exit: Exit::Pipeline,
-            help: None,
-            diagnostics: Some(diagnostics),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_do_not_show_the_numbers_of_system_errors() {
-        let cause = std::io::Error::from_raw_os_error(2);
-        assert!(cause.to_string().contains("(os error 2)"), "{cause}");
-        let error = CliError::file("read", Path::new("a.txt"), &cause);
-        assert_eq!(
-            error.message,
-            "cannot read a.txt: No such file or directory"
-        );
-        for (message, expected) in [
-            ("a (os error 2): b (os error 13)", "a: b"),
-            ("a (os error two)", "a (os error two)"),
-            ("a (os error 2", "a (os error 2"),
-            ("", ""),
-        ] {
-            assert_eq!(for_people(message), expected);
+            exit: match blame {
+                Blame::Request => Exit::Usage,
+                Blame::Failure(failure) => Exit::of(failure),
+            },
+            message,
+            help,
+            diagnostics,
         }
     }
 }

@@ -1,68 +1,55 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args      the command line           verbs/    one file per verb: its options and its code
-//! settings  folders, limits            catalog   which competitions there are    select    which ones are meant
-//! samples   small bundles for a first look
-//! loading   text -> checked pipeline   assemble  pipelines -> one graph of steps
-//! downloads whose credentials, how much   forecast, disk   what they move and take   discard   bundles afterwards
-//! printer, progress, table, units, reasons, diff, diagnostics, dot, svg: what the user sees
+//! args      the command line as a whole         verbs/    one file per verb: its options and what it shows
+//! options   how competitions are prepared       select    which ones are meant     downloads   limits, credentials
+//! settings  folders and limits, from options, variables and the machine
+//! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
+//! samples   small bundles for a first look      exit, error, interrupt   how it ends
 //! ```
 //!
-//! Everything that prepares or grades is in the library crates. This one decides what to ask of them and how to say
-//! what came back.
+//! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses what is
+//! asked for, shows what came back, and ends with a code.
 
 mod args;
-mod assemble;
-mod catalog;
-mod diagnostics;
-mod diff;
-mod discard;
-mod disk;
 mod downloads;
 mod error;
 mod exit;
-mod forecast;
-mod grading;
 mod interrupt;
-mod layers;
-mod loading;
-mod prepared;
-mod printer;
-mod progress;
-mod reasons;
+mod options;
+mod output;
 mod samples;
 mod select;
 mod settings;
-mod summary;
-mod svg;
-mod table;
-mod units;
 mod verbs;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use prep_app::Settings;
 
 use crate::args::Cli;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::printer::Printer;
-use crate::settings::{Settings, Surroundings};
+use crate::output::printer::Printer;
+use crate::settings::{Kaggle, Resolved, Surroundings};
 
 fn main() -> ExitCode {
     // Prints help and usage errors itself, and ends with 0 or 2.
     let cli = Cli::parse();
-    let settings = Settings::resolve(&cli.global, &Surroundings::of_process());
-    let printer = Printer::new(&cli.global, settings.as_ref().ok());
-    let ended = settings.and_then(|settings| {
-        verbs::call(
-            cli.verb,
-            &Session {
-                settings,
-                printer: printer.clone(),
-            },
-        )
+    let resolved = Resolved::resolve(&cli.global, &Surroundings::of_process());
+    let color = resolved.as_ref().map_or(cli.global.color, |one| one.color);
+    let printer = Printer::new(&cli.global, color);
+    let ended = resolved.and_then(|resolved| {
+        if let Some(warning) = &resolved.warning {
+            printer.warning(warning);
+        }
+        let session = Session {
+            settings: resolved.settings,
+            kaggle: resolved.kaggle,
+            printer: printer.clone(),
+        };
+        verbs::call(cli.verb, &session)
     });
     let exit = ended.unwrap_or_else(|error: CliError| {
         printer.error(&error);
@@ -75,6 +62,7 @@ fn main() -> ExitCode {
 #[derive(Debug, Clone)]
 pub struct Session {
     pub settings: Settings,
+    pub kaggle: Kaggle,
     pub printer: Printer,
 }
 

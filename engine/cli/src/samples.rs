@@ -10,6 +10,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prep_app::Error;
+
 use crate::error::CliError;
 use crate::exit::Exit;
 
@@ -37,7 +39,7 @@ pub fn unpack(dir: &Path) -> Result<(), CliError> {
         let occupied = match fs::read_dir(dir) {
             Ok(mut entries) => entries.next().is_some(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(CliError::file("use the folder", dir, &error)),
+            Err(error) => return Err(Error::writing("use the folder", dir, &error).into()),
         };
         if occupied {
             let message = format!("{} holds something else than a demo", dir.display());
@@ -87,7 +89,7 @@ pub fn put(path: &Path, content: &[u8]) -> Result<(), CliError> {
     };
     written
         .and_then(|()| fs::write(path, content))
-        .map_err(|error| CliError::file("write", path, &error))
+        .map_err(|error| Error::writing("write", path, &error).into())
 }
 
 #[cfg(test)]
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn samples_are_of_built_in_competitions_and_small() {
-        let catalog = crate::catalog::Catalog::embedded();
+        let catalog = prep_app::Catalog::embedded();
         assert!(SAMPLES.len() >= 4);
         for sample in SAMPLES {
             let entry = catalog.get(sample.id).unwrap();

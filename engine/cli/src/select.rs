@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use prep_app::Error;
 
 use crate::error::CliError;
 
@@ -10,7 +11,10 @@ use crate::error::CliError;
 #[derive(Debug, Default, Clone, Args)]
 #[command(next_help_heading = "Competitions")]
 pub struct Selection {
-    /// A competition; may be given several times
+    /// Competitions
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// A competition; the same as naming it without the option
     #[arg(
         long = "competition",
         short = 'c',
@@ -36,6 +40,7 @@ impl Selection {
     pub fn is_empty(&self) -> bool {
         !self.lite
             && !self.all
+            && self.ids.is_empty()
             && self.competitions.is_empty()
             && self.set.is_empty()
             && self.list.is_none()
@@ -47,9 +52,8 @@ impl Selection {
     /// When nothing is selected, a set is unknown, or the list cannot be read or is empty.
     pub fn ids(&self) -> Result<Vec<String>, CliError> {
         if self.is_empty() {
-            return Err(CliError::usage("no competition is selected").help(
-                "name one with -c ID, or a set with --lite, --all, --set NAME or --list FILE",
-            ));
+            return Err(CliError::usage("no competition is selected")
+                .help("name one, or a set with --lite, --all, --set NAME or --list FILE"));
         }
         let flags = [("lite", self.lite), ("all", self.all)];
         let flags = flags.iter().filter(|(_, on)| *on).map(|(name, _)| *name);
@@ -60,7 +64,7 @@ impl Selection {
         if let Some(path) = &self.list {
             ids.extend(read_list(path)?);
         }
-        ids.extend(self.competitions.iter().cloned());
+        ids.extend(self.ids.iter().chain(&self.competitions).cloned());
         let mut seen = std::collections::HashSet::new();
         ids.retain(|id| seen.insert(id.clone()));
         Ok(ids)
@@ -80,7 +84,7 @@ fn set(name: &str) -> Result<&'static [&'static str], CliError> {
 
 fn read_list(path: &Path) -> Result<Vec<String>, CliError> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| CliError::file("read the list", path, &error))?;
+        .map_err(|error| Error::reading("read the list", path, &error))?;
     let ids: Vec<String> = text
         .lines()
         .map(str::trim)
@@ -106,7 +110,8 @@ mod tests {
         let list = dir.path().join("list.txt");
         std::fs::write(&list, "# two\nb\r\n\n  a \n").unwrap();
         let selection = Selection {
-            competitions: vec!["a".into(), "spaceship-titanic".into(), "c".into()],
+            ids: vec!["a".into(), "spaceship-titanic".into()],
+            competitions: vec!["c".into(), "a".into()],
             set: vec!["dev".into()],
             list: Some(list),
             ..Selection::default()

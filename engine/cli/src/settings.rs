@@ -3,30 +3,23 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use prep_app::Settings;
+use prep_core::units;
 use prep_fetch::{CredentialsError, Found};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::args::{Color, Global};
 use crate::error::CliError;
 
 /// Everything that an option, a variable or the machine decides.
 #[derive(Debug, Clone)]
-pub struct Settings {
-    /// `DATA/ID/prepared`, `DATA/ID/ID.zip`.
-    pub data_dir: PathBuf,
-    /// The content-addressed store.
-    pub store_dir: PathBuf,
-    /// Pipelines besides the built-in ones.
-    pub pipelines: Option<PathBuf>,
-    /// Steps side by side, and threads of one step.
-    pub jobs: usize,
-    /// Bytes.
-    pub memory: u64,
+pub struct Resolved {
+    /// What the library wants to know.
+    pub settings: Settings,
     pub color: Color,
-    /// Changes whenever the program does: its version and the stamp of its file.
-    pub program: String,
-    /// Changes whenever the machine starts; none where that cannot be told.
-    pub boot: Option<String>,
     pub kaggle: Kaggle,
+    /// What the user should know of them.
+    pub warning: Option<String>,
 }
 
 /// Kaggle's API, and where credentials for it may be.
@@ -55,6 +48,8 @@ pub struct Surroundings {
     pub processors: usize,
     /// Bytes of memory that this process may use, if that can be told.
     pub memory: Option<u64>,
+    /// Files that this process may have open, if that is limited.
+    pub open_files: Option<u64>,
     pub program: String,
     pub boot: Option<String>,
 }
@@ -70,6 +65,7 @@ impl Surroundings {
             home: std::env::home_dir(),
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             memory: machine_memory(),
+            open_files: open_files(),
             program: program_stamp(),
             boot: boot(),
         }
@@ -116,12 +112,12 @@ impl Surroundings {
     }
 }
 
-impl Settings {
+impl Resolved {
     /// Options before variables before defaults.
     ///
     /// # Errors
     /// When a folder is neither named nor can be derived from a home folder.
-    pub fn resolve(global: &Global, around: &Surroundings) -> Result<Settings, CliError> {
+    pub fn resolve(global: &Global, around: &Surroundings) -> Result<Resolved, CliError> {
         let folder = |option: &Option<PathBuf>, variable: &str, default: &str, flag: &str| {
             option
                 .clone()
@@ -133,7 +129,18 @@ impl Settings {
                 })
         };
         let no_color = around.set("NO_COLOR").is_some();
-        Ok(Settings {
+        let wanted = global.jobs.unwrap_or(around.processors).max(1);
+        let jobs = around
+            .open_files
+            .map_or(wanted, |files| jobs_within(files, wanted));
+        let warning = (jobs < wanted).then(|| {
+            format!(
+                "only {} files may be open at once, which is enough for {} instead of {wanted}; `ulimit -n` raises that",
+                around.open_files.unwrap_or_default(),
+                units::count(jobs as u64, "job"),
+            )
+        });
+        let settings = Settings {
             data_dir: folder(
                 &global.data_dir,
                 "MLE_BENCH_DATA_DIR",
@@ -145,18 +152,47 @@ impl Settings {
                 .pipelines
                 .clone()
                 .or_else(|| around.path("PREP_PIPELINES")),
-            jobs: global.jobs.unwrap_or(around.processors).max(1),
+            jobs,
             memory: global
                 .memory
                 .unwrap_or_else(|| around.memory.unwrap_or(UNKNOWN_MEMORY) / 2),
+            program: around.program.clone(),
+            boot: around.boot.clone(),
+        };
+        Ok(Resolved {
+            settings,
             color: match global.color {
                 Color::Auto if no_color => Color::Never,
                 color => color,
             },
-            program: around.program.clone(),
-            boot: around.boot.clone(),
             kaggle: around.kaggle(),
+            warning,
         })
+    }
+}
+
+/// Files that are open whatever runs: standard streams, the store's locks, the network.
+const FILES_ALWAYS: u64 = 24;
+/// Files that a step may have open for each of its threads.
+const FILES_PER_JOB: u64 = 8;
+
+/// As many jobs as get along with so many open files; one always.
+fn jobs_within(files: u64, wanted: usize) -> usize {
+    let possible = files.saturating_sub(FILES_ALWAYS) / FILES_PER_JOB;
+    let possible = usize::try_from(possible).unwrap_or(usize::MAX);
+    wanted.min(possible).max(1)
+}
+
+/// Raises the limit of open files as far as it goes; returns what it is then.
+fn open_files() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit.clone()
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
     }
 }
 
@@ -213,6 +249,7 @@ mod tests {
             home: Some("/home/u".into()),
             processors: 8,
             memory: Some(32 << 30),
+            open_files: None,
             program: "p".into(),
             boot: None,
         }
@@ -220,25 +257,29 @@ mod tests {
 
     #[test]
     fn defaults_come_from_home_and_machine() {
-        let settings = Settings::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        let Resolved {
+            settings, color, ..
+        } = Resolved::resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert!(settings.data_dir.starts_with("/home/u"));
         assert!(settings.data_dir.ends_with("mle-bench/data"));
         assert!(settings.store_dir.ends_with("prep"));
         assert_eq!((settings.jobs, settings.memory), (8, 16 << 30));
-        assert_eq!((settings.pipelines, settings.color), (None, Color::Auto));
+        assert_eq!((settings.pipelines, color), (None, Color::Auto));
     }
 
     #[test]
     fn variables_go_before_defaults_and_options_before_variables() {
         let around = bare(|name| Some(OsString::from(format!("/env/{name}"))));
-        let settings = Settings::resolve(&Global::default(), &around).unwrap();
+        let Resolved {
+            settings, color, ..
+        } = Resolved::resolve(&Global::default(), &around).unwrap();
         assert_eq!(settings.data_dir, Path::new("/env/MLE_BENCH_DATA_DIR"));
         assert_eq!(settings.store_dir, Path::new("/env/PREP_CACHE_DIR"));
         assert_eq!(
             settings.pipelines.as_deref(),
             Some(Path::new("/env/PREP_PIPELINES"))
         );
-        assert_eq!(settings.color, Color::Never);
+        assert_eq!(color, Color::Never);
         let global = Global {
             data_dir: Some("/d".into()),
             cache_dir: Some("/c".into()),
@@ -248,12 +289,14 @@ mod tests {
             color: Color::Always,
             ..Global::default()
         };
-        let settings = Settings::resolve(&global, &around).unwrap();
+        let Resolved {
+            settings, color, ..
+        } = Resolved::resolve(&global, &around).unwrap();
         assert_eq!(settings.data_dir, Path::new("/d"));
         assert_eq!(settings.store_dir, Path::new("/c"));
         assert_eq!(settings.pipelines.as_deref(), Some(Path::new("/p")));
         assert_eq!(
-            (settings.jobs, settings.memory, settings.color),
+            (settings.jobs, settings.memory, color),
             (3, 7, Color::Always)
         );
     }
@@ -264,16 +307,20 @@ mod tests {
             "XDG_CACHE_HOME" => Some("relative".into()),
             _ => Some(OsString::new()),
         });
-        let settings = Settings::resolve(&Global::default(), &around).unwrap();
+        let settings = Resolved::resolve(&Global::default(), &around)
+            .unwrap()
+            .settings;
         assert!(settings.store_dir.starts_with("/home/u"));
         let around = bare(|name| (name == "XDG_CACHE_HOME").then(|| "/x".into()));
-        let settings = Settings::resolve(&Global::default(), &around).unwrap();
+        let settings = Resolved::resolve(&Global::default(), &around)
+            .unwrap()
+            .settings;
         assert_eq!(settings.store_dir, Path::new("/x/prep"));
     }
 
     #[test]
     fn kaggle_is_asked_where_its_variables_say() {
-        let settings = Settings::resolve(&Global::default(), &bare(|_| None)).unwrap();
+        let settings = Resolved::resolve(&Global::default(), &bare(|_| None)).unwrap();
         assert_eq!(settings.kaggle.endpoint, prep_fetch::ENDPOINT);
         assert_eq!(
             settings.kaggle.config_dirs,
@@ -287,7 +334,7 @@ mod tests {
             "KAGGLE_API_TOKEN" => Some("not shown".into()),
             _ => None,
         });
-        let kaggle = Settings::resolve(&Global::default(), &around)
+        let kaggle = Resolved::resolve(&Global::default(), &around)
             .unwrap()
             .kaggle;
         assert_eq!(kaggle.endpoint, "http://localhost:1/api");
@@ -296,12 +343,37 @@ mod tests {
     }
 
     #[test]
+    fn jobs_get_along_with_the_files_that_may_be_open() {
+        for (files, wanted, expected) in [
+            (1024, 8, 8),
+            (1_048_576, 64, 64),
+            (64, 64, 5),
+            (64, 2, 2),
+            (16, 4, 1),
+            (0, 0, 1),
+        ] {
+            assert_eq!(jobs_within(files, wanted), expected, "{files} {wanted}");
+        }
+        let around = Surroundings {
+            open_files: Some(64),
+            ..bare(|_| None)
+        };
+        let resolved = Resolved::resolve(&Global::default(), &around).unwrap();
+        assert_eq!(resolved.settings.jobs, 5);
+        let warning = resolved.warning.unwrap();
+        assert!(
+            warning.contains("64 files") && warning.contains("5 jobs instead of 8"),
+            "{warning}"
+        );
+    }
+
+    #[test]
     fn without_a_home_the_folders_must_be_named() {
         let around = Surroundings {
             home: None,
             ..bare(|_| None)
         };
-        let error = Settings::resolve(&Global::default(), &around).unwrap_err();
+        let error = Resolved::resolve(&Global::default(), &around).unwrap_err();
         assert!(error.help.unwrap().contains("--data-dir"));
     }
 }

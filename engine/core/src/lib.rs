@@ -6,6 +6,7 @@
 //! resolve   forward: keys and what the ledger knows; backward: what is needed        -> Resolution
 //! reason    why a step runs: the comparison of two key records, field by field
 //! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
+//! units     sizes and durations in messages
 //! event     what happened, as data; progress bars, logs and JSON are readers of it
 //! ```
 //!
@@ -31,6 +32,7 @@ mod resolve;
 mod run;
 mod shared;
 mod spread;
+pub mod units;
 mod value;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};

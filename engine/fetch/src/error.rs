@@ -11,7 +11,7 @@ use thiserror::Error;
 use crate::credentials::CredentialsError;
 use crate::space;
 use crate::trouble::Trouble;
-use crate::units;
+use prep_core::units;
 
 /// Why a bundle was not fetched.
 #[derive(Debug, Error)]
@@ -39,7 +39,7 @@ pub enum FetchError {
     #[error(
         "too many requests: {host} asks to wait {}{}\n\
          The limits are per account and not published; run again later, what was fetched is kept",
-        units::time(*.wait), said(.message)
+        units::about(*.wait), said(.message)
     )]
     Quota {
         host: String,

@@ -33,9 +33,9 @@ mod resume;
 mod secret;
 mod space;
 mod trouble;
-mod units;
 mod wire;
 
+pub use bundle::downloaded::{discard, partial_bytes};
 pub use bundle::kaggle::KaggleBundle;
 pub use bundle::local::{BundleError, LocalBundle};
 pub use bundle::members::Members;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::units;
+use prep_core::units;
 
 /// A failure that is worth another attempt.
 #[derive(Debug, Error)]
@@ -17,7 +17,7 @@ pub enum Trouble {
         offset: u64,
         cause: String,
     },
-    #[error("{host} sent nothing for {}, at byte {offset}", units::time(*.time))]
+    #[error("{host} sent nothing for {}, at byte {offset}", units::about(*.time))]
     Stalled {
         host: String,
         offset: u64,

@@ -147,13 +147,13 @@ fn faults_at_a_byte() {
             "html",
             Kind::Html,
             0,
-            End::Error("got HTML, 93 bytes, expected a zip archive"),
+            End::Error("got HTML, 93 B, expected a zip archive"),
         ),
         (
             "redirect to html",
             Kind::RedirectToHtml,
             0,
-            End::Error("got HTML, 93 bytes"),
+            End::Error("got HTML, 93 B"),
         ),
         ("replace", replace, 1, End::Other),
         ("another range", Kind::OtherRange, 1, right(1, 1)),
@@ -275,13 +275,13 @@ fn faults_of_the_api() {
             "html",
             Kind::Html,
             0,
-            End::Error("got HTML, 93 bytes, expected a redirect to a zip archive"),
+            End::Error("got HTML, 93 B, expected a redirect to a zip archive"),
         ),
         (
             "redirect to html",
             Kind::RedirectToHtml,
             0,
-            End::Error("got HTML, 93 bytes, expected a zip archive"),
+            End::Error("got HTML, 93 B, expected a zip archive"),
         ),
     ];
     for (name, kind, times, end) in &table {

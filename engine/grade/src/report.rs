@@ -155,12 +155,14 @@ pub fn aggregate(reports: &[CompetitionReport]) -> Json {
     ])
 }
 
-/// Name of a run's report file: `2026-11-21T12-56-43-GMT_grading_report.json`.
-pub fn file_name(at: Timestamp) -> String {
-    format!(
-        "{}-GMT_grading_report.json",
-        at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S")
-    )
+/// Name of a run's report file: `2026-11-21T12-56-43-GMT_grading_report.json`; of the second one of the same second
+/// `2026-11-21T12-56-43-GMT-2_grading_report.json`.
+pub fn file_name(at: Timestamp, number: u32) -> String {
+    let time = at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H-%M-%S");
+    match number {
+        0 | 1 => format!("{time}-GMT_grading_report.json"),
+        number => format!("{time}-GMT-{number}_grading_report.json"),
+    }
 }
 
 /// Python's `datetime.isoformat`: microseconds only when there are some.

@@ -90,7 +90,14 @@ fn nan_is_a_score() {
 #[test]
 fn file_names() {
     let at: Timestamp = "2026-11-21T12:56:43Z".parse().unwrap();
-    assert_eq!(file_name(at), "2026-11-21T12-56-43-GMT_grading_report.json");
+    assert_eq!(
+        file_name(at, 1),
+        "2026-11-21T12-56-43-GMT_grading_report.json"
+    );
+    assert_eq!(
+        file_name(at, 2),
+        "2026-11-21T12-56-43-GMT-2_grading_report.json"
+    );
 }
 
 #[test]

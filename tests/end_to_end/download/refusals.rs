@@ -3,7 +3,7 @@
 use prep_fault_server::{At, Bundle, Fault, Kind};
 
 use super::{World, wide_harbour};
-use crate::support::{Ended, Harbour};
+use crate::support::{Ended, Harbour, Sandbox};
 
 const PUBLISHED: &str = "bundle: { kaggle: harbour, md5: 00000000000000000000000000000000 }";
 
@@ -157,4 +157,27 @@ fn kaggle_may_call_a_competition_something_else() {
     world.run(Harbour::ID, &[]).code(0);
     let names = world.sandbox.names_in_home(Harbour::ID);
     assert!(names.contains(&"harbour.zip".to_owned()), "{names:?}");
+}
+
+/// Nothing is going to be downloaded, so no disk is needed for it: what is there is prepared, what is not is named.
+#[test]
+fn without_downloads_what_is_there_is_prepared_whatever_the_disk() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let usual = ["run", "--json", "--skip-verification", "--source", "source"];
+    let large = "siim-isic-melanoma-classification";
+    let report = sandbox
+        .prep(&[&usual[..], &["--no-download", Harbour::ID, large]].concat())
+        .code(4);
+    let report = report.says(&[
+        &format!("{large}/bundle: no bundle: looked for"),
+        "--no-download",
+    ]);
+    assert!(!report.stderr.contains("disk"), "{}", report.stderr);
+    assert_eq!(report.json()["competitions"][0]["state"], "prepared");
+
+    // Nor where nobody can download: what is missing is an account.
+    let report = sandbox.prep(&[&usual[..], &[large]].concat()).code(4);
+    let report = report.says(&["no Kaggle credentials"]);
+    assert!(!report.stderr.contains("disk"), "{}", report.stderr);
 }

@@ -2,12 +2,13 @@
 
 use clap::{Args, Subcommand};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
+use prep_core::units;
 use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::table::{Align, Table};
-use crate::{Ended, Session, units};
+use crate::output::table::{Align, Table};
+use crate::{Ended, Session};
 
 /// Look after the store of results.
 #[derive(Debug, Args)]

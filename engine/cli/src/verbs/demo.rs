@@ -6,21 +6,22 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use prep_app::{Catalog, Graded, Options, Preparation, Settings, Summary, grade_list};
+use prep_core::units;
 use prep_grade::report::CompetitionReport;
 use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 use serde_json::json;
 
-use super::grade::{self, Graded, grade_list};
-use super::run::{Conduct, Preparation, prepare};
-use crate::assemble::How;
-use crate::catalog::Catalog;
+use super::grade;
+use super::run::{exit, prepare};
+use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::summary;
+use crate::output::table::{Align, Table};
 use crate::samples::{self, SAMPLES};
-use crate::settings::Settings;
-use crate::table::{Align, Table};
-use crate::{Ended, Session, units};
+use crate::{Ended, Session};
 
 /// See it work: prepare and grade small made-up bundles that the program carries
 #[derive(Debug, Args)]
@@ -60,28 +61,29 @@ impl Demo {
                 pipelines: None,
                 ..session.settings.clone()
             },
+            kaggle: session.kaggle.clone(),
             printer: session.printer.clone(),
         };
         let catalog = Catalog::embedded();
         let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
-        let how = How {
-            variant: BASE_VARIANT.to_owned(),
+        let options = Options {
             source: Some(samples::bundles(dir)),
             // The published checksums are those of the real bundles.
-            skip_verification: true,
-            no_download: true,
-            ..How::default()
+            check_outputs: false,
+            download: false,
+            ..Options::default()
         };
-        let preparation = prepare(&session, &catalog, &ids, &how, &Conduct::default())?;
-        if preparation.exit() != Exit::Success {
-            preparation.show(&session)?;
-            return Ok(preparation.exit());
+        let network = downloads::network(&session, &Limits::default(), Purpose::Nothing);
+        let preparation = prepare(&session, &catalog, &ids, &options, &network)?;
+        if exit(&preparation) != Exit::Success {
+            summary::show(&session, &preparation)?;
+            return Ok(exit(&preparation));
         }
         session.printer.message(said(&preparation));
         let list = dir.join("submissions.jsonl");
         let text = submissions(dir, &catalog, &session.settings)?;
         samples::put(&list, text.as_bytes())?;
-        let graded = grade_list(&session, &catalog, &list, &dir.join("reports"))?;
+        let graded = grade_list(&session.settings, &catalog, &list, &dir.join("reports"))?;
         let rows = rows(&graded)?;
         if session.printer.json {
             session.printer.json(&json!({
@@ -99,7 +101,7 @@ impl Demo {
 
 /// What the preparation came to, in a sentence.
 fn said(preparation: &Preparation) -> String {
-    let sum = |steps: fn(&crate::summary::Summary) -> usize| -> u64 {
+    let sum = |steps: fn(&Summary) -> usize| -> u64 {
         preparation
             .summaries
             .iter()
@@ -129,13 +131,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
     let mut text = String::new();
     for sample in SAMPLES {
         let entry = catalog.get(sample.id)?;
-        let pipeline = prep_spec::load(
-            prep_steps::vocabulary(),
-            sample.id,
-            &entry.file_name,
-            entry.pipeline()?,
-            BASE_VARIANT,
-        )?;
+        let pipeline = entry.load(BASE_VARIANT)?;
         let prepared = settings.data_dir.join(sample.id).join("prepared");
         let grade = pipeline.grade.as_ref();
         let own = grade.map(|grade| prepared.join(&grade.value.sample.value));
@@ -164,7 +160,7 @@ fn rows(graded: &Graded) -> Result<Vec<Row>, CliError> {
 
 fn reports(graded: &Graded) -> impl Iterator<Item = Result<&CompetitionReport, CliError>> {
     let results = graded.results.iter();
-    results.map(|(_, result)| result.as_ref().map_err(Clone::clone))
+    results.map(|(_, result)| result.as_ref().map_err(|error| error.clone().into()))
 }
 
 fn table(graded: &Graded, rows: &[Row]) -> String {

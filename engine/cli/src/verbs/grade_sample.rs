@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prep_app::Catalog;
 
-use super::catalog;
 use crate::exit::Exit;
-use crate::grading::Grading;
 use crate::{Ended, Session};
 
 /// Grade one submission; the report is JSON, and also shows the medals' thresholds where there is no submission
@@ -15,6 +14,7 @@ use crate::{Ended, Session};
 Examples:
   prep grade-sample submission.csv spaceship-titanic
   prep grade-sample submission.csv spaceship-titanic 2>/dev/null | jq .score
+  prep grade-sample None spaceship-titanic        thresholds only; nothing need be prepared
 
 The report goes to stdout and, as harnesses of the benchmark expect, to stderr; -q keeps it off stderr.
 Ends with 1 when the submission is not valid.")]
@@ -27,9 +27,8 @@ pub struct GradeSample {
 
 impl GradeSample {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = catalog(&session.settings)?;
-        let grading = Grading::open(&catalog, &session.settings, &self.id)?;
-        let report = grading.report(&self.submission);
+        let catalog = Catalog::of(&session.settings)?;
+        let report = prep_app::report(&catalog, &session.settings, &self.id, &self.submission)?;
         let text = report.to_json().pretty();
         session
             .printer

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 
-use super::look;
-use crate::assemble::How;
-use crate::downloads::{self, Limits, Purpose};
-use crate::error::CliError;
 use crate::exit::Exit;
-use crate::layers::Drawing;
-use crate::{Ended, Session, svg};
+use crate::options::How;
+use crate::output::layers::Drawing;
+use crate::output::svg;
+use crate::{Ended, Session};
 
 /// Draw the steps of a competition and what feeds what
 #[derive(Debug, Args)]
@@ -38,15 +36,9 @@ enum Format {
 
 impl GraphArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let ids = std::slice::from_ref(&self.id);
-        let (assembly, _) = look(session, ids, &self.how, &network)?;
-        let assembly = assembly.complete()?;
-        let order = assembly
-            .graph
-            .order()
-            .map_err(|error| CliError::new(Exit::Pipeline, error.to_string()))?;
-        let drawing = Drawing::of(&assembly.graph, &order);
+        let plan = super::plan::of_one(session, &self.id, &self.how)?;
+        let order = plan.graph.order().map_err(prep_app::Error::from)?;
+        let drawing = Drawing::of(&plan.graph, &order);
         if session.printer.json {
             let nodes: Vec<_> = drawing
                 .nodes
@@ -102,7 +94,7 @@ fn quote(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::tests::drawing;
+    use crate::output::layers::tests::drawing;
 
     #[test]
     fn dot_quotes_names() {

@@ -1,15 +1,15 @@
 //! `prep list`: which competitions there are, and what of them is prepared.
 
 use clap::Args;
+use prep_app::{Catalog, Entry};
+use prep_core::units;
 use serde::Serialize;
 
-use super::catalog;
-use crate::catalog::Entry;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::table::{Align, Table};
-use crate::{Ended, Session, prepared, units};
+use crate::{Ended, Session};
 
 /// List competitions: 75 scored ones and 7 for development
 #[derive(Debug, Args)]
@@ -37,7 +37,7 @@ struct Row {
 
 impl List {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = catalog(&session.settings)?;
+        let catalog = Catalog::of(&session.settings)?;
         let entries: Vec<&Entry> = if self.selection.is_empty() {
             catalog.iter().collect()
         } else {
@@ -63,16 +63,8 @@ impl List {
 fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
-    let pipeline = text.map(|text| {
-        prep_spec::load(
-            prep_steps::vocabulary(),
-            &entry.id,
-            &entry.file_name,
-            text,
-            prep_spec::BASE_VARIANT,
-        )
-    });
-    let manifest = prepared::manifest(&session.settings.data_dir, &entry.id)?;
+    let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
+    let manifest = prep_app::manifest(&session.settings.data_dir, &entry.id)?;
     let folder = session.settings.data_dir.join(&entry.id).join("prepared");
     let state = match (&manifest, &pipeline) {
         (Some(manifest), _) if manifest.is_intact(&folder) => {

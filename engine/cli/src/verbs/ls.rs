@@ -4,18 +4,18 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_core::Cancel;
+use prep_app::{Catalog, Error};
+use prep_core::{Cancel, units};
 use prep_fetch::Members;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
 use prep_spec::BASE_VARIANT;
 use serde::Serialize;
 
-use super::catalog;
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::table::{Align, Table};
-use crate::{Ended, Session, units};
+use crate::output::table::{Align, Table};
+use crate::{Ended, Session};
 
 /// List the files of a bundle, without downloading it
 #[derive(Debug, Args)]
@@ -62,19 +62,9 @@ struct Row {
 
 impl Ls {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = catalog(&session.settings)?;
+        let catalog = Catalog::of(&session.settings)?;
         let entry = catalog.find(&self.id);
-        let pipeline = entry.and_then(|entry| {
-            let text = entry.pipeline.as_deref()?;
-            prep_spec::load(
-                prep_steps::vocabulary(),
-                &entry.id,
-                &entry.file_name,
-                text,
-                BASE_VARIANT,
-            )
-            .ok()
-        });
+        let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());
         let members = match &pipeline {
             Some(pipeline) => Some(Members::new(prep_steps::members(pipeline))?),
             None => None,
@@ -105,7 +95,7 @@ impl Ls {
     }
 
     fn local(&self, path: &Path, members: Option<&Members>) -> Result<Listing, CliError> {
-        let failed = |error| CliError::file("read the bundle", path, &error);
+        let failed = |error| Error::reading("read the bundle", path, &error);
         let file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let listing =

@@ -1,23 +1,19 @@
 //! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
 
-use std::collections::{BTreeMap, HashSet};
-
 use clap::Args;
-use prep_cache::Store;
-use prep_core::{Action, Cancel, Context, Graph, NodeId, Reason, State, resolve};
+use prep_app::{Catalog, Download, Plan, PlannedStep, Runs, Task};
+use prep_core::{Reason, units};
 use serde::Serialize;
 
-use super::look;
-use super::run::{Conduct, limits, nodes_by_competition};
-use crate::assemble::{Assembly, How, Member};
-use crate::downloads::{self, Purpose};
+use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::forecast::{self, Download};
-use crate::printer::Level;
+use crate::options::{Conduct, How};
+use crate::output::printer::Level;
+use crate::output::reasons;
+use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::table::{Align, Table};
-use crate::{Ended, Session, prepared, reasons, units};
+use crate::{Ended, Session};
 
 /// Show what `run` would do and why; writes nothing
 #[derive(Debug, Args)]
@@ -30,37 +26,17 @@ Examples:
 Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download
 would move, as a whole and with --partial. With --no-download, or without credentials, published
 sizes stand in.")]
-pub struct Plan {
+pub struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     how: How,
 }
 
-impl Plan {
+impl PlanArgs {
     pub fn call(&self, session: &Session) -> Ended {
         show(session, &self.selection, &self.how, &Conduct::default())
     }
-}
-
-/// Whether a step runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Runs {
-    Yes,
-    /// If something before it gives another result than last time.
-    Maybe,
-    No,
-}
-
-/// A step and what becomes of it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PlannedStep {
-    pub step: String,
-    pub kind: &'static str,
-    pub runs: Runs,
-    #[serde(flatten)]
-    pub reason: Option<Reason>,
 }
 
 #[derive(Debug, Serialize)]
@@ -86,31 +62,32 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     let ids = selection.ids()?;
     let purpose = Purpose::question_unless(how.no_download);
     let network = downloads::network(session, &conduct.limits, purpose);
-    let (assembly, store) = look(session, &ids, how, &network)?;
-    let mut steps = match &store {
-        Some(store) => with_store(session, &assembly, store, &how.variant)?,
-        None => without_store(&assembly.graph)?,
+    let task = Task {
+        settings: &session.settings,
+        catalog: &Catalog::of(&session.settings)?,
+        options: &how.options(conduct),
+        network: &network,
     };
-    let wanted: Vec<&Member> = assembly
-        .members
-        .iter()
-        .filter(|member| wants_bundle(steps.get(&member.id)))
-        .collect();
-    let mut downloads = forecast::ask(&wanted, &network);
-    let peak = match wanted.is_empty() || how.no_download {
-        true => None,
-        false => {
-            let bytes = |member: &Member| downloads.get(&member.id)?.moves(how.partial);
-            Some(forecast::peak(session, &wanted, bytes, conduct)?)
-        }
-    };
+    let plan = Plan::look(&task, &ids)?;
+    let mut downloads = plan.downloads(&task);
+    let peak = plan.peak(&task, |one| downloads.get(&one.id)?.moves(how.partial))?;
     let mut plans = Vec::new();
-    for member in &assembly.members {
-        let steps = steps.remove(&member.id).unwrap_or_default();
-        let download = downloads.remove(&member.id);
-        plans.push(planned(session, member, how, steps, download)?);
+    for competition in &plan.competitions {
+        let id = &competition.id;
+        let manifest = prep_app::manifest(&session.settings.data_dir, id)?;
+        let steps = plan.steps(id);
+        plans.push(Planned {
+            id: id.clone(),
+            variant: how.variant.clone(),
+            bundle: competition.bundle.clone(),
+            read_bytes: read_bytes(&steps),
+            download: downloads.remove(id),
+            prepared_bytes: manifest.map(|manifest| manifest.bytes),
+            steps,
+            error: None,
+        });
     }
-    for (id, error) in &assembly.refused {
+    for (id, error) in &plan.refused {
         plans.push(Planned {
             id: id.clone(),
             variant: how.variant.clone(),
@@ -137,120 +114,41 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
                 .message(format!("disk at the peak: {}", peak.text()));
         }
     }
-    for (_, error) in &assembly.refused {
-        session.printer.error(error);
+    for (_, error) in &plan.refused {
+        session.printer.error(&error.clone().into());
     }
+    let refused = plan.refused.into_iter();
     Ok(Exit::combine(
-        assembly.refused.iter().map(|(_, error)| error.exit),
+        refused.map(|(_, error)| CliError::from(error).exit),
     ))
 }
 
-/// Whether the bundle has to be brought.
-fn wants_bundle(steps: Option<&Vec<PlannedStep>>) -> bool {
-    steps
-        .into_iter()
-        .flatten()
-        .any(|step| step.reason == Some(Reason::Missing))
+/// The plan of one competition, without a network.
+///
+/// # Errors
+/// When it cannot be prepared.
+pub fn of_one(session: &Session, id: &str, how: &How) -> Result<Plan, CliError> {
+    let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
+    let task = Task {
+        settings: &session.settings,
+        catalog: &Catalog::of(&session.settings)?,
+        options: &how.options(&Conduct::default()),
+        network: &network,
+    };
+    let mut plan = Plan::look(&task, &[id.to_owned()])?;
+    match plan.refused.pop() {
+        Some((_, error)) => Err(error.into()),
+        None => Ok(plan),
+    }
 }
 
-fn planned(
-    session: &Session,
-    member: &Member,
-    how: &How,
-    steps: Vec<PlannedStep>,
-    download: Option<Download>,
-) -> Result<Planned, CliError> {
-    let read_bytes = steps.iter().filter_map(|step| match step.reason {
+/// Bytes of the bundle that have to be read.
+fn read_bytes(steps: &[PlannedStep]) -> u64 {
+    let unread = steps.iter().filter_map(|step| match step.reason {
         Some(Reason::Unread { bytes }) => Some(bytes),
         _ => None,
     });
-    let manifest = prepared::manifest(&session.settings.data_dir, &member.id)?;
-    Ok(Planned {
-        id: member.id.clone(),
-        variant: how.variant.clone(),
-        bundle: member.bundle.clone(),
-        read_bytes: read_bytes.sum(),
-        download,
-        prepared_bytes: manifest.map(|manifest| manifest.bytes),
-        steps,
-        error: None,
-    })
-}
-
-/// Steps of every competition, as the engine resolves them.
-pub fn with_store(
-    session: &Session,
-    assembly: &Assembly,
-    store: &Store,
-    variant: &str,
-) -> Result<BTreeMap<String, Vec<PlannedStep>>, CliError> {
-    let context = Context::new(store.clone(), limits(session), Cancel::default());
-    let graph = &assembly.graph;
-    let resolution = resolve(graph, &context, variant)?;
-    let mut plan = BTreeMap::new();
-    for (id, nodes) in nodes_by_competition(graph, &resolution) {
-        let ran: HashSet<String> = store
-            .last_run(&id, variant)?
-            .map(|history| history.steps.into_keys().collect())
-            .unwrap_or_default();
-        let steps = nodes.iter().map(|node| {
-            let reason = resolution.work.get(node).cloned();
-            step(graph, *node, resolution.states.get(node), reason, &ran)
-        });
-        plan.insert(id, steps.collect());
-    }
-    Ok(plan)
-}
-
-fn step(
-    graph: &Graph,
-    id: NodeId,
-    state: Option<&State>,
-    reason: Option<Reason>,
-    ran: &HashSet<String>,
-) -> PlannedStep {
-    let node = graph.node(id);
-    let (runs, reason) = match (state, reason) {
-        (_, None) => (Runs::No, None),
-        // Without an earlier run there is nothing that its result could agree with.
-        (Some(State::Pending { .. }), Some(_)) if !ran.contains(&node.name) => {
-            (Runs::Yes, Some(Reason::FirstRun))
-        }
-        (Some(State::Pending { .. }), reason) => (Runs::Maybe, reason),
-        (_, reason) => (Runs::Yes, reason),
-    };
-    PlannedStep {
-        step: node.name.clone(),
-        kind: node.action.kind(),
-        runs,
-        reason,
-    }
-}
-
-/// Where nothing was ever stored, everything runs for the first time.
-pub fn without_store(graph: &Graph) -> Result<BTreeMap<String, Vec<PlannedStep>>, CliError> {
-    let order = graph
-        .order()
-        .map_err(|error| CliError::new(Exit::Pipeline, error.to_string()))?;
-    let mut plan: BTreeMap<String, Vec<PlannedStep>> = BTreeMap::new();
-    for node in order.into_iter().map(|id| graph.node(id)) {
-        let reason = match &node.action {
-            Action::Source(source) => match source.location().and_then(|path| path.metadata().ok())
-            {
-                Some(file) => Reason::Unread { bytes: file.len() },
-                None => Reason::Missing,
-            },
-            _ => Reason::FirstRun,
-        };
-        let step = PlannedStep {
-            step: node.name.clone(),
-            kind: node.action.kind(),
-            runs: Runs::Yes,
-            reason: Some(reason),
-        };
-        plan.entry(node.competition.clone()).or_default().push(step);
-    }
-    Ok(plan)
+    unread.sum()
 }
 
 impl Planned {

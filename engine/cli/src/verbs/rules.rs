@@ -1,16 +1,16 @@
 //! `prep rules`: which competitions' rules are still to be accepted, before anything is downloaded.
 
 use clap::Args;
+use prep_app::{Catalog, ask_all};
 use prep_fetch::FetchError;
 use serde::Serialize;
 use serde_json::json;
 
-use super::catalog;
-use crate::downloads::{self, Limits, Purpose, ask_all};
+use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::table::{Align, Table};
 use crate::{Ended, Session};
 
 /// List the rules that are still to be accepted on Kaggle before bundles can be downloaded
@@ -24,8 +24,6 @@ Examples:
 Downloads nothing. The exit code is 0 if all bundles may be downloaded, 4 if rules are to be
 accepted, the credentials are refused or a competition is not known.")]
 pub struct Rules {
-    #[arg(value_name = "ID")]
-    ids: Vec<String>,
     #[command(flatten)]
     selection: Selection,
 }
@@ -60,10 +58,8 @@ with it.";
 
 impl Rules {
     pub fn call(&self, session: &Session) -> Ended {
-        let mut selection = self.selection.clone();
-        selection.competitions.extend(self.ids.iter().cloned());
-        let ids = selection.ids()?;
-        let catalog = catalog(&session.settings)?;
+        let ids = self.selection.ids()?;
+        let catalog = Catalog::of(&session.settings)?;
         let mut competitions = Vec::new();
         for id in &ids {
             competitions.push((id.clone(), catalog.get(id)?.kaggle()));

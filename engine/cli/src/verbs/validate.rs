@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prep_app::{Catalog, Grading};
 use prep_grade::Outcome;
 use serde_json::json;
 
-use super::catalog;
 use crate::exit::Exit;
-use crate::grading::Grading;
 use crate::{Ended, Session};
 
 /// Check whether a submission is valid, without telling its score; ends with 0 or 1
@@ -26,7 +25,7 @@ pub struct Validate {
 
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = catalog(&session.settings)?;
+        let catalog = Catalog::of(&session.settings)?;
         let grading = Grading::open(&catalog, &session.settings, &self.id)?;
         let problem = match grading.grade(&self.submission) {
             Some(Outcome::Score { .. }) => None,

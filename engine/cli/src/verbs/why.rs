@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use prep_app::{PlannedStep, Runs};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
-use super::look;
-use super::plan::{PlannedStep, Runs, step_table, with_store, without_store};
-use crate::assemble::How;
-use crate::downloads::{self, Limits, Purpose};
+use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{Ended, Session, reasons};
+use crate::options::How;
+use crate::output::reasons;
+use crate::{Ended, Session};
 
 /// Show why steps would run now, and why they last ran
 #[derive(Debug, Args)]
@@ -33,31 +33,10 @@ pub struct Why {
 
 impl Why {
     pub fn call(&self, session: &Session) -> Ended {
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let ids = std::slice::from_ref(&self.id);
-        let (assembly, store) = look(session, ids, &self.how, &network)?;
-        let assembly = assembly.complete()?;
-        let (mut plan, last) = match &store {
-            None => (without_store(&assembly.graph)?, BTreeMap::new()),
-            Some(store) => {
-                let history = store
-                    .last_run(&self.id, &self.how.variant)?
-                    .unwrap_or_default();
-                let last: BTreeMap<String, LastRun> = history
-                    .steps
-                    .into_iter()
-                    // A record of another version of this program may have another shape: nothing is known then.
-                    .filter_map(|(name, step)| {
-                        Some((name, serde_json::from_value(step.record).ok()?))
-                    })
-                    .collect();
-                (
-                    with_store(session, &assembly, store, &self.how.variant)?,
-                    last,
-                )
-            }
-        };
-        let mut steps = plan.remove(&self.id).unwrap_or_default();
+        let plan = of_one(session, &self.id, &self.how)?;
+        let nothing = BTreeMap::new();
+        let last = plan.last_runs(&self.id).unwrap_or(&nothing);
+        let mut steps = plan.steps(&self.id);
         if let Some(wanted) = &self.step {
             if steps.iter().all(|step| step.step != *wanted) {
                 return Err(unknown(&self.id, wanted, &steps));

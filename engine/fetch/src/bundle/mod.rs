@@ -1,5 +1,6 @@
 //! Bundles as sources: local, fetched whole or in part, or only listed.
 
+pub(crate) mod downloaded;
 pub(crate) mod kaggle;
 pub(crate) mod local;
 pub(crate) mod members;

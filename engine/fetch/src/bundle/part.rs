@@ -15,6 +15,7 @@ use prep_cache::Digest;
 use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
 
+use crate::bundle::downloaded::part_name;
 use crate::bundle::kaggle::{KaggleBundle, fill, lock};
 use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
@@ -36,7 +37,7 @@ impl PartOfBundle {
         let key = Digest::of(members.patterns().join("\n").as_bytes()).to_string();
         let key = key.get(..12).unwrap_or(&key);
         let stem = whole.target().file_stem().unwrap_or_default();
-        let name = format!("{}.part-{key}", stem.to_string_lossy());
+        let name = part_name(&stem.to_string_lossy(), key);
         let folder = whole.target().parent().unwrap_or(Path::new(""));
         PartOfBundle {
             members,

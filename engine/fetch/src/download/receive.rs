@@ -10,10 +10,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::error::FetchError;
 use crate::resume::partial::Partial;
 use crate::trouble::Trouble;
-use crate::units;
 use crate::wire::answer::{Answer, expected_zip};
 use crate::wire::body::Body;
 use crate::wire::shared::Shared;
+use prep_core::units;
 
 /// A piece that was written.
 #[derive(Debug, Clone, Copy)]

@@ -26,12 +26,12 @@ use crate::resume::left;
 use crate::resume::map::Map;
 use crate::resume::pieces::Pieces;
 use crate::trouble::Trouble;
-use crate::units;
 use crate::wire::answer::Answer;
 use crate::wire::api;
 use crate::wire::identity::Identity;
 use crate::wire::location::Location;
 use crate::wire::retry::{Next, Retry};
+use prep_core::units;
 
 /// How often the number of connections is reconsidered.
 const TICK: Duration = Duration::from_millis(500);

@@ -8,11 +8,11 @@ use tokio::time::timeout;
 
 use crate::error::FetchError;
 use crate::trouble::{self, Trouble};
-use crate::units;
 use crate::wire::api::{self, REDIRECTS};
 use crate::wire::identity::{Identity, content_range};
 use crate::wire::location::{Location, follow};
 use crate::wire::shared::Shared;
+use prep_core::units;
 
 /// An answer whose bytes may be used.
 #[derive(Debug)]

@@ -8,12 +8,13 @@ use tokio::time::{sleep, timeout};
 
 use crate::credentials::Credentials;
 use crate::error::FetchError;
+use crate::message;
 use crate::trouble::{self, Trouble};
 use crate::wire::backoff;
 use crate::wire::location::{Location, follow, host};
 use crate::wire::retry::{Next, Retry};
 use crate::wire::shared::Shared;
-use crate::{message, units};
+use prep_core::units;
 
 /// Redirects from one answer to the next, at most.
 pub(crate) const REDIRECTS: usize = 5;

@@ -66,11 +66,10 @@ pub fn settle(
 /// When the data folder cannot be written.
 pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let home = data_dir.join(competition);
-    let _folder = lock_folder(&home).map_err(|cause| ManifestError::Io {
-        what: "open the folder",
-        path: home.clone(),
-        cause,
-    })?;
+    let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
+        // Somebody is publishing. If that leaves the file alone, the next look at it finds it again.
+        return Ok(());
+    };
     let mut listing = Listing::read(&home);
     listing.files.retain(|file| file.path != path);
     listing.write(&home)?;

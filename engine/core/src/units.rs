@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers as people read and write them: sizes, durations, counts. The same in every message.
 
 use std::time::Duration;
 
@@ -25,6 +25,9 @@ pub fn bytes(bytes: u64) -> String {
 }
 
 /// A size that a user writes: `20GB`, `512 MiB`, `1.5G`, `1000`. Decimal units unless there is an `i`.
+///
+/// # Errors
+/// With what would be a size.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -62,6 +65,16 @@ pub fn duration(duration: Duration) -> String {
         10..60 => format!("{:.1} s", duration.as_secs_f64()),
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
         _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// A duration that need not be exact: `40 s`, `12 min`, `3 h`.
+pub fn about(duration: Duration) -> String {
+    match duration.as_secs() {
+        0 => format!("{} ms", duration.as_millis()),
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3600),
     }
 }
 
@@ -107,6 +120,13 @@ mod tests {
         }
         for wrong in ["", "GB", "-1", "1 parsec", "1e300", "1.2.3"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn some_durations_are_coarse_at_once() {
+        for (seconds, text) in [(40, "40 s"), (720, "12 min"), (10_800, "3 h")] {
+            assert_eq!(about(Duration::from_secs(seconds)), text);
         }
     }
 

@@ -2,27 +2,27 @@
 
 use std::path::Path;
 
+use prep_core::Failure;
 use prep_steps::{Manifest, Settled};
 
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::{Session, units};
+use crate::error::Error;
+use crate::note::Note;
+use crate::settings::Settings;
 
 /// The manifest that the last publication left, if there is one.
 ///
 /// # Errors
 /// When it is there but cannot be read.
-pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, CliError> {
+pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
-        .map_err(|error| CliError::new(Exit::Machine, format!("{id}: {error}")))
+        .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
 }
 
 /// After a restart of the machine, reads once what was published before it: a loss of power may have torn it.
 ///
 /// # Errors
 /// When a manifest cannot be read or written.
-pub fn settle(session: &Session, ids: &[String]) -> Result<(), CliError> {
-    let settings = &session.settings;
+pub fn settle(settings: &Settings, ids: &[String], notes: &dyn Fn(Note)) -> Result<(), Error> {
     for id in ids {
         let Some(manifest) = manifest(&settings.data_dir, id)? else {
             continue;
@@ -31,40 +31,32 @@ pub fn settle(session: &Session, ids: &[String]) -> Result<(), CliError> {
         if manifest.is_settled(settings.boot.as_deref()) || !manifest.is_intact(&folder) {
             continue;
         }
-        session.printer.message(format!(
-            "{id}: the machine was restarted since; reading {} once to see that it is whole",
-            units::bytes(manifest.bytes)
-        ));
+        let bytes = manifest.bytes;
+        notes(Note::ReadsAgain { id, bytes });
         let settled = prep_steps::settle(&settings.data_dir, id, settings.jobs)
-            .map_err(|error| CliError::new(Exit::Machine, format!("{id}: {error}")))?;
-        if settled == Settled::Busy {
-            continue;
-        }
+            .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))?;
         if let Settled::Damaged { files } = settled {
-            session.printer.warning(format!(
-                "{id}: {} not whole; it is made again",
-                match files {
-                    1 => "1 published file is".to_owned(),
-                    files => format!("{files} published files are"),
-                }
-            ));
+            notes(Note::Torn { id, files });
         }
     }
     Ok(())
 }
 
 /// How a competition that was not prepared is called, and the way out.
-pub fn not_prepared(id: &str) -> CliError {
-    CliError::new(Exit::Input, format!("competition `{id}` is not prepared"))
-        .help(format!("`prep run -c {id}` prepares it"))
+pub fn not_prepared(id: &str) -> Error {
+    Error::new(
+        Failure::Input,
+        format!("competition `{id}` is not prepared"),
+    )
+    .help(format!("`prep run -c {id}` prepares it"))
 }
 
 /// Prepared by something else, and not with the published result.
-pub fn not_ours(id: &str, folder: &Path) -> CliError {
+pub fn not_ours(id: &str, folder: &Path) -> Error {
     let message = format!(
         "{} was not made by prep, and its answers do not have the published checksum",
         folder.display()
     );
-    CliError::new(Exit::Input, message)
+    Error::new(Failure::Input, message)
         .help(format!("`prep run -c {id}` prepares it anew, in place"))
 }

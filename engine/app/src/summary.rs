@@ -1,15 +1,10 @@
 //! What a run came to, competition by competition.
 
-use std::time::Duration;
-
 use prep_core::{Failure, Graph, NodeId, RunReport, StepOutcome};
 use serde::Serialize;
 
 use crate::assemble::Verification;
-use crate::error::{CliError, for_people};
-use crate::exit::Exit;
-use crate::table::{Align, Table};
-use crate::units;
+use crate::error::{Error, for_people};
 
 /// How a competition ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -143,15 +138,10 @@ impl Summary {
     }
 
     /// A competition that could not be planned.
-    pub fn refused(id: &str, variant: &str, error: &CliError) -> Summary {
-        let failure = match error.exit {
-            Exit::Input => Failure::Input,
-            Exit::Machine => Failure::Machine,
-            _ => Failure::Pipeline,
-        };
+    pub fn refused(id: &str, variant: &str, error: &Error) -> Summary {
         let failure = StepFailure {
             step: None,
-            failure,
+            failure: error.failure(),
             message: error.to_string(),
             help: error.help.clone(),
         };
@@ -168,90 +158,5 @@ impl Summary {
             unverified: Vec::new(),
             failures: vec![failure],
         }
-    }
-
-    /// The exit code that this competition asks for.
-    pub fn exit(&self) -> Exit {
-        Exit::combine(
-            self.failures
-                .iter()
-                .map(|failure| Exit::of(failure.failure)),
-        )
-    }
-}
-
-/// The table at the end of a run.
-pub fn table(summaries: &[Summary]) -> String {
-    let mut table = Table::new(&[
-        ("competition", Align::Left),
-        ("files", Align::Right),
-        ("size", Align::Right),
-        ("time", Align::Right),
-        ("run", Align::Right),
-        ("reused", Align::Right),
-        ("checksums", Align::Left),
-        ("state", Align::Left),
-    ]);
-    for one in summaries {
-        let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-        table.row(vec![
-            one.id.clone(),
-            known(one.files.map(|files| files.to_string())),
-            known(one.bytes.map(units::bytes)),
-            units::duration(Duration::from_secs_f64(one.seconds)),
-            one.steps_run.to_string(),
-            one.steps_reused.to_string(),
-            one.checksums.text().to_owned(),
-            one.state.text().to_owned(),
-        ]);
-    }
-    table.render()
-}
-
-impl Checksums {
-    fn text(self) -> &'static str {
-        match self {
-            Checksums::Ok => "ok",
-            Checksums::Differ => "differ",
-            Checksums::NotPublished => "not published",
-            Checksums::NotChecked => "not checked",
-        }
-    }
-}
-
-impl State {
-    fn text(self) -> &'static str {
-        match self {
-            State::Prepared => "prepared",
-            State::UpToDate => "up to date",
-            State::Failed => "failed",
-            State::Stopped => "stopped",
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refused_competition_is_a_row_and_an_exit_code() {
-        let error = CliError::new(Exit::Pipeline, "no pipeline yet").help("wait");
-        let mut done = Summary::refused("a", "v1", &error);
-        done.failures.clear();
-        done.state = State::Prepared;
-        done.checksums = Checksums::Ok;
-        (done.files, done.bytes, done.seconds, done.steps_run) = (Some(3), Some(1_200_000), 2.5, 7);
-        let refused = Summary::refused("long-name", "v1", &error);
-        assert_eq!(
-            (done.exit(), refused.exit()),
-            (Exit::Success, Exit::Pipeline)
-        );
-        assert_eq!(
-            table(&[done, refused]),
-            "competition  files     size    time  run  reused  checksums    state\n\
-             a                3  1.20 MB  2.50 s    7       0  ok           prepared\n\
-             long-name        -        -  0.00 s    0       0  not checked  failed\n"
-        );
     }
 }

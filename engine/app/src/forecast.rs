@@ -1,18 +1,17 @@
 //! What downloads are going to move, and the disk that they take, before any begins.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 
-use prep_core::Cancel;
+use prep_core::{Cancel, units};
 use prep_fetch::LazyNetwork;
 use serde::Serialize;
 
-use crate::assemble::Member;
+use crate::ask::ask_all;
+use crate::assemble::Competition;
 use crate::disk::{Need, Peak};
-use crate::downloads::ask_all;
-use crate::error::CliError;
-use crate::verbs::run::Conduct;
-use crate::{Session, prepared, units};
+use crate::error::Error;
+use crate::prepared;
+use crate::settings::{Options, Settings};
 
 /// What downloading a bundle moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,12 +57,12 @@ impl Download {
 }
 
 /// Lists the bundles on Kaggle; published sizes where it cannot be asked.
-pub fn ask(members: &[&Member], network: &LazyNetwork) -> HashMap<String, Download> {
-    if members.is_empty() {
+pub fn ask(competitions: &[&Competition], network: &LazyNetwork) -> HashMap<String, Download> {
+    if competitions.is_empty() {
         return HashMap::new();
     }
     let network = network.get();
-    let downloads = ask_all(members, |member| match &network {
+    let downloads = ask_all(competitions, |member| match &network {
         Ok(network) => match network.list(&member.kaggle, &Cancel::default()) {
             Ok(remote) => Download {
                 bytes: Some(remote.bytes),
@@ -75,11 +74,11 @@ pub fn ask(members: &[&Member], network: &LazyNetwork) -> HashMap<String, Downlo
         },
         Err(_) => published(member, None),
     });
-    let ids = members.iter().map(|member| member.id.clone());
+    let ids = competitions.iter().map(|one| one.id.clone());
     ids.zip(downloads).collect()
 }
 
-fn published(member: &Member, error: Option<String>) -> Download {
+fn published(member: &Competition, error: Option<String>) -> Download {
     Download {
         bytes: member.published_bytes,
         partial_bytes: None,
@@ -88,38 +87,36 @@ fn published(member: &Member, error: Option<String>) -> Download {
     }
 }
 
-/// Disk that a run takes at its peak which downloads the bundles of `members`; `bytes` tells how much each moves.
+/// Disk that a run takes at its peak which downloads the bundles of these competitions; `bytes` tells how much each moves.
 ///
 /// # Errors
 /// When it cannot be told what is prepared already.
 pub fn peak(
-    session: &Session,
-    members: &[&Member],
-    bytes: impl Fn(&Member) -> Option<u64>,
-    conduct: &Conduct,
-) -> Result<Peak, CliError> {
-    let settings = &session.settings;
+    settings: &Settings,
+    options: &Options,
+    competitions: &[&Competition],
+    bytes: impl Fn(&Competition) -> Option<u64>,
+) -> Result<Peak, Error> {
     let mut needs = Vec::new();
-    for member in members {
-        needs.push(need(session, member, bytes(member).unwrap_or(0))?);
+    for competition in competitions {
+        let bundle = bytes(competition).unwrap_or(0);
+        needs.push(need(settings, competition, bundle)?);
     }
-    let kept = !conduct.discard_bundle;
+    let kept = options.keep_bundles;
     Ok(Peak::of(&needs, kept, settings.jobs, &settings.data_dir))
 }
 
 /// What a competition takes whose bundle of so many bytes is downloaded.
-fn need(session: &Session, member: &Member, bundle: u64) -> Result<Need, CliError> {
-    let data_dir = &session.settings.data_dir;
-    let prepared = match prepared::manifest(data_dir, &member.id)? {
+fn need(settings: &Settings, competition: &Competition, bundle: u64) -> Result<Need, Error> {
+    let data_dir = &settings.data_dir;
+    let prepared = match prepared::manifest(data_dir, &competition.id)? {
         // They are there already, and replaced file by file.
         Some(_) => 0,
         // As large as the bundle is said to be: images keep their size, tables that inflate are small.
-        None => member.published_bytes.unwrap_or(bundle),
+        None => competition.published_bytes.unwrap_or(bundle),
     };
     // What an interrupted download has written takes its space already.
-    let name = format!("{}.zip.partial", member.id);
-    let partial = data_dir.join(&member.id).join(name).metadata();
-    let there = partial.map_or(0, |file| file.blocks() * 512);
+    let there = prep_fetch::partial_bytes(data_dir, &competition.id);
     Ok(Need {
         bundle: bundle.saturating_sub(there),
         prepared,

@@ -1,5 +1,8 @@
-//! What is going on, on stderr: bars on a terminal, a line now and then elsewhere. Reads the engine's events, and keeps
-//! the time that each competition took.
+//! What is going on, on stderr: a line for each running step on a terminal, a line now and then elsewhere. Reads the
+//! engine's events.
+//!
+//! The name of a step is what one wants to see: on a narrow terminal amounts go first, then parts of the competition's
+//! name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::IsTerminal;
@@ -9,15 +12,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use prep_core::{Event, Progress, Reporter, StepOutcome};
+use prep_app::LAST;
+use prep_core::{Event, Progress, Reporter, StepOutcome, units};
+use terminal_size::{Width, terminal_size_of};
 
-use crate::printer::{Level, Printer};
-use crate::units;
+use crate::output::printer::{Level, Printer};
+use crate::output::table::shortened;
 
-/// Bars of running steps; further ones are only counted.
-const MAX_BARS: usize = 5;
-/// The kind of step that ends a competition.
-pub const LAST: &str = "publish";
+/// Lines of running steps; further ones are only counted.
+const MAX_LINES: usize = 5;
+/// Characters of a line where the terminal does not tell its width.
+const USUAL_WIDTH: usize = 80;
 const REDRAW: Duration = Duration::from_millis(100);
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
@@ -56,6 +61,7 @@ struct State {
 
 struct Running {
     counters: Arc<Progress>,
+    begun: Instant,
     bar: Option<ProgressBar>,
 }
 
@@ -124,15 +130,6 @@ impl Display {
     /// A reader of events.
     pub fn reporter(&self) -> Arc<dyn Reporter> {
         self.shared.clone()
-    }
-
-    /// Time from a competition's first step to its last, zero if none ran.
-    pub fn time_of(&self, competition: &str) -> Duration {
-        let state = held(&self.shared.state);
-        let clock = state.competitions.get(competition);
-        clock
-            .and_then(|clock| Some(clock.last?.duration_since(clock.first?)))
-            .unwrap_or_default()
     }
 
     /// Shows a line above the bars.
@@ -229,6 +226,7 @@ impl State {
                 }
                 let running = Running {
                     counters: progress.clone(),
+                    begun: Instant::now(),
                     bar: None,
                 };
                 self.running
@@ -288,25 +286,17 @@ impl State {
         (self.bytes + bytes, self.files + files)
     }
 
-    /// `3.4 GB, 1204 files, 210 MB/s`.
-    fn amounts(&self) -> String {
+    /// `3.4 GB`, `1204 files`, `210 MB/s`; nothing that is zero.
+    fn amounts(&self) -> Vec<String> {
         let (bytes, files) = self.done();
-        let millis = u64::try_from(self.begun.elapsed().as_millis())
-            .unwrap_or(u64::MAX)
-            .max(1);
-        let rate = units::bytes(bytes.saturating_mul(1000) / millis);
-        format!(
-            "{}, {}, {rate}/s",
-            units::bytes(bytes),
-            units::count(files, "file")
-        )
+        amounts(bytes, files, self.begun.elapsed())
     }
 
     fn line(&self) -> String {
         let running: Vec<String> = self
             .running
             .iter()
-            .take(MAX_BARS)
+            .take(MAX_LINES)
             .map(|((competition, step), one)| format!("{competition}/{step}{}", one.share()))
             .collect();
         let more = self.running.len() - running.len();
@@ -315,29 +305,40 @@ impl State {
         } else {
             String::new()
         };
-        let time = units::duration(self.begun.elapsed());
         format!(
-            "{} of {} steps, {}, {time}; now {}{more}",
-            self.ended.min(self.steps),
-            self.steps,
-            self.amounts(),
+            "{}; now {}{more}",
+            self.facts().join(", "),
             running.join(", ")
         )
     }
 
-    /// Brings the bars up to date. Only here do steps get one, so short steps do not flicker.
+    /// How far everything is: `3 of 44 steps`, amounts, time.
+    fn facts(&self) -> Vec<String> {
+        let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
+        let mut facts = vec![steps];
+        facts.extend(self.amounts());
+        facts.push(units::duration(self.begun.elapsed()));
+        facts
+    }
+
+    /// Brings the lines up to date. Only here do steps get one, so short steps do not flicker.
     fn draw(&mut self, multi: &MultiProgress, total: &ProgressBar) {
+        let width = terminal_size_of(std::io::stderr()).map(|(Width(width), _)| width);
+        // The last column stays free: some terminals wrap a line that fills it.
+        let width = width.map_or(USUAL_WIDTH, usize::from).saturating_sub(1);
         total.set_position(self.ended as u64);
-        total.set_message(self.amounts());
-        let mut free = MAX_BARS.saturating_sub(self.bars());
+        total.set_message(fitted("", &self.facts(), width.saturating_sub(BAR + 1)));
+        let mut free = MAX_LINES.saturating_sub(self.bars());
         for ((competition, step), running) in &mut self.running {
             if running.bar.is_none() && free > 0 {
-                let bar = ProgressBar::no_length().with_style(step_style(false));
-                let bar = multi.add(bar.with_prefix(format!("{competition}/{step}")));
-                running.bar = Some(bar);
+                let bar = ProgressBar::no_length().with_style(style("{msg}"));
+                running.bar = Some(multi.add(bar));
                 free -= 1;
             }
-            running.draw();
+            if let Some(bar) = &running.bar {
+                let name = format!("  {}", name_within(competition, step, width - 2));
+                bar.set_message(fitted(&name, &running.facts(), width));
+            }
         }
     }
 }
@@ -356,20 +357,71 @@ impl Running {
         }
     }
 
-    fn draw(&self) {
-        let Some(bar) = &self.bar else { return };
-        let length = self.counters.total_bytes.load(Ordering::Relaxed);
-        if length > 0 && bar.length().is_none() {
-            bar.set_style(step_style(true));
-            bar.set_length(length);
+    /// `34 % of 1.20 GB`, `210 MB/s`, `3 min left`: what is known and not zero.
+    fn facts(&self) -> Vec<String> {
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
+        let elapsed = self.begun.elapsed();
+        let mut facts = amounts(bytes, load(&self.counters.files), elapsed);
+        if total > 0 {
+            let percent = u128::from(bytes) * 100 / u128::from(total);
+            let share = format!("{percent} % of {}", units::bytes(total));
+            match bytes {
+                0 => facts.insert(0, share),
+                _ => facts[0] = share,
+            }
         }
-        bar.set_position(self.counters.bytes.load(Ordering::Relaxed));
-        let files = self.counters.files.load(Ordering::Relaxed);
-        bar.set_message(match files {
-            0 => String::new(),
-            files => units::count(files, "file"),
-        });
+        if bytes > 0 && total > bytes {
+            let left = elapsed.as_millis() * u128::from(total - bytes) / u128::from(bytes);
+            let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
+            facts.push(format!("{} left", units::about(left)));
+        }
+        facts
     }
+}
+
+/// Bytes, files and bytes per second, those that are not zero.
+fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
+    let mut amounts = Vec::new();
+    if bytes > 0 {
+        amounts.push(units::bytes(bytes));
+    }
+    if files > 0 {
+        amounts.push(units::count(files, "file"));
+    }
+    if bytes > 0 {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        let rate = bytes.saturating_mul(1000) / millis;
+        amounts.push(format!("{}/s", units::bytes(rate)));
+    }
+    amounts
+}
+
+/// `competition/step` in at most `width` characters: the step stays whole for as long as that is possible.
+fn name_within(competition: &str, step: &str, width: usize) -> String {
+    let room = width.saturating_sub(step.chars().count() + 1);
+    match room {
+        0..4 => shortened(step, width),
+        _ => format!("{}/{step}", shortened(competition, room)),
+    }
+}
+
+/// A name and as many of the facts behind it as `width` characters hold.
+fn fitted(name: &str, facts: &[String], width: usize) -> String {
+    let mut line = name.to_owned();
+    for (number, fact) in facts.iter().enumerate() {
+        let gap = match (number, name) {
+            (0, "") => "",
+            (0, _) => "  ",
+            _ => ", ",
+        };
+        if line.chars().count() + gap.len() + fact.chars().count() > width {
+            break;
+        }
+        line.push_str(gap);
+        line.push_str(fact);
+    }
+    line
 }
 
 impl Clock {
@@ -390,16 +442,11 @@ impl Clock {
     }
 }
 
-fn total_style() -> ProgressStyle {
-    style("{bar:24} {pos}/{len} steps  {msg}  {elapsed}")
-}
+/// Characters of the bar of all steps.
+const BAR: usize = 20;
 
-fn step_style(has_length: bool) -> ProgressStyle {
-    style(if has_length {
-        "  {prefix:40!} {bar:16} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {msg} {eta} left"
-    } else {
-        "  {prefix:40!} {spinner} {decimal_bytes} {decimal_bytes_per_sec} {msg}"
-    })
+fn total_style() -> ProgressStyle {
+    style("{bar:20} {msg}")
 }
 
 /// The templates above are fixed; should one not parse, indicatif's own is as good.
@@ -459,7 +506,7 @@ mod tests {
         );
         counters.add_bytes(5000);
         assert_eq!(state.done(), (5000, 0));
-        assert!(state.line().contains("0 of 2 steps, 5.00 kB"));
+        assert!(state.line().contains("0 of 2 steps, 5.00 kB, "));
         assert!(state.line().ends_with("now a/x"));
         counters.set_total_bytes(15_000);
         assert!(state.line().ends_with("now a/x (33 % of 15.0 kB)"));
@@ -487,14 +534,56 @@ mod tests {
 
     #[test]
     fn templates_parse() {
-        for template in [true, false] {
-            step_style(template);
-        }
-        for text in [
-            "{bar:24} {pos}/{len} steps  {msg}  {elapsed}",
-            "  {prefix:40!} {spinner} {decimal_bytes}",
-        ] {
+        for text in ["{bar:20} {msg}", "{msg}"] {
             assert!(ProgressStyle::with_template(text).is_ok());
         }
+    }
+
+    #[test]
+    fn on_a_narrow_terminal_the_step_is_still_named() {
+        let (id, step) = ("a-competition-with-a-long-name", "public/sample.csv");
+        for (width, expected) in [
+            (80, "a-competition-with-a-long-name/public/sample.csv"),
+            (48, "a-competition-with-a-long-name/public/sample.csv"),
+            (30, "a-competiti…/public/sample.csv"),
+            (22, "a-c…/public/sample.csv"),
+            (21, "public/sample.csv"),
+            (10, "public/sa…"),
+        ] {
+            assert_eq!(name_within(id, step, width), expected, "{width}");
+        }
+        let facts = ["34 % of 1.20 GB".to_owned(), "210 MB/s".to_owned()];
+        for (width, expected) in [
+            (80, "a/b  34 % of 1.20 GB, 210 MB/s"),
+            (30, "a/b  34 % of 1.20 GB, 210 MB/s"),
+            (29, "a/b  34 % of 1.20 GB"),
+            (19, "a/b"),
+        ] {
+            assert_eq!(fitted("a/b", &facts, width), expected, "{width}");
+        }
+    }
+
+    #[test]
+    fn what_is_zero_is_not_shown() {
+        let running = |bytes, total, files| {
+            let counters = Progress::default();
+            counters.add_bytes(bytes);
+            counters.set_total_bytes(total);
+            counters.files.store(files, Ordering::Relaxed);
+            Running {
+                counters: Arc::new(counters),
+                begun: Instant::now(),
+                bar: None,
+            }
+        };
+        assert_eq!(running(0, 0, 0).facts(), [""; 0]);
+        assert_eq!(running(0, 2000, 0).facts(), ["0 % of 2.00 kB"]);
+        assert_eq!(running(0, 0, 1).facts(), ["1 file"]);
+        let facts = running(1000, 4000, 2).facts();
+        assert_eq!(facts[..2], ["25 % of 4.00 kB", "2 files"]);
+        assert!(
+            facts[2].ends_with("/s") && facts[3].ends_with(" left"),
+            "{facts:?}"
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::error::CliError;
-use crate::exit::Exit;
-use crate::units;
+use prep_core::{Failure, units};
+
+use crate::error::Error;
 
 /// What one competition takes.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Peak {
     ///
     /// # Errors
     /// When the bundles alone do not fit.
-    pub fn check(&self, data_dir: &Path) -> Result<Option<String>, CliError> {
+    pub fn check(&self, data_dir: &Path) -> Result<Option<String>, Error> {
         let Some(free) = self.free else {
             return Ok(None);
         };
@@ -61,7 +61,7 @@ impl Peak {
             units::bytes(free)
         );
         if self.bundles > free {
-            return Err(CliError::new(Exit::Machine, message).help(
+            return Err(Error::new(Failure::Machine, message).help(
                 "--discard-bundle removes each bundle once its competition is prepared, --partial downloads less, \
                  --data-dir names another disk",
             ));
@@ -115,7 +115,7 @@ mod tests {
         let warning = check(peak(10, 10, Some(19))).unwrap().unwrap();
         assert!(warning.contains("/data has 19 B free"), "{warning}");
         let error = check(peak(10, 10, Some(9))).unwrap_err();
-        assert_eq!(error.exit, Exit::Machine);
+        assert_eq!(error.failure(), Failure::Machine);
         assert!(error.help.unwrap().contains("--discard-bundle"));
     }
 }

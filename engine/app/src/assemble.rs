@@ -2,46 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use clap::builder::PossibleValuesParser;
-use prep_core::{Graph, Source};
+use prep_core::{Failure, Graph, Source};
 use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
-use prep_spec::{BASE_VARIANT, Pipeline, known_variants};
+use prep_spec::Pipeline;
 use prep_steps::{Checksums, Surroundings};
 
 use crate::catalog::{Catalog, Entry};
-use crate::error::CliError;
-use crate::exit::Exit;
+use crate::error::Error;
 use crate::loading::Loader;
-use crate::settings::Settings;
-
-/// Options that decide what a pipeline's steps are.
-#[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Preparation")]
-pub struct How {
-    /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
-    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
-    pub variant: String,
-    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next, then
-    /// the bundle is downloaded from Kaggle
-    #[arg(long, value_name = "DIR")]
-    pub source: Option<PathBuf>,
-    /// Download nothing: a bundle that is not there is an error
-    #[arg(long)]
-    pub no_download: bool,
-    /// Download only the members of a bundle that the pipeline reads; its MD5 cannot be checked then
-    #[arg(long)]
-    pub partial: bool,
-    /// Accept a bundle with another MD5 than the published one (one that was zipped anew, say); what is made of it must
-    /// still have the published checksums
-    #[arg(long)]
-    pub skip_bundle_verification: bool,
-    /// Compare neither bundles nor outputs with the published checksums
-    #[arg(long)]
-    pub skip_verification: bool,
-}
+use crate::settings::{Options, Settings};
 
 /// What is known of the published checksums before anything runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +26,7 @@ pub enum Verification {
 }
 
 /// A competition in the graph.
-pub struct Member {
+pub struct Competition {
     pub id: String,
     /// Kaggle's name of it.
     pub kaggle: String,
@@ -75,22 +46,9 @@ pub struct Member {
 /// All selected competitions.
 pub struct Assembly {
     pub graph: Graph,
-    pub members: Vec<Member>,
+    pub competitions: Vec<Competition>,
     /// Those that cannot be prepared at all, and why.
-    pub refused: Vec<(String, CliError)>,
-}
-
-impl Assembly {
-    /// The first refusal, as the error that ends a command.
-    ///
-    /// # Errors
-    /// When a competition was refused.
-    pub fn complete(mut self) -> Result<Assembly, CliError> {
-        match self.refused.is_empty() {
-            true => Ok(self),
-            false => Err(self.refused.swap_remove(0).1),
-        }
-    }
+    pub refused: Vec<(String, Error)>,
 }
 
 struct Part {
@@ -117,59 +75,43 @@ pub struct Around<'a> {
 /// result.
 pub fn assemble(
     ids: &[String],
-    how: &How,
+    options: &Options,
     around: &Around<'_>,
     catalog: &Catalog,
-) -> Result<Assembly, CliError> {
-    if let Some(source) = how.source.as_ref().filter(|source| !source.is_dir()) {
+) -> Result<Assembly, Error> {
+    if let Some(source) = options.source.as_ref().filter(|source| !source.is_dir()) {
         let message = format!("--source {} is not a folder", source.display());
-        return Err(CliError::new(Exit::Input, message)
+        return Err(Error::new(Failure::Input, message)
             .help("name the folder that holds ID.zip or ID/ID.zip, as Kaggle serves them"));
     }
-    let mut parts = Vec::new();
-    let mut refused = Vec::new();
+    let mut assembly = Assembly {
+        graph: Graph::new(),
+        competitions: Vec::new(),
+        refused: Vec::new(),
+    };
     for id in ids {
         let entry = catalog.get(id)?;
-        match part(entry, how, around.loader) {
-            Ok(part) => parts.push(part),
-            Err(error) => refused.push((id.clone(), error)),
+        // Built beside the others first: the steps of one that is refused half-way stay out.
+        let built = part(entry, options, around.loader).and_then(|part| {
+            add(&mut Graph::new(), &part, options, around)?;
+            add(&mut assembly.graph, &part, options, around)
+        });
+        match built {
+            Ok(competition) => assembly.competitions.push(competition),
+            Err(error) => assembly.refused.push((id.clone(), error)),
         }
     }
-    loop {
-        let mut graph = Graph::new();
-        let mut members = Vec::new();
-        let mut wrong = None;
-        for (position, part) in parts.iter().enumerate() {
-            match add(&mut graph, part, how, around) {
-                Ok(member) => members.push(member),
-                Err(error) => {
-                    wrong = Some((position, error));
-                    break;
-                }
-            }
-        }
-        match wrong {
-            None => {
-                return Ok(Assembly {
-                    graph,
-                    members,
-                    refused,
-                });
-            }
-            // Its first steps are in the graph, so the others get a new one.
-            Some((position, error)) => refused.push((parts.remove(position).entry.id, error)),
-        }
-    }
+    Ok(assembly)
 }
 
-fn part(entry: &Entry, how: &How, loader: &Loader) -> Result<Part, CliError> {
-    let pipeline = loader.load(entry, &how.variant)?;
+fn part(entry: &Entry, options: &Options, loader: &Loader) -> Result<Part, Error> {
+    let pipeline = loader.load(entry, &options.variant)?;
     let published = match &entry.checksums {
         // The published checksums are those of the base.
         Some(text) if !pipeline.variant.differs => {
             let wrong = |error| {
-                CliError::new(
-                    Exit::Pipeline,
+                Error::new(
+                    Failure::Pipeline,
                     format!("checksums.json of `{}`: {error}", entry.id),
                 )
             };
@@ -178,7 +120,7 @@ fn part(entry: &Entry, how: &How, loader: &Loader) -> Result<Part, CliError> {
         _ => None,
     };
     let (checksums, verification) = match published {
-        _ if how.skip_verification => (None, Verification::Skipped),
+        _ if !options.check_outputs => (None, Verification::Skipped),
         Some(checksums) => (Some(checksums), Verification::Checked),
         None => (None, Verification::NotPublished),
     };
@@ -207,17 +149,22 @@ fn metric(pipeline: &Pipeline) -> Option<String> {
     ))
 }
 
-fn add(graph: &mut Graph, part: &Part, how: &How, around: &Around<'_>) -> Result<Member, CliError> {
+fn add(
+    graph: &mut Graph,
+    part: &Part,
+    options: &Options,
+    around: &Around<'_>,
+) -> Result<Competition, Error> {
     let id = &part.entry.id;
     let data_dir = &around.settings.data_dir;
-    let folders: Vec<&Path> = how.source.iter().map(PathBuf::as_path).collect();
+    let folders: Vec<&Path> = options.source.iter().map(PathBuf::as_path).collect();
     let bundle = &part.pipeline.bundle;
-    let checked = !how.skip_verification && !how.skip_bundle_verification;
+    let checked = options.check_outputs && options.check_bundle;
     let md5 = bundle.md5.as_deref().filter(|_| checked);
     let network = around.network.clone();
     let whole = KaggleBundle::new(id, &bundle.kaggle, data_dir, &folders, md5, network);
     let members = Members::new(prep_steps::members(&part.pipeline))?;
-    let wanted = how
+    let wanted = options
         .partial
         .then(|| PartOfBundle::new(whole.clone(), members.clone()));
     let source: Box<dyn Source> = match wanted.clone() {
@@ -232,11 +179,11 @@ fn add(graph: &mut Graph, part: &Part, how: &How, around: &Around<'_>) -> Result
         checksums: part.checksums.as_ref(),
         description: part.entry.description.as_deref().unwrap_or(""),
         metric: part.metric.clone(),
-        variant: &how.variant,
+        variant: &options.variant,
     };
     prep_steps::build(graph, &part.pipeline, source, &surroundings)
-        .map_err(|error| CliError::new(Exit::Pipeline, format!("{id}: {error}")))?;
-    Ok(Member {
+        .map_err(|error| Error::new(Failure::Pipeline, format!("{id}: {error}")))?;
+    Ok(Competition {
         id: id.clone(),
         kaggle: bundle.kaggle.clone(),
         verification: part.verification,

@@ -3,7 +3,9 @@
 use prep_core::{Change, Reason};
 use serde_json::Value;
 
-use crate::{diff, units};
+use prep_core::units;
+
+use crate::output::diff;
 
 /// A reason in one line.
 pub fn short(reason: &Reason) -> String {

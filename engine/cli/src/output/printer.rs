@@ -6,11 +6,15 @@ use std::fmt::Display;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
+use prep_app::Note;
 use serde::Serialize;
+use terminal_size::{Width, terminal_size_of};
 
 use crate::args::{Color, Global};
 use crate::error::CliError;
-use crate::{diagnostics, settings::Settings};
+use crate::exit::Exit;
+use crate::output::diagnostics;
+use crate::output::table::Table;
 
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -19,7 +23,7 @@ const HELP: Style = AnsiColor::Cyan.on_default();
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Errors only.
+    /// On stderr errors only; results are not affected.
     Quiet,
     Normal,
     Verbose,
@@ -34,9 +38,8 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Without settings, before they are known: colours as terminals want them.
-    pub fn new(global: &Global, settings: Option<&Settings>) -> Printer {
-        match settings.map_or(global.color, |settings| settings.color) {
+    pub fn new(global: &Global, color: Color) -> Printer {
+        match color {
             Color::Auto => anstream::ColorChoice::Auto,
             Color::Always => anstream::ColorChoice::Always,
             Color::Never => anstream::ColorChoice::Never,
@@ -58,7 +61,7 @@ impl Printer {
         let mut out = anstream::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-                let exit = crate::exit::Exit::Machine;
+                let exit = Exit::Machine;
                 Err(CliError::new(
                     exit,
                     format!("cannot write to stdout: {error}"),
@@ -68,11 +71,19 @@ impl Printer {
         }
     }
 
+    /// A result as a table: whole, but on a terminal no wider than that.
+    pub fn table(&self, table: &Table) -> Result<(), CliError> {
+        self.result(&match terminal_size_of(std::io::stdout()) {
+            Some((Width(width), _)) => table.within(width.into()),
+            None => table.render(),
+        })
+    }
+
     /// A result as JSON.
     pub fn json(&self, value: &impl Serialize) -> Result<(), CliError> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             CliError::new(
-                crate::exit::Exit::Failed,
+                Exit::Failed,
                 format!("cannot write the result as JSON: {error}"),
             )
         })?;
@@ -87,6 +98,14 @@ impl Printer {
     /// Something that only a curious user wants to know.
     pub fn detail(&self, message: impl Display) {
         self.say(Level::Verbose, &format!("{message}\n"));
+    }
+
+    /// What the library found worth knowing.
+    pub fn note(&self, note: &Note<'_>) {
+        match note.is_warning() {
+            true => self.warning(note),
+            false => self.message(note),
+        }
     }
 
     pub fn warning(&self, message: impl Display) {

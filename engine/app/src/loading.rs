@@ -14,18 +14,18 @@ use prep_spec::model::{Grade, Spanned};
 use prep_spec::{Diagnostic, Pipeline};
 
 use crate::catalog::Entry;
-use crate::error::CliError;
+use crate::error::Error;
 
 /// Loads pipelines.
 pub struct Loader<'a> {
-    store: Option<&'a Store>,
+    store: &'a Store,
     program: &'a str,
     planner: OnceCell<prep_sql::Session>,
 }
 
 impl<'a> Loader<'a> {
     /// Notes go to `store` if it can be written. `program` identifies this build.
-    pub fn new(store: Option<&'a Store>, program: &'a str) -> Loader<'a> {
+    pub fn new(store: &'a Store, program: &'a str) -> Loader<'a> {
         Loader {
             store,
             program,
@@ -37,14 +37,12 @@ impl<'a> Loader<'a> {
     ///
     /// # Errors
     /// All findings in the file; or that there is no pipeline.
-    pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, CliError> {
+    pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
             prep_spec::read(prep_steps::vocabulary(), &entry.id, &entry.file_name, text);
         let note = self.note(entry, text);
-        if let Some(store) = self.store
-            && store.lookup(&note.key())?.is_some()
-        {
+        if self.store.lookup(&note.key())?.is_some() {
             return Ok(draft.finish(variant)?);
         }
         let mut findings = Vec::new();
@@ -55,7 +53,7 @@ impl<'a> Loader<'a> {
         }
         draft.report(findings);
         let pipeline = draft.finish(variant)?;
-        if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
+        if !self.store.is_read_only() {
             let entry = LedgerEntry {
                 record: note.to_json(),
                 outputs: BTreeMap::new(),
@@ -65,7 +63,7 @@ impl<'a> Loader<'a> {
                     .map_or(0, |since| since.as_secs()),
                 millis: 0,
             };
-            store.record(&note.key(), &entry)?;
+            self.store.record(&note.key(), &entry)?;
         }
         Ok(pipeline)
     }
@@ -156,12 +154,16 @@ grade:
   metric: { accuracy: y }
 ";
 
+    /// Without a store.
+    fn load(text: &str) -> Result<Pipeline, Error> {
+        let nowhere = Store::look(std::path::Path::new("/not-there")).unwrap();
+        Loader::new(&nowhere, "p").load(&entry(text), "v1")
+    }
+
     #[test]
     fn a_mistake_in_the_grading_section_is_found_at_its_place() {
         let text = TEXT.replace("accuracy", "acuracy");
-        let error = Loader::new(None, "p")
-            .load(&entry(&text), "v1")
-            .unwrap_err();
+        let error = load(&text).unwrap_err();
         let shown = error.to_string();
         assert!(shown.starts_with("a.yaml:13:"), "{shown}");
         assert!(shown.contains("did you mean `accuracy`?"), "{shown}");
@@ -176,9 +178,7 @@ grade:
             .replace("private/test.csv", "private/tset.csv")
             .replace("{ accuracy: y }", "{ acuracy: y }")
             + "variants:\n  fixed:\n    public:\n      train.csv: SELECT idd FROM all\n";
-        let error = Loader::new(None, "p")
-            .load(&entry(&text), "v1")
-            .unwrap_err();
+        let error = load(&text).unwrap_err();
         let shown = error.to_string();
         let found: Vec<(&str, &str)> = shown
             .lines()
@@ -205,9 +205,7 @@ grade:
         let text = TEXT
             .replace("id: integer", "id: intger")
             .replace("SELECT id, y FROM all", "SELECT id + 1 AS id, y FROM all");
-        let error = Loader::new(None, "p")
-            .load(&entry(&text), "v1")
-            .unwrap_err();
+        let error = load(&text).unwrap_err();
         let count = error.diagnostics.as_ref().unwrap().iter().count();
         assert_eq!(count, 1, "{error}");
     }
@@ -216,12 +214,12 @@ grade:
     fn a_sound_pipeline_is_noted_and_a_note_is_believed() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
-        let loader = Loader::new(Some(&store), "p");
+        let loader = Loader::new(&store, "p");
         loader.load(&entry(TEXT), "v1").unwrap();
         assert_eq!(store.stat().unwrap().ledger.files, 1);
         let note = loader.note(&entry(TEXT), TEXT);
         assert!(store.lookup(&note.key()).unwrap().is_some());
-        let other = Loader::new(Some(&store), "q").note(&entry(TEXT), TEXT);
+        let other = Loader::new(&store, "q").note(&entry(TEXT), TEXT);
         assert_ne!(note.key(), other.key());
     }
 
@@ -230,11 +228,7 @@ grade:
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();
         let text = TEXT.replace("SELECT id, y", "SELECT id, z");
-        assert!(
-            Loader::new(Some(&store), "p")
-                .load(&entry(&text), "v1")
-                .is_err()
-        );
+        assert!(Loader::new(&store, "p").load(&entry(&text), "v1").is_err());
         assert_eq!(store.stat().unwrap().ledger.files, 0);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::layers::Drawing;
+use crate::output::layers::Drawing;
 
 const CHARACTER: usize = 7;
 const HEIGHT: usize = 36;
@@ -108,7 +108,7 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::tests::drawing;
+    use crate::output::layers::tests::drawing;
 
     #[test]
     fn boxes_do_not_overlap_and_everything_is_inside() {

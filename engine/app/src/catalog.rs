@@ -4,8 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::error::CliError;
-use crate::exit::Exit;
+use prep_core::Failure;
+use prep_spec::Pipeline;
+
+use crate::error::Error;
+use crate::settings::Settings;
 
 /// A competition's files in the binary.
 pub struct Embedded {
@@ -40,6 +43,18 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// The built-in competitions, with those of the settings' folder of pipelines.
+    ///
+    /// # Errors
+    /// When that folder cannot be read, or holds no pipeline.
+    pub fn of(settings: &Settings) -> Result<Catalog, Error> {
+        let mut catalog = Catalog::embedded();
+        if let Some(folder) = &settings.pipelines {
+            catalog.add_folder(folder)?;
+        }
+        Ok(catalog)
+    }
+
     /// The built-in competitions.
     pub fn embedded() -> Catalog {
         let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
@@ -61,9 +76,9 @@ impl Catalog {
     ///
     /// # Errors
     /// When the folder cannot be read, or holds no pipeline.
-    pub fn add_folder(&mut self, dir: &Path) -> Result<(), CliError> {
+    pub fn add_folder(&mut self, dir: &Path) -> Result<(), Error> {
         let failed =
-            |error: std::io::Error| CliError::file("read the folder of pipelines", dir, &error);
+            |error: std::io::Error| Error::reading("read the folder of pipelines", dir, &error);
         let mut found = false;
         for folder in std::fs::read_dir(dir).map_err(failed)? {
             let folder = folder.map_err(failed)?.path();
@@ -77,7 +92,7 @@ impl Catalog {
             let id = id.to_string_lossy().into_owned();
             let built_in = self.entries.remove(&id);
             let other = |name: &str, own: fn(Entry) -> Option<Cow<'static, str>>| {
-                Ok::<_, CliError>(match read(&folder.join(name))? {
+                Ok::<_, Error>(match read(&folder.join(name))? {
                     Some(text) => Some(text),
                     None => built_in.clone().and_then(own),
                 })
@@ -95,7 +110,7 @@ impl Catalog {
         if found {
             return Ok(());
         }
-        let error = CliError::usage(format!("{} holds no pipeline", dir.display()));
+        let error = Error::request(format!("{} holds no pipeline", dir.display()));
         Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
             (true, Some(parent)) => error.help(format!(
                 "--pipelines names the folder above: {}",
@@ -119,10 +134,10 @@ impl Catalog {
     ///
     /// # Errors
     /// When there is none with this id; names the one that may be meant.
-    pub fn get(&self, id: &str) -> Result<&Entry, CliError> {
+    pub fn get(&self, id: &str) -> Result<&Entry, Error> {
         self.entries.get(id).ok_or_else(|| {
             let near = prep_spec::nearest(id, self.entries.keys().map(String::as_str));
-            let error = CliError::usage(format!("there is no competition `{id}`"));
+            let error = Error::request(format!("there is no competition `{id}`"));
             match near {
                 Some(_) => error.suggest(near),
                 None => error.help("`prep list` shows all of them"),
@@ -136,28 +151,29 @@ impl Entry {
     ///
     /// # Errors
     /// When there is none.
-    pub fn pipeline(&self) -> Result<&str, CliError> {
+    pub fn pipeline(&self) -> Result<&str, Error> {
         self.pipeline.as_deref().ok_or_else(|| {
-            CliError::new(
-                Exit::Pipeline,
+            Error::new(
+                Failure::Pipeline,
                 format!("competition `{}` has no pipeline yet", self.id),
             )
             .help("`prep list` shows which ones do; --pipelines DIR adds DIR/ID/pipeline.yaml")
         })
     }
 
+    /// The pipeline as it reads. Its queries are not planned.
+    ///
+    /// # Errors
+    /// When there is none, or it has mistakes.
+    pub fn load(&self, variant: &str) -> Result<Pipeline, Error> {
+        let (text, vocabulary) = (self.pipeline()?, prep_steps::vocabulary());
+        let pipeline = prep_spec::load(vocabulary, &self.id, &self.file_name, text, variant)?;
+        Ok(pipeline)
+    }
+
     /// Kaggle's name of the competition: what the pipeline says, else the id.
     pub fn kaggle(&self) -> String {
-        let pipeline = self.pipeline.as_deref().and_then(|text| {
-            prep_spec::load(
-                prep_steps::vocabulary(),
-                &self.id,
-                &self.file_name,
-                text,
-                prep_spec::BASE_VARIANT,
-            )
-            .ok()
-        });
+        let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
         pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
     }
 
@@ -176,7 +192,7 @@ impl Entry {
 }
 
 /// A text file that may be missing.
-fn read(path: &Path) -> Result<Option<Cow<'static, str>>, CliError> {
+fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Cow::Owned(text))),
         Err(error)
@@ -187,13 +203,14 @@ fn read(path: &Path) -> Result<Option<Cow<'static, str>>, CliError> {
         {
             Ok(None)
         }
-        Err(error) => Err(CliError::file("read", path, &error)),
+        Err(error) => Err(Error::reading("read", path, &error)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Blame;
 
     #[test]
     fn all_competitions_are_built_in_with_leaderboard_and_size() {
@@ -221,7 +238,7 @@ mod tests {
         let error = Catalog::embedded()
             .get("spooky-author-identificaton")
             .unwrap_err();
-        assert_eq!(error.exit, Exit::Usage);
+        assert_eq!(error.blame, Blame::Request);
         assert_eq!(
             error.help.as_deref(),
             Some("did you mean `spooky-author-identification`?")

@@ -1,33 +1,23 @@
-//! Removing bundles that were downloaded, as soon as their competition is prepared.
+//! What downloads leave in the data folder, by name.
+//!
+//! ```text
+//! DATA/ID/ID.zip            the bundle
+//! DATA/ID/ID.part-KEY.zip   some members of it
+//! DATA/ID/ID.zip.partial    a download that did not end
+//! ```
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use prep_core::{Event, Reporter, StepOutcome};
-
-use crate::progress::LAST;
-
-/// Passes events on; when a competition's last step has gone well, its bundle goes.
-pub struct Discarding {
-    pub data_dir: PathBuf,
-    pub next: Arc<dyn Reporter>,
+/// The name, without `.zip`, of the part of a bundle whose choice of members has this key.
+pub(crate) fn part_name(id: &str, key: &str) -> String {
+    format!("{id}.part-{key}")
 }
 
-impl Reporter for Discarding {
-    fn event(&self, event: &Event) {
-        if let Event::StepEnded {
-            competition,
-            kind,
-            outcome: StepOutcome::Done { .. } | StepOutcome::Reused,
-            ..
-        } = event
-            && *kind == LAST
-        {
-            discard(&self.data_dir, competition);
-        }
-        self.next.event(event);
-    }
+/// Bytes of disk that an interrupted download of `ID.zip` takes.
+pub fn partial_bytes(data: &Path, id: &str) -> u64 {
+    let partial = data.join(id).join(format!("{id}.zip.partial")).metadata();
+    partial.map_or(0, |file| file.blocks() * 512)
 }
 
 /// Removes `DATA/ID/ID.zip` and parts of it. Bundles elsewhere are the user's.
@@ -36,7 +26,7 @@ pub fn discard(data_dir: &Path, id: &str) {
     let Ok(entries) = folder.read_dir() else {
         return;
     };
-    let part = format!("{id}.part-");
+    let part = part_name(id, "");
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -48,10 +38,7 @@ pub fn discard(data_dir: &Path, id: &str) {
         });
         if is_bundle {
             // It only takes space: another run removes it.
-            let _ = std::fs::remove_file(entry.path()).or_else(|error| match error.kind() {
-                ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            });
+            let _ = std::fs::remove_file(entry.path());
         }
     }
 }

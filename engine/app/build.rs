@@ -1,0 +1,64 @@
+//! Puts into the library: the files of every folder in `pipelines`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// Files of a competition, in the order of the fields of `catalog::Embedded`.
+const FILES: [&str; 4] = [
+    "pipeline.yaml",
+    "description.md",
+    "leaderboard.csv",
+    "checksums.json",
+];
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=build.rs");
+    // Read when it runs: a build folder may have been copied from elsewhere.
+    println!("cargo::rerun-if-env-changed=CARGO_MANIFEST_DIR");
+    let manifest = env::var_os("CARGO_MANIFEST_DIR");
+    let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
+    let project = Path::new(&manifest).join("../..");
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
+    fs::write(
+        Path::new(&out).join("embedded.rs"),
+        competitions(&project.join("pipelines"))?,
+    )
+}
+
+fn competitions(root: &Path) -> io::Result<String> {
+    let mut code = String::from("pub static EMBEDDED: &[Embedded] = &[\n");
+    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let _ = write!(code, "    Embedded {{ id: {:?}", name(folder));
+        for file in FILES {
+            let field = file.split('.').next().unwrap_or(file);
+            let path = folder.join(file);
+            println!("cargo::rerun-if-changed={}", path.display());
+            let value = if path.is_file() {
+                format!("Some(include_str!({path:?}))")
+            } else {
+                "None".to_owned()
+            };
+            let _ = write!(code, ", {field}: {value}");
+        }
+        code.push_str(" },\n");
+    }
+    code.push_str("];\n");
+    Ok(code)
+}
+
+/// The entries of a folder by name. Cargo looks at the folder for new ones.
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut paths = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<io::Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
+fn name(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}

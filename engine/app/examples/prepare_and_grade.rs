@@ -1,0 +1,77 @@
+//! Prepares a competition from a bundle that is there and grades a submission, without the command line.
+//!
+//! ```text
+//! cargo run --release -p prep-app --example prepare_and_grade -- spaceship-titanic BUNDLES submission.csv DATA
+//! ```
+//!
+//! `BUNDLES` is the folder that holds `spaceship-titanic.zip`. What is prepared goes to `DATA`, with a store beside it.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example talks"
+)]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prep_app::{Catalog, Options, Plan, Run, Settings, Task};
+use prep_core::{Cancel, NullReporter};
+use prep_fetch::{FetchError, LazyNetwork};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [id, bundles, submission, data] = &arguments[..] else {
+        return Err("expected: ID BUNDLES SUBMISSION.csv DATA".into());
+    };
+    let settings = Settings {
+        data_dir: PathBuf::from(data),
+        store_dir: Path::new(data).join("store"),
+        pipelines: None,
+        jobs: std::thread::available_parallelism()?.get(),
+        memory: 4 << 30,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        boot: None,
+    };
+    let options = Options {
+        source: Some(PathBuf::from(bundles)),
+        download: false,
+        ..Options::default()
+    };
+    let catalog = Catalog::of(&settings)?;
+    let network = LazyNetwork::new(|| Err(FetchError::NotAllowed));
+    let task = Task {
+        settings: &settings,
+        catalog: &catalog,
+        options: &options,
+        network: &network,
+    };
+    let ids = [id.clone()];
+
+    // What would be done? Nothing is written for the answer.
+    let plan = Plan::look(&task, &ids)?;
+    println!(
+        "{} of {} steps to run",
+        plan.work().get(id).unwrap_or(&0),
+        plan.steps(id).len()
+    );
+
+    // Do it. A reporter of one's own would see every step begin and end.
+    let run = Run::begin(&task, &ids, &Cancel::default(), &|note| eprintln!("{note}"))?;
+    let preparation = run.execute_blocking(Arc::new(NullReporter))?;
+    for summary in &preparation.summaries {
+        println!(
+            "{}: {:?}, {} steps run",
+            summary.id, summary.state, summary.steps_run
+        );
+        for failure in &summary.failures {
+            eprintln!("{}", failure.message);
+        }
+    }
+
+    // Grade.
+    let report = prep_app::report(&catalog, &settings, id, Path::new(submission))?;
+    println!("{}", report.to_json().pretty());
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! Why something that was asked for cannot be done: who is to act, the cause, and a way out.
+
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use prep_cache::StoreError;
+use prep_core::{Failure, GraphError, ResolveError, StepError, chain};
+use prep_fetch::FetchError;
+use prep_spec::Diagnostics;
+
+/// Who is to act.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// Whoever asked: the request makes no sense.
+    Request,
+    Failure(Failure),
+}
+
+/// Why something cannot be done.
+#[derive(Debug, Clone)]
+pub struct Error {
+    pub blame: Blame,
+    /// First line: the cause.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+    /// Findings in a pipeline, which say more than the message.
+    pub diagnostics: Option<Diagnostics>,
+}
+
+impl Error {
+    pub fn new(failure: Failure, message: impl Into<String>) -> Error {
+        Error {
+            blame: Blame::Failure(failure),
+            message: for_people(&message.into()),
+            help: None,
+            diagnostics: None,
+        }
+    }
+
+    /// The request makes no sense.
+    pub fn request(message: impl Into<String>) -> Error {
+        Error {
+            blame: Blame::Request,
+            ..Error::new(Failure::Input, message)
+        }
+    }
+
+    #[must_use]
+    pub fn help(self, help: impl Into<String>) -> Error {
+        Error {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+
+    /// Adds "did you mean" where a name was found.
+    #[must_use]
+    pub fn suggest(self, name: Option<&str>) -> Error {
+        match name {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// A file that the user named and that cannot be read: missing is an input's fault, the rest the machine's.
+    pub fn reading(what: &str, path: &Path, error: &io::Error) -> Error {
+        let failure = match error.kind() {
+            ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::InvalidData => {
+                Failure::Input
+            }
+            _ => Failure::Machine,
+        };
+        let cause = match error.kind() {
+            ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+            _ => error.to_string(),
+        };
+        Error::new(
+            failure,
+            format!("cannot {what} {}: {cause}", path.display()),
+        )
+    }
+
+    /// A file or folder that cannot be made or written, which is the machine's fault whatever the reason.
+    pub fn writing(what: &str, path: &Path, error: &io::Error) -> Error {
+        let message = format!("cannot {what} {}: {error}", path.display());
+        Error::new(Failure::Machine, message)
+    }
+
+    /// What a competition that it is about failed of.
+    pub fn failure(&self) -> Failure {
+        match self.blame {
+            Blame::Request => Failure::Pipeline,
+            Blame::Failure(failure) => failure,
+        }
+    }
+}
+
+/// A message without the numbers that the standard library adds to the system's errors: ` (os error 2)`.
+pub fn for_people(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        text.push_str(before);
+        rest = match after.split_once(')') {
+            Some((code, behind)) if code.bytes().all(|byte| byte.is_ascii_digit()) => behind,
+            _ => {
+                text.push_str(" (os error ");
+                after
+            }
+        };
+    }
+    text.push_str(rest);
+    text
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.diagnostics {
+            Some(diagnostics) => write!(f, "{diagnostics}"),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Error {
+        StepError::from(error).into()
+    }
+}
+
+impl From<StepError> for Error {
+    fn from(error: StepError) -> Error {
+        Error::new(error.failure(), chain(&error))
+    }
+}
+
+impl From<GraphError> for Error {
+    fn from(error: GraphError) -> Error {
+        Error::new(Failure::Pipeline, error.to_string())
+    }
+}
+
+impl From<ResolveError> for Error {
+    fn from(error: ResolveError) -> Error {
+        Error::new(error.failure(), chain(&error))
+    }
+}
+
+impl From<FetchError> for Error {
+    fn from(error: FetchError) -> Error {
+        // The first line is the cause, what follows is the way out.
+        let text = error.to_string();
+        let cause = text.lines().next().unwrap_or_default();
+        let failed = Error::new(error.failure(), cause);
+        match text.split_once('\n') {
+            Some((_, help)) => failed.help(help),
+            None => failed,
+        }
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(diagnostics: Diagnostics) -> Error {
+        let name = &diagnostics.source().name;
+        let count = diagnostics.iter().count();
+        let plural = if count == 1 { "" } else { "s" };
+        Error {
+            diagnostics: Some(diagnostics.clone()),
+            ..Error::new(
+                Failure::Pipeline,
+                format!("{name} has {count} mistake{plural}"),
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_do_not_show_the_numbers_of_system_errors() {
+        let cause = io::Error::from_raw_os_error(2);
+        assert!(cause.to_string().contains("(os error 2)"), "{cause}");
+        let error = Error::reading("read", Path::new("a.txt"), &cause);
+        assert_eq!(
+            error.message,
+            "cannot read a.txt: No such file or directory"
+        );
+        for (message, expected) in [
+            ("a (os error 2): b (os error 13)", "a: b"),
+            ("a (os error two)", "a (os error two)"),
+            ("a (os error 2", "a (os error 2"),
+            ("", ""),
+        ] {
+            assert_eq!(for_people(message), expected);
+        }
+    }
+
+    /// A folder that is gone is no input that is missing.
+    #[test]
+    fn what_cannot_be_written_is_the_machines_fault() {
+        let gone = io::Error::from_raw_os_error(2);
+        let path = Path::new("a");
+        assert_eq!(
+            Error::reading("read", path, &gone).failure(),
+            Failure::Input
+        );
+        assert_eq!(
+            Error::writing("write", path, &gone).failure(),
+            Failure::Machine
+        );
+    }
+
+    #[test]
+    fn what_follows_the_cause_is_help() {
+        let error = Error::from(FetchError::RulesNotAccepted { id: "x".into() });
+        assert_eq!(error.failure(), Failure::Input);
+        assert!(error.message.ends_with("/competitions/x/rules"), "{error}");
+        assert!(error.help.is_some_and(|help| help.contains("phone")));
+    }
+}

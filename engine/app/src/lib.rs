@@ -1,0 +1,52 @@
+//! Planning, preparing and grading competitions, without a terminal: what the command line calls, and what a server or
+//! another program links.
+//!
+//! ```text
+//! settings   where things are, what is wanted: plain values        catalog   which competitions there are
+//! loading    text -> checked pipeline                              assemble  pipelines -> one graph of steps
+//! plan       what would be done and why                            run       doing it        summary  how it ended
+//! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
+//! prepared   what the data folder holds                            note      what is worth knowing meanwhile
+//! answers    which prepared answers may be trusted                 grading   one competition's submissions
+//! grade_list a list of submissions, one report
+//! ```
+//!
+//! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
+//! [`Run::execute`] do it. [`Grading::open`] grades what is prepared. Errors ([`Error`]) tell who is to act. Nothing here
+//! prints, reads the environment, or ends the process.
+//!
+//! `examples/prepare_and_grade.rs` is a complete program.
+
+mod answers;
+mod ask;
+mod assemble;
+mod catalog;
+mod disk;
+mod error;
+mod forecast;
+mod grade_list;
+mod grading;
+mod loading;
+mod note;
+mod plan;
+mod prepared;
+mod run;
+mod settings;
+mod summary;
+mod watch;
+
+pub use ask::ask_all;
+pub use assemble::{Competition, Verification};
+pub use catalog::{Catalog, Entry};
+pub use disk::Peak;
+pub use error::{Blame, Error, for_people};
+pub use forecast::Download;
+pub use grade_list::{Graded, grade_list};
+pub use grading::{Grading, report};
+pub use note::Note;
+pub use plan::{Plan, PlannedStep, Runs, Task};
+pub use prepared::{manifest, not_prepared};
+pub use run::{Preparation, Run, runtime};
+pub use settings::{Options, Settings};
+pub use summary::{Checksums, State, StepFailure, Summary};
+pub use watch::LAST;

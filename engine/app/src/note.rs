@@ -1,0 +1,43 @@
+//! What is worth knowing while something is done that is no failure.
+
+use std::fmt;
+
+use prep_core::units;
+
+/// One such thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note<'a> {
+    /// The machine was restarted since this competition was prepared: its files are read once.
+    ReadsAgain { id: &'a str, bytes: u64 },
+    /// So many published files did not survive; they are made again.
+    Torn { id: &'a str, files: u64 },
+    /// The disk may not suffice.
+    LittleDisk(&'a str),
+}
+
+impl Note<'_> {
+    /// Whether it may be bad news.
+    pub fn is_warning(&self) -> bool {
+        !matches!(self, Note::ReadsAgain { .. })
+    }
+}
+
+impl fmt::Display for Note<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::ReadsAgain { id, bytes } => write!(
+                f,
+                "{id}: the machine was restarted since; reading {} once to see that it is whole",
+                units::bytes(*bytes)
+            ),
+            Note::Torn { id, files: 1 } => {
+                write!(f, "{id}: 1 published file is not whole; it is made again")
+            }
+            Note::Torn { id, files } => write!(
+                f,
+                "{id}: {files} published files are not whole; it is made again"
+            ),
+            Note::LittleDisk(text) => f.write_str(text),
+        }
+    }
+}

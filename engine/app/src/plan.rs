@@ -1,0 +1,200 @@
+//! What would be done, and why: the one answer that a plan, a run and the question "why" share.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use prep_cache::Store;
+use prep_core::{
+    Action, Cancel, Context, Graph, LastRun, NodeId, Reason, Resolution, State, resolve,
+};
+use prep_fetch::LazyNetwork;
+use serde::Serialize;
+
+use crate::assemble::{Around, Assembly, Competition, assemble};
+use crate::catalog::Catalog;
+use crate::disk::Peak;
+use crate::error::Error;
+use crate::forecast::{self, Download};
+use crate::loading::Loader;
+use crate::settings::{Options, Settings};
+
+/// Something that is asked for.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    pub settings: &'a Settings,
+    pub catalog: &'a Catalog,
+    pub options: &'a Options,
+    pub network: &'a LazyNetwork,
+}
+
+/// Competitions, their steps, and what becomes of these.
+pub struct Plan {
+    pub graph: Arc<Graph>,
+    pub competitions: Vec<Competition>,
+    /// Those that cannot be prepared at all, and why.
+    pub refused: Vec<(String, Error)>,
+    pub(crate) resolution: Resolution,
+    /// Nodes of every competition, inputs first.
+    pub(crate) nodes: HashMap<String, Vec<NodeId>>,
+    /// What is known of earlier runs, by competition and step.
+    last: HashMap<String, BTreeMap<String, LastRun>>,
+}
+
+/// Whether a step runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    Yes,
+    /// If something before it gives another result than last time.
+    Maybe,
+    No,
+}
+
+/// A step and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedStep {
+    pub step: String,
+    pub kind: &'static str,
+    pub runs: Runs,
+    #[serde(flatten)]
+    pub reason: Option<Reason>,
+}
+
+impl Plan {
+    /// The plan of a task. Writes nothing, not even a store.
+    ///
+    /// # Errors
+    /// When nothing can be planned at all; what is wrong with single competitions is in the result.
+    pub fn look(task: &Task<'_>, ids: &[String]) -> Result<Plan, Error> {
+        let store = Store::look(&task.settings.store_dir)?;
+        let context = Context::new(store, task.settings.limits(), Cancel::default());
+        Plan::make(task, ids, &prep_sql::Session::planner(), &context)
+    }
+
+    pub(crate) fn make(
+        task: &Task<'_>,
+        ids: &[String],
+        engine: &prep_sql::Session,
+        context: &Context,
+    ) -> Result<Plan, Error> {
+        let around = Around {
+            settings: task.settings,
+            loader: &Loader::new(&context.store, &task.settings.program),
+            engine,
+            network: task.network,
+        };
+        let Assembly {
+            graph,
+            competitions,
+            refused,
+        } = assemble(ids, task.options, &around, task.catalog)?;
+        let variant = &task.options.variant;
+        let resolution = resolve(&graph, context, variant)?;
+        let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
+        for node in &resolution.order {
+            let competition = graph.node(*node).competition.clone();
+            nodes.entry(competition).or_default().push(*node);
+        }
+        let mut last = HashMap::new();
+        for id in nodes.keys() {
+            last.insert(id.clone(), last_runs(&context.store, id, variant)?);
+        }
+        Ok(Plan {
+            graph: Arc::new(graph),
+            competitions,
+            refused,
+            resolution,
+            nodes,
+            last,
+        })
+    }
+
+    /// The steps of a competition, inputs first.
+    pub fn steps(&self, id: &str) -> Vec<PlannedStep> {
+        let nodes = self.nodes_of(id).iter();
+        nodes.map(|node| self.step(id, *node)).collect()
+    }
+
+    /// What is known of the last run of each step of a competition.
+    pub fn last_runs(&self, id: &str) -> Option<&BTreeMap<String, LastRun>> {
+        self.last.get(id)
+    }
+
+    /// How many steps of each competition run, or may run.
+    pub fn work(&self) -> HashMap<String, usize> {
+        let mut work = HashMap::new();
+        for node in self.resolution.work.keys() {
+            let competition = self.graph.node(*node).competition.clone();
+            *work.entry(competition).or_default() += 1;
+        }
+        work
+    }
+
+    /// Competitions whose bundle is wanted and not there.
+    pub fn missing(&self) -> Vec<&Competition> {
+        let wanted = |id: &str| {
+            self.nodes_of(id).iter().any(|node| {
+                matches!(self.graph.node(*node).action, Action::Source(_))
+                    && self.resolution.work.get(node) == Some(&Reason::Missing)
+            })
+        };
+        let competitions = self.competitions.iter();
+        competitions.filter(|one| wanted(&one.id)).collect()
+    }
+
+    /// What downloading each of the missing bundles moves; asks Kaggle if that is possible.
+    pub fn downloads(&self, task: &Task<'_>) -> HashMap<String, Download> {
+        forecast::ask(&self.missing(), task.network)
+    }
+
+    /// Disk that downloading the missing bundles takes, where `bytes` tells how much each moves; none when nothing is
+    /// downloaded.
+    ///
+    /// # Errors
+    /// When it cannot be told what is prepared already.
+    pub fn peak(
+        &self,
+        task: &Task<'_>,
+        bytes: impl Fn(&Competition) -> Option<u64>,
+    ) -> Result<Option<Peak>, Error> {
+        let missing = self.missing();
+        if missing.is_empty() || !task.options.download {
+            return Ok(None);
+        }
+        forecast::peak(task.settings, task.options, &missing, bytes).map(Some)
+    }
+
+    fn nodes_of(&self, id: &str) -> &[NodeId] {
+        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
+    }
+
+    fn step(&self, competition: &str, id: NodeId) -> PlannedStep {
+        let node = self.graph.node(id);
+        let ran = self.last.get(competition);
+        let ran = ran.is_some_and(|steps| steps.contains_key(&node.name));
+        let state = self.resolution.states.get(&id);
+        let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
+            (_, None) => (Runs::No, None),
+            // Without an earlier run there is nothing that its result could agree with.
+            (Some(State::Pending { .. }), Some(_)) if !ran => (Runs::Yes, Some(Reason::FirstRun)),
+            (Some(State::Pending { .. }), reason) => (Runs::Maybe, reason),
+            (_, reason) => (Runs::Yes, reason),
+        };
+        PlannedStep {
+            step: node.name.clone(),
+            kind: node.action.kind(),
+            runs,
+            reason,
+        }
+    }
+}
+
+/// The last runs of a competition's steps. A record of another version of this program may have another shape: nothing is
+/// known then.
+fn last_runs(store: &Store, id: &str, variant: &str) -> Result<BTreeMap<String, LastRun>, Error> {
+    let history = store.last_run(id, variant)?.unwrap_or_default();
+    let steps = history.steps.into_iter();
+    Ok(steps
+        .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)))
+        .collect())
+}

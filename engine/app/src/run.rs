@@ -1,0 +1,209 @@
+//! Preparing: what is not up to date is made, nothing else.
+
+use std::sync::Arc;
+
+use prep_cache::Store;
+use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome};
+use prep_fetch::PartOfBundle;
+
+use crate::error::Error;
+use crate::note::Note;
+use crate::plan::{Plan, Task};
+use crate::prepared;
+use crate::settings::{Options, Settings};
+use crate::summary::{State, Summary};
+use crate::watch::Watch;
+
+/// Stack of a thread, in bytes: plans of long queries are walked by recursion. What is not used costs nothing.
+const STACK: usize = 16 << 20;
+
+/// A run that is about to begin.
+pub struct Run {
+    pub plan: Plan,
+    ids: Vec<String>,
+    context: Context,
+    settings: Settings,
+    options: Options,
+}
+
+/// How a run over several competitions ended.
+pub struct Preparation {
+    /// One per competition, in the order in which they were asked for.
+    pub summaries: Vec<Summary>,
+    /// Competitions that could not be planned, and why.
+    pub refused: Vec<(String, Error)>,
+    /// Stopped before everything was done.
+    pub interrupted: bool,
+}
+
+impl Run {
+    /// Plans a run and sees that there is room for it. It stops soon after `cancel` is set.
+    ///
+    /// # Errors
+    /// When nothing can be run at all, or too little disk is free for what is downloaded.
+    pub fn begin(
+        task: &Task<'_>,
+        ids: &[String],
+        cancel: &Cancel,
+        notes: &dyn Fn(Note),
+    ) -> Result<Run, Error> {
+        let settings = task.settings;
+        let store = Store::open(&settings.store_dir)?;
+        prepared::settle(settings, ids, notes)?;
+        // The rest is for what the other steps hold.
+        let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())
+            .map_err(|error| Error::new(Failure::Machine, error.to_string()))?;
+        let context = Context::new(store, settings.limits(), cancel.clone());
+        let mut plan = Plan::make(task, ids, &engine, &context)?;
+        if !task.options.keep_going && !plan.refused.is_empty() {
+            return Err(plan.refused.swap_remove(0).1);
+        }
+        require_disk(task, &plan, notes)?;
+        Ok(Run {
+            plan,
+            ids: ids.to_vec(),
+            context,
+            settings: settings.clone(),
+            options: task.options.clone(),
+        })
+    }
+
+    /// Carries it out on the caller's runtime.
+    ///
+    /// # Errors
+    /// When the engine itself fails; how single competitions ended is in the result.
+    pub async fn execute(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+        let Run {
+            plan,
+            ids,
+            context,
+            settings,
+            options,
+        } = self;
+        let cancel = context.cancel.clone();
+        let discard_from = (!options.keep_bundles).then(|| settings.data_dir.clone());
+        let watch = Arc::new(Watch::new(discard_from, reporter));
+        let run_options = RunOptions {
+            keep_going: options.keep_going,
+            variant: options.variant.clone(),
+        };
+        let Plan {
+            graph,
+            competitions,
+            refused,
+            resolution,
+            nodes,
+            ..
+        } = plan;
+        let running = prep_core::run(
+            graph.clone(),
+            context,
+            resolution,
+            run_options,
+            watch.clone(),
+        );
+        let report = running.await?;
+        let mut summaries = Vec::new();
+        for competition in &competitions {
+            let mut summary = Summary::of(
+                &graph,
+                nodes.get(&competition.id).map_or(&[][..], Vec::as_slice),
+                &report,
+                &competition.id,
+                &options.variant,
+                competition.verification,
+            );
+            summary.seconds = watch.time_of(&competition.id).as_secs_f64();
+            if competition.part.as_ref().is_some_and(PartOfBundle::is_part) {
+                summary.fetched_in_part(&competition.without_checksum);
+            }
+            // Those that had something to do lost theirs when they were through.
+            if !options.keep_bundles && summary.state == State::UpToDate {
+                prep_fetch::discard(&settings.data_dir, &competition.id);
+            }
+            if summary.failures.is_empty()
+                && let Some(manifest) = prepared::manifest(&settings.data_dir, &competition.id)?
+            {
+                summary.files = Some(manifest.files);
+                summary.bytes = Some(manifest.bytes);
+            }
+            summaries.push(summary);
+        }
+        summaries.extend(
+            refused
+                .iter()
+                .map(|(id, error)| Summary::refused(id, &options.variant, error)),
+        );
+        summaries.sort_by_key(|summary| ids.iter().position(|id| *id == summary.id));
+        Ok(Preparation {
+            summaries,
+            refused,
+            interrupted: cancel.is_cancelled() && unfinished(&report),
+        })
+    }
+
+    /// Carries it out and waits for its end. Not to be called from within an asynchronous runtime.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute), and when threads cannot be started.
+    pub fn execute_blocking(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+        runtime()?.block_on(self.execute(reporter))
+    }
+}
+
+/// A runtime that runs can be carried out on: steps bring their own threads, it only has to wait for them.
+///
+/// # Errors
+/// When threads cannot be started.
+pub fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_stack_size(STACK)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Failure::Machine, format!("cannot start threads: {error}")))
+}
+
+/// Refuses downloads for which there is no room.
+fn require_disk(task: &Task<'_>, plan: &Plan, notes: &dyn Fn(Note)) -> Result<(), Error> {
+    // Where downloads are not wanted or not possible, none takes disk: every bundle's own step says what is in the way.
+    if plan.missing().is_empty() || task.network.get().is_err() {
+        return Ok(());
+    }
+    // How much a part takes is not known before its listing.
+    let peak = plan.peak(task, |one| {
+        one.published_bytes.filter(|_| one.part.is_none())
+    })?;
+    if let Some(peak) = peak
+        && let Some(warning) = peak.check(&task.settings.data_dir)?
+    {
+        notes(Note::LittleDisk(&warning));
+    }
+    Ok(())
+}
+
+/// Whether a step did not come to an end. A signal that arrives when all have is none: what was asked for is done.
+fn unfinished(report: &RunReport) -> bool {
+    let mut outcomes = report.outcomes.values();
+    outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_core::NodeId;
+
+    #[test]
+    fn a_run_is_unfinished_when_a_step_was_stopped() {
+        let mut report = RunReport::default();
+        let ends = [StepOutcome::Reused, StepOutcome::Done { millis: 1 }];
+        for (number, outcome) in ends.into_iter().enumerate() {
+            report.outcomes.insert(NodeId::new(number), outcome);
+        }
+        assert!(!unfinished(&report));
+        report
+            .outcomes
+            .insert(NodeId::new(2), StepOutcome::Cancelled);
+        assert!(unfinished(&report));
+    }
+}

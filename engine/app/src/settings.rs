@@ -1,0 +1,73 @@
+//! Where things are and how much may be used, as plain values. Whoever links this library decides; nothing is read from
+//! the environment.
+
+use std::path::PathBuf;
+
+use prep_core::Limits;
+use prep_spec::BASE_VARIANT;
+
+/// What is the same for everything that is asked for.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `DATA/ID/prepared`, `DATA/ID/ID.zip`.
+    pub data_dir: PathBuf,
+    /// The content-addressed store.
+    pub store_dir: PathBuf,
+    /// Pipelines besides the built-in ones: `DIR/ID/pipeline.yaml`.
+    pub pipelines: Option<PathBuf>,
+    /// Steps side by side, and threads of one step.
+    pub jobs: usize,
+    /// Bytes that running steps may hold together.
+    pub memory: u64,
+    /// Changes whenever the program does: what an earlier one found out about a pipeline is not believed then.
+    pub program: String,
+    /// Changes whenever the machine starts; none where that cannot be told.
+    pub boot: Option<String>,
+}
+
+impl Settings {
+    /// What running steps may use.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            jobs: self.jobs,
+            memory: self.memory,
+        }
+    }
+}
+
+/// What a preparation is to be like.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
+    pub variant: String,
+    /// A folder with bundles that are there already.
+    pub source: Option<PathBuf>,
+    /// Whether bundles that are nowhere are downloaded.
+    pub download: bool,
+    /// Only the members that a pipeline reads.
+    pub partial: bool,
+    /// Bundles are compared with their published MD5.
+    pub check_bundle: bool,
+    /// Outputs are compared with their published checksums.
+    pub check_outputs: bool,
+    /// Other competitions go on when one has failed.
+    pub keep_going: bool,
+    /// Downloaded bundles stay when their competition is prepared.
+    pub keep_bundles: bool,
+}
+
+impl Default for Options {
+    /// All checks, whole bundles, which stay.
+    fn default() -> Options {
+        Options {
+            variant: BASE_VARIANT.to_owned(),
+            source: None,
+            download: true,
+            partial: false,
+            check_bundle: true,
+            check_outputs: true,
+            keep_going: true,
+            keep_bundles: true,
+        }
+    }
+}

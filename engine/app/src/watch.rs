@@ -1,0 +1,72 @@
+//! What the library itself does with the events of a run: it takes the time of every competition, and removes bundles
+//! that are not wanted any more as soon as their competition is prepared.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prep_core::{Event, Reporter, StepOutcome};
+
+/// The kind of step that ends a competition.
+pub const LAST: &str = "publish";
+
+/// Passes events on.
+pub(crate) struct Watch {
+    /// The data folder from which bundles are removed; none when they stay.
+    pub discard_from: Option<PathBuf>,
+    pub next: Arc<dyn Reporter>,
+    times: Mutex<HashMap<String, (Instant, Instant)>>,
+}
+
+impl Watch {
+    pub(crate) fn new(discard_from: Option<PathBuf>, next: Arc<dyn Reporter>) -> Watch {
+        Watch {
+            discard_from,
+            next,
+            times: Mutex::default(),
+        }
+    }
+
+    /// Time from a competition's first step to its last; zero if none ran.
+    pub(crate) fn time_of(&self, competition: &str) -> Duration {
+        let times = self.times();
+        let time = times.get(competition);
+        time.map_or(Duration::ZERO, |(first, last)| last.duration_since(*first))
+    }
+
+    fn times(&self) -> MutexGuard<'_, HashMap<String, (Instant, Instant)>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Reporter for Watch {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::StepStarted { competition, .. } => {
+                let now = Instant::now();
+                let mut times = self.times();
+                times.entry(competition.clone()).or_insert((now, now));
+            }
+            Event::StepEnded {
+                competition,
+                kind,
+                outcome,
+                ..
+            } => {
+                if let Some(time) = self.times().get_mut(competition) {
+                    time.1 = Instant::now();
+                }
+                let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                if let Some(data_dir) = &self.discard_from
+                    && well
+                    && *kind == LAST
+                {
+                    prep_fetch::discard(data_dir, competition);
+                }
+            }
+            Event::Started { .. } | Event::Finished => {}
+        }
+        self.next.event(event);
+    }
+}

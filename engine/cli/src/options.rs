@@ -1,0 +1,71 @@
+//! Options that say how competitions are prepared, and what they mean to the library.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use prep_app::Options;
+use prep_spec::{BASE_VARIANT, known_variants};
+
+use crate::downloads;
+
+/// Options that decide what a pipeline's steps are.
+#[derive(Debug, Default, Clone, Args)]
+#[command(next_help_heading = "Preparation")]
+pub struct How {
+    /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
+    pub variant: String,
+    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next, then
+    /// the bundle is downloaded from Kaggle
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+    /// Download nothing: a bundle that is not there is an error
+    #[arg(long)]
+    pub no_download: bool,
+    /// Download only the members of a bundle that the pipeline reads; its MD5 cannot be checked then
+    #[arg(long)]
+    pub partial: bool,
+    /// Accept a bundle with another MD5 than the published one (one that was zipped anew, say); what is made of it must
+    /// still have the published checksums
+    #[arg(long)]
+    pub skip_bundle_verification: bool,
+    /// Compare neither bundles nor outputs with the published checksums
+    #[arg(long)]
+    pub skip_verification: bool,
+}
+
+/// How a run goes about its work.
+#[derive(Debug, Default, Clone, Args)]
+pub struct Conduct {
+    /// Go on with the other competitions when one fails (this is the default)
+    #[arg(long, short = 'k', overrides_with = "fail_fast")]
+    pub keep_going: bool,
+    /// Start nothing new once a competition has failed
+    #[arg(long, overrides_with = "keep_going")]
+    pub fail_fast: bool,
+    #[command(flatten)]
+    pub limits: downloads::Limits,
+    /// Keep bundles in the data folder (this is the default)
+    #[arg(long, overrides_with = "discard_bundle", help_heading = "Downloads")]
+    pub keep_bundle: bool,
+    /// Remove DATA/ID/ID.zip once its competition is prepared; it is downloaded again if its files are needed
+    #[arg(long, overrides_with = "keep_bundle", help_heading = "Downloads")]
+    pub discard_bundle: bool,
+}
+
+impl How {
+    /// With what a run does beyond that.
+    pub fn options(&self, conduct: &Conduct) -> Options {
+        Options {
+            variant: self.variant.clone(),
+            source: self.source.clone(),
+            download: !self.no_download,
+            partial: self.partial,
+            check_bundle: !self.skip_bundle_verification,
+            check_outputs: !self.skip_verification,
+            keep_going: !conduct.fail_fast,
+            keep_bundles: !conduct.discard_bundle,
+        }
+    }
+}

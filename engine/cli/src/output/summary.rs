@@ -1,0 +1,135 @@
+//! What a run came to, competition by competition.
+
+use std::time::Duration;
+
+use prep_app::{Checksums, Preparation, State, Summary};
+use prep_core::units;
+
+use crate::Session;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::table::{Align, Table};
+
+/// The exit code that a competition asks for.
+pub fn exit(summary: &Summary) -> Exit {
+    let failures = summary.failures.iter();
+    Exit::combine(failures.map(|failure| Exit::of(failure.failure)))
+}
+
+/// The table to stdout, then every failure with its cause to stderr.
+pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError> {
+    let printer = &session.printer;
+    if printer.json {
+        printer.json(&serde_json::json!({ "competitions": preparation.summaries }))?;
+    } else {
+        printer.table(&table(&preparation.summaries))?;
+    }
+    for (_, error) in &preparation.refused {
+        printer.error(&error.clone().into());
+    }
+    for summary in &preparation.summaries {
+        for failure in &summary.failures {
+            let Some(step) = &failure.step else { continue };
+            let message = format!("{}/{step}: {}", summary.id, failure.message);
+            printer.error(&CliError::new(Exit::of(failure.failure), message));
+        }
+    }
+    for summary in &preparation.summaries {
+        if !summary.unverified.is_empty() {
+            printer.message(format!(
+                "{}: not verified, because only a part of the bundle was downloaded: {}",
+                summary.id,
+                summary.unverified.join(", ")
+            ));
+        }
+    }
+    if preparation.interrupted {
+        printer.message("stopped; what was finished is kept, the next run goes on from there");
+    }
+    Ok(())
+}
+
+/// The table at the end of a run.
+fn table(summaries: &[Summary]) -> Table {
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("files", Align::Right),
+        ("size", Align::Right),
+        ("time", Align::Right),
+        ("run", Align::Right),
+        ("reused", Align::Right),
+        ("checksums", Align::Left),
+        ("state", Align::Left),
+    ])
+    .spare(&["reused", "run", "time", "files", "size"]);
+    for one in summaries {
+        let known = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+        table.row(vec![
+            one.id.clone(),
+            known(one.files.map(|files| files.to_string())),
+            known(one.bytes.map(units::bytes)),
+            units::duration(Duration::from_secs_f64(one.seconds)),
+            one.steps_run.to_string(),
+            one.steps_reused.to_string(),
+            checksums(one.checksums).to_owned(),
+            state(one.state).to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Outputs against the published checksums, in words.
+fn checksums(found: Checksums) -> &'static str {
+    match found {
+        Checksums::Ok => "ok",
+        Checksums::Differ => "differ",
+        Checksums::NotPublished => "not published",
+        Checksums::NotChecked => "not checked",
+    }
+}
+
+/// How it ended, in a word or two.
+fn state(state: State) -> &'static str {
+    match state {
+        State::Prepared => "prepared",
+        State::UpToDate => "up to date",
+        State::Failed => "failed",
+        State::Stopped => "stopped",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_app::Error;
+    use prep_core::Failure;
+
+    #[test]
+    fn a_refused_competition_is_a_row_and_an_exit_code() {
+        let error = Error::new(Failure::Pipeline, "no pipeline yet").help("wait");
+        let mut done = Summary::refused("a", "v1", &error);
+        done.failures.clear();
+        done.state = State::Prepared;
+        done.checksums = Checksums::Ok;
+        (done.files, done.bytes, done.seconds, done.steps_run) = (Some(3), Some(1_200_000), 2.5, 7);
+        let refused = Summary::refused("long-name", "v1", &error);
+        assert_eq!(
+            (exit(&done), exit(&refused)),
+            (Exit::Success, Exit::Pipeline)
+        );
+        let table = table(&[done, refused]);
+        assert_eq!(
+            table.render(),
+            "competition  files     size    time  run  reused  checksums    state\n\
+             a                3  1.20 MB  2.50 s    7       0  ok           prepared\n\
+             long-name        -        -  0.00 s    0       0  not checked  failed\n"
+        );
+        // What matters least goes first where there is less room.
+        assert_eq!(
+            table.within(50),
+            "competition  files     size  checksums    state\n\
+             a                3  1.20 MB  ok           prepared\n\
+             long-name        -        -  not checked  failed\n"
+        );
+    }
+}

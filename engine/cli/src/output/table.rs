@@ -1,0 +1,179 @@
+//! Plain tables: columns as wide as their cells, two blanks between them.
+
+use std::fmt::Write as _;
+
+/// Where a column's cells stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    Left,
+    Right,
+}
+
+/// A table with a header line.
+#[derive(Debug)]
+pub struct Table {
+    columns: Vec<(&'static str, Align)>,
+    rows: Vec<Vec<String>>,
+    /// Names of columns that may be left out, the least important one first.
+    spare: &'static [&'static str],
+}
+
+impl Table {
+    pub fn new(columns: &[(&'static str, Align)]) -> Table {
+        Table {
+            columns: columns.to_vec(),
+            rows: Vec::new(),
+            spare: &[],
+        }
+    }
+
+    /// Columns that may be left out where there is little room, the least important one first.
+    #[must_use]
+    pub fn spare(self, spare: &'static [&'static str]) -> Table {
+        Table { spare, ..self }
+    }
+
+    /// Adds a row; cells that are not given are empty.
+    pub fn row(&mut self, mut cells: Vec<String>) {
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    /// The table as text, a newline after every line. Lines have no blanks at their end.
+    pub fn render(&self) -> String {
+        self.text(&[], usize::MAX)
+    }
+
+    /// The same in lines of at most `width` characters, as far as leaving out columns and shortening the first one go.
+    pub fn within(&self, width: usize) -> String {
+        let mut left_out = Vec::new();
+        for name in self.spare {
+            if self.width(&left_out) <= width {
+                break;
+            }
+            left_out.push(*name);
+        }
+        let over = self.width(&left_out).saturating_sub(width);
+        let first = self.widths().first().copied().unwrap_or(0);
+        self.text(&left_out, first.saturating_sub(over).max(LEAST))
+    }
+
+    /// Characters of the widest cell of each column.
+    fn widths(&self) -> Vec<usize> {
+        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
+        self.columns
+            .iter()
+            .enumerate()
+            .map(|(column, (name, _))| {
+                let widest = cells(column).map(|cell| cell.chars().count()).max();
+                widest.unwrap_or(0).max(name.chars().count())
+            })
+            .collect()
+    }
+
+    /// Characters of the widest line.
+    fn width(&self, left_out: &[&str]) -> usize {
+        let shown = self.columns.iter().zip(self.widths());
+        let shown = shown.filter(|((name, _), _)| !left_out.contains(name));
+        let widths: Vec<usize> = shown.map(|(_, width)| width).collect();
+        widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
+    }
+
+    fn text(&self, left_out: &[&str], first: usize) -> String {
+        let names: Vec<String> = self
+            .columns
+            .iter()
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let widths = self.widths();
+        let mut text = String::new();
+        for line in std::iter::once(&names).chain(&self.rows) {
+            let mut out = String::new();
+            let cells = line.iter().zip(&widths).zip(&self.columns).enumerate();
+            for (column, ((cell, width), (name, align))) in cells {
+                if left_out.contains(name) {
+                    continue;
+                }
+                let (cell, width) = match column {
+                    0 => (shortened(cell, first), *width.min(&first)),
+                    _ => (cell.clone(), *width),
+                };
+                let _ = match align {
+                    Align::Left => write!(out, "{cell:<width$}{GAP}"),
+                    Align::Right => write!(out, "{cell:>width$}{GAP}"),
+                };
+            }
+            text.push_str(out.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// Between columns.
+const GAP: &str = "  ";
+
+/// The first column is never shortened to less.
+const LEAST: usize = 12;
+
+/// A text of at most `width` characters, which ends in `…` where something is missing.
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up_by_characters() {
+        let mut table = Table::new(&[
+            ("name", Align::Left),
+            ("files", Align::Right),
+            ("state", Align::Left),
+        ]);
+        table.row(vec!["é".into(), "1".into(), "ok".into()]);
+        table.row(vec!["longer".into(), "12345678".into()]);
+        assert_eq!(
+            table.render(),
+            "name       files  state\n\
+             é              1  ok\n\
+             longer  12345678\n"
+        );
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_fewer_columns_then_a_shorter_first_one() {
+        let mut table = Table::new(&[
+            ("competition", Align::Left),
+            ("files", Align::Right),
+            ("time", Align::Right),
+            ("state", Align::Left),
+        ])
+        .spare(&["time", "files"]);
+        table.row(vec![
+            "a-competition-with-a-name".into(),
+            "1".into(),
+            "2 s".into(),
+            "done".into(),
+        ]);
+        assert_eq!(table.within(80), table.render());
+        for (width, expected) in [
+            (44, ["a-competition-with-a-name", "1", "done"].as_slice()),
+            (39, &["a-competition-with-a-name", "1", "done"]),
+            (38, &["a-competition-with-a-name", "done"]),
+            (32, &["a-competition-with-a-name", "done"]),
+            (20, &["a-competitio…", "done"]),
+            (1, &["a-competiti…", "done"]),
+        ] {
+            let text = table.within(width);
+            let cells: Vec<&str> = text.lines().nth(1).unwrap().split_whitespace().collect();
+            assert_eq!(cells, expected, "{width}");
+        }
+    }
+}

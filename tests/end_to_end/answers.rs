@@ -1,0 +1,128 @@
+//! Grading: which answers are believed, and reports that do not meet.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::support::{Ended, Harbour, Sandbox, names_in};
+
+/// A prepared competition and a submission that has every answer right.
+fn prepared() -> Sandbox {
+    let sandbox = Harbour::prepared();
+    let answers = sandbox.prepared(Harbour::ID).join("private/test.csv");
+    let gold = fs::read(answers).expect("the answers");
+    sandbox.write("gold.csv", gold);
+    sandbox
+}
+
+fn score(sandbox: &Sandbox) -> Ended {
+    sandbox.prep(&["grade-sample", "gold.csv", Harbour::ID, "-q"])
+}
+
+/// Size and time say that nothing happened; only the content tells.
+#[test]
+fn answers_that_were_changed_in_place_are_not_believed_and_made_again() {
+    let sandbox = prepared();
+    assert_eq!(score(&sandbox).code(0).json()["score"], 1.0);
+    let before = sandbox.tree(Harbour::ID);
+    let before = before.contents();
+    let path = sandbox.prepared(Harbour::ID).join("private/test.csv");
+    let metadata = fs::metadata(&path).expect("the answers");
+    let flipped: String = fs::read_to_string(&path)
+        .expect("the answers")
+        .chars()
+        .map(|c| match c {
+            '0' => '1',
+            '1' => '0',
+            c => c,
+        })
+        .collect();
+    // In place, as whoever owns the file can.
+    let mut writable = metadata.permissions();
+    writable.set_mode(0o644);
+    fs::set_permissions(&path, writable).expect("the mode");
+    fs::write(&path, flipped).expect("the answers");
+    fs::set_permissions(&path, metadata.permissions()).expect("the mode");
+    let file = File::options().read(true).open(&path).expect("the answers");
+    file.set_modified(metadata.modified().expect("a time"))
+        .expect("the time");
+    assert_eq!(
+        fs::metadata(&path).expect("the answers").len(),
+        metadata.len()
+    );
+
+    let help = format!("`prep run -c {}` writes them anew", Harbour::ID);
+    score(&sandbox).code(4).says(&[
+        "are not those that were prepared",
+        "private/test.csv",
+        &help,
+    ]);
+    assert_eq!(sandbox.state(Harbour::ID), "incomplete");
+    sandbox.run(Harbour::ID).code(0);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), before);
+    assert_eq!(score(&sandbox).code(0).json()["score"], 1.0);
+}
+
+#[test]
+fn graders_that_share_a_folder_leave_a_report_each() {
+    let sandbox = prepared();
+    let line = format!(
+        "{{\"competition_id\": \"{}\", \"submission_path\": \"gold.csv\"}}\n",
+        Harbour::ID
+    );
+    sandbox.write("list.jsonl", line);
+    let arguments = [
+        "grade",
+        "--submission",
+        "list.jsonl",
+        "--output-dir",
+        "reports",
+    ];
+    let running: Vec<_> = (0..6)
+        .map(|_| sandbox.command(&arguments).spawn().expect("the program"))
+        .collect();
+    let mut told: Vec<String> = Vec::new();
+    for one in running {
+        let ended = Ended::from(one.wait_with_output().expect("its end")).code(0);
+        let path = ended
+            .stderr
+            .split("report: reports/")
+            .nth(1)
+            .expect("a path");
+        told.push(path.trim().to_owned());
+    }
+    told.sort();
+    assert_eq!(names_in(&sandbox.path("reports")), told);
+    told.dedup();
+    assert_eq!(told.len(), 6);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_the_machines_fault() {
+    let sandbox = prepared();
+    sandbox.write("list.jsonl", "");
+    sandbox.write("reports", "a file");
+    let arguments = [
+        "grade",
+        "--submission",
+        "list.jsonl",
+        "--output-dir",
+        "reports",
+    ];
+    sandbox.prep(&arguments).code(6).says(&["reports"]);
+}
+
+#[test]
+fn thresholds_are_shown_of_a_competition_that_is_not_prepared() {
+    let sandbox = Sandbox::new();
+    let report = sandbox
+        .prep(&["grade-sample", "None", "spaceship-titanic"])
+        .code(1)
+        .json();
+    assert_eq!(report["submission_exists"], false);
+    assert!(report["gold_threshold"].is_f64(), "{report}");
+    sandbox.write("s.csv", "a\n1\n");
+    sandbox
+        .prep(&["grade-sample", "s.csv", "spaceship-titanic"])
+        .code(4)
+        .says(&["is not prepared"]);
+}
