@@ -64,3 +64,22 @@ fn two_outputs_on_one_path_are_refused_with_both_names() {
         assert_eq!(sandbox.tree(Gallery::ID), Snapshot::of(&sandbox.path("none")), "{output}");
     }
 }
+
+/// Where the paths stand in the pipeline, a plan says so.
+#[test]
+fn what_is_known_beforehand_is_refused_at_load() {
+    for (output, part) in [
+        (
+            "  description.md: { lines: SELECT stem FROM pictures }",
+            "`description.md` is made from the pipeline's own",
+        ),
+        ("  train.csv/: { empty: true }", "have the same name"),
+        ("  ./: { empty: true }", "a folder that stays empty"),
+    ] {
+        let sandbox = with(output);
+        sandbox
+            .prep(&["plan", Gallery::ID])
+            .code(3)
+            .says(&["pipeline.yaml:", part]);
+    }
+}

@@ -22,7 +22,5 @@ mod relation;
 pub mod value;
 
 pub use build::{BuildError, Checksums, Surroundings, build};
-pub use kinds::{
-    Manifest, ManifestError, PublishedOutput, Settled, distrust, settle, vocabulary,
-};
+pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle, vocabulary};
 pub use members::members;

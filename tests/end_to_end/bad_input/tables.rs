@@ -45,6 +45,26 @@ fn a_table_that_is_not_what_the_pipeline_says_is_refused() {
     }
 }
 
+/// No cell contradicts a declared type.
+#[test]
+fn an_empty_table_has_the_types_that_are_declared() {
+    let sandbox = Sandbox::new();
+    let table = "tables:\n  none: { read: none.csv, columns: { id: integer, weight: number, ok: boolean, name: text } }\n";
+    let output =
+        "public:\n  none.csv: SELECT id + 1 AS id, weight / 2 AS weight, ok, name FROM none\n";
+    let pipeline = Harbour::PIPELINE
+        .replace("tables:\n", table)
+        .replace("public:\n", output);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    let archive = Archive::new()
+        .file("train.csv", Harbour::table())
+        .file("none.csv", "id,weight,ok,name\n");
+    sandbox.bundle(Harbour::ID, &archive.bytes());
+    sandbox.run_well(Harbour::ID);
+    let made = std::fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/none.csv"));
+    assert_eq!(made.expect("the table"), "id,weight,ok,name\n");
+}
+
 #[test]
 fn malformed_json_is_refused_with_its_place() {
     let pipeline = Harbour::PIPELINE.replace("read: train.csv", "read: train.json");

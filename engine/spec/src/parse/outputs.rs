@@ -9,10 +9,13 @@ use crate::model::{Output, Spanned};
 use crate::words::Makes;
 use crate::yaml::{Kind, Node};
 
+/// What every preparation adds to `public`.
+const DESCRIPTION: &str = "description.md";
+
 impl Context {
-    /// Outputs below one folder. `wanted` says in a message what they are.
-    pub fn outputs(&mut self, node: &Node, wanted: &str) -> Vec<Output> {
-        let wanted = format!("outputs by path in `{wanted}`");
+    /// Outputs below one folder. `place` is the key that holds them.
+    pub fn outputs(&mut self, node: &Node, place: &str) -> Vec<Output> {
+        let wanted = format!("outputs by path in `{place}`");
         let entries = self.entries(node, &wanted, "duplicate-output", "the output");
         let mut outputs = Vec::new();
         for entry in entries.unwrap_or_default() {
@@ -28,6 +31,12 @@ impl Context {
                 }
                 _ => self.by_name(&path, &entry.value),
             };
+            if place == "public" && path.value.trim_end_matches('/') == DESCRIPTION {
+                let message =
+                    format!("`{DESCRIPTION}` is made from the pipeline's own description.md");
+                let help = "give the output another name";
+                self.report(Diagnostic::error("output-conflict", path.span, message).help(help));
+            }
             if let Some(declaration) = declaration {
                 self.check_shape(&path, &declaration);
                 outputs.push(Output { path, declaration });
@@ -99,6 +108,18 @@ impl Context {
                 let message = format!("`{}` and `{}` have the same name", path.value, first.value);
                 let found = Diagnostic::error("duplicate-output", path.span, message);
                 self.report(found.label(first.span, "first here"));
+            }
+        }
+        let at_the_top = |output: &&Output| output.path.value == "./";
+        let stays_empty = |output: &&Output| matches!(output.declaration.form.makes, Makes::Empty);
+        if let Some(top) = outputs.iter().filter(at_the_top).find(stays_empty) {
+            for output in outputs.iter().filter(|output| !at_the_top(output)) {
+                let message = format!(
+                    "`{}` lies in `./`, which is a folder that stays empty",
+                    output.path.value
+                );
+                let found = Diagnostic::error("output-conflict", output.path.span, message);
+                self.report(found.label(top.path.span, "written here"));
             }
         }
         for output in outputs {
