@@ -111,7 +111,7 @@ fn faults_at_a_byte() {
             "429 always",
             status(429, "0"),
             0,
-            End::Error("answered 429"),
+            End::Error("too many requests"),
         ),
         (
             "429 for an hour",
@@ -209,7 +209,7 @@ fn corrupted_bytes() {
     }
     // What does not even begin like a zip archive is not fetched to its end.
     let fault = Fault::at_byte(0, Kind::Corrupt);
-    let error = End::Error("got unknown binary data, 1.0 MB, expected a zip archive");
+    let error = End::Error("got unknown binary data, 1.00 MB, expected a zip archive");
     check("first byte", bundle(), vec![fault], None, &error);
 }
 

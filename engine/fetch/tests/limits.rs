@@ -35,7 +35,7 @@ fn what_does_not_fit_on_the_disk_is_not_begun() {
     let error = world.run(None).unwrap_err();
     assert_eq!(error.failure(), Failure::Machine);
     let text = error.to_string();
-    assert!(text.contains("1152921 TB needed"), "{text}");
+    assert!(text.contains("1152922 TB needed"), "{text}");
     assert_eq!(world.server.requests_of(Side::Store).len(), 1);
     assert!(!world.target().exists());
 }

@@ -1,6 +1,8 @@
 //! Folders that cannot be written, and disks that are full.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::assert_readable;
@@ -92,4 +94,88 @@ fn a_full_disk_is_an_error_that_says_so() {
         assert!(!sandbox.prepared(Gallery::ID).exists());
     }
     sandbox.run_well(Gallery::ID);
+}
+
+/// `prep` run from a shell that has done `before`.
+fn after(sandbox: &Sandbox, before: &str, arguments: &[String]) -> Ended {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let inner = sandbox.command(&arguments);
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", &format!("{before}; exec \"$0\" \"$@\"")])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(sandbox.path(""))
+        .env_clear()
+        .stdin(Stdio::null());
+    for (name, value) in inner.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
+    Ended::of(&mut command)
+}
+
+/// Modes of everything below a folder, itself included.
+fn modes(folder: &Path, found: &mut Vec<(String, u32)>) {
+    let metadata = fs::symlink_metadata(folder).expect("metadata");
+    found.push((
+        folder.display().to_string(),
+        metadata.permissions().mode() & 0o777,
+    ));
+    if metadata.is_dir() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            modes(&entry.expect("entry").path(), found);
+        }
+    }
+}
+
+#[test]
+fn new_files_have_the_mode_that_the_umask_leaves() {
+    for (umask, folder, file) in [(0o027, 0o750, 0o640), (0o000, 0o777, 0o666)] {
+        let sandbox = Sandbox::new();
+        sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+        sandbox.bundle(Gallery::ID, &Gallery::archive(20, 1).bytes());
+        let arguments = Sandbox::run_arguments(&[Gallery::ID]);
+        after(&sandbox, &format!("umask {umask:03o}"), &arguments).code(0);
+        let mut found = Vec::new();
+        modes(&sandbox.data(), &mut found);
+        modes(&sandbox.store(), &mut found);
+        assert!(found.len() > 30, "{found:?}");
+        for (path, mode) in found {
+            // Published files and objects are read-only, whoever may read them.
+            let expected = match Path::new(&path).is_dir() {
+                true => folder,
+                false if mode & 0o222 == 0 => file & 0o444,
+                false => file,
+            };
+            assert_eq!(
+                mode, expected,
+                "{path}: {mode:o} with the umask {umask:03o}"
+            );
+        }
+    }
+}
+
+#[test]
+fn few_open_files_mean_fewer_jobs_and_one_message() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());
+    let mut arguments = Sandbox::run_arguments(&[Gallery::ID]);
+    arguments.extend(["--jobs", "64"].map(str::to_owned));
+    let ended = after(&sandbox, "ulimit -n 64", &arguments).code(0);
+    assert_eq!(
+        ended
+            .stderr
+            .matches("only 64 files may be open at once")
+            .count(),
+        1
+    );
+    let ended = ended.says(&["5 jobs instead of 64", "ulimit -n"]);
+    assert!(
+        !ended.stderr.contains("Too many open files"),
+        "{}",
+        ended.stderr
+    );
 }
