@@ -145,7 +145,12 @@ fn check_repair(sandbox: &Sandbox, goal: &Goal, note: &str) {
     assert_eq!(sandbox.state(Gallery::ID), "prepared v1", "{note}");
     assert_eq!(
         sandbox.names_in_home(Gallery::ID),
-        ["prepared", "prepared.files", "prepared.json"],
+        [
+            "prepared",
+            "prepared.files",
+            "prepared.json",
+            "prepared.lock"
+        ],
         "{note}"
     );
 }

@@ -208,7 +208,12 @@ fn a_damaged_picture_is_found_while_publishing_and_nothing_is_published() {
     let before = sandbox.tree(Gallery::ID);
     assert_eq!(
         sandbox.names_in_home(Gallery::ID),
-        ["prepared", "prepared.files", "prepared.json"]
+        [
+            "prepared",
+            "prepared.files",
+            "prepared.json",
+            "prepared.lock"
+        ]
     );
     // Over a prepared tree the change is made file by file, so it may be half done: it must not count as whole.
     sandbox.bundle(Gallery::ID, &bad.bytes());

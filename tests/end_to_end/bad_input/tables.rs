@@ -95,16 +95,16 @@ fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
         (replace("tables:", "tables: ["), &["pipeline.yaml:"][..]),
         (
             replace("public:", "publik:"),
-            &["pipeline.yaml:10:1", "`publik`", "did you mean `public`?"],
+            &["pipeline.yaml:9:1", "`publik`", "did you mean `public`?"],
         ),
         (
             replace("method: shuffle", "method: shufle"),
-            &["pipeline.yaml:8:", "did you mean `shuffle`?"],
+            &["pipeline.yaml:7:", "did you mean `shuffle`?"],
         ),
         (
             replace("SELECT id, 0 AS", "SELECT idd, 0 AS"),
             &[
-                "pipeline.yaml:13:33",
+                "pipeline.yaml:12:33",
                 "no column `idd`",
                 "did you mean `id`?",
                 "id, tons, docked",
@@ -112,11 +112,11 @@ fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
         ),
         (
             replace("SELECT * FROM train\n", "SELEC * FROM train\n"),
-            &["pipeline.yaml:11:"],
+            &["pipeline.yaml:10:"],
         ),
         (
             replace("  test.csv: SELECT * EX", "  ../test.csv: SELECT * EX"),
-            &["pipeline.yaml:12:", "`..`"],
+            &["pipeline.yaml:11:", "`..`"],
         ),
         (
             replace("accuracy", "acuracy"),
@@ -156,7 +156,7 @@ fn all_mistakes_of_a_pipeline_are_shown_at_once() {
         .filter_map(|line| line.split_once("pipeline.yaml:"))
         .map(|(_, place)| place)
         .collect();
-    assert_eq!(places, ["2:1", "13:33", "28:11"], "{}", ended.stderr);
+    assert_eq!(places, ["2:1", "12:33", "27:11"], "{}", ended.stderr);
 }
 
 /// The cause of a failure is told once, whether anybody looks on or not.

@@ -118,7 +118,12 @@ fn a_bundle_that_is_thrown_away_comes_back_when_its_bytes_are_needed() {
     let bundle = Gallery::archive(30, 0).bytes();
     let world = World::new(vec![Bundle::new(Gallery::ID, bundle)], Vec::new());
     world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
-    let home = ["prepared", "prepared.files", "prepared.json"];
+    let home = [
+        "prepared",
+        "prepared.files",
+        "prepared.json",
+        "prepared.lock",
+    ];
     let discard =
         |more: &[&str]| report(&world, Gallery::ID, &[&["--discard-bundle"], more].concat());
     assert_eq!(discard(&[])["state"], "prepared");

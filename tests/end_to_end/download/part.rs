@@ -41,7 +41,12 @@ fn a_part_moves_what_is_read_and_leads_to_the_same_tree() {
         let report = world.run(Harbour::ID, more).code(0).json();
         assert_eq!(report["competitions"][0]["state"], "up_to_date");
     }
-    let home = ["prepared", "prepared.files", "prepared.json"];
+    let home = [
+        "prepared",
+        "prepared.files",
+        "prepared.json",
+        "prepared.lock",
+    ];
     assert_eq!(world.sandbox.names_in_home(Harbour::ID), home);
     world.run(Harbour::ID, &["--partial"]).code(0);
     assert_eq!(world.requests(), requests);
