@@ -359,7 +359,6 @@ fn check_columns(
     let mut inferred = BTreeMap::new();
     let rows = schema.rows;
     let path = &read.path;
-    let is_empty = schema.rows == 0;
     for column in &read.columns {
         let name = &column.name.value;
         let Some(place) = schema.position(name) else {
@@ -387,10 +386,6 @@ fn check_columns(
             ColumnKind::Number if is_empty => stored.kind = ColumnType::Float64,
             ColumnKind::Boolean if is_empty => stored.kind = ColumnType::Bool,
             _ if fits(declared, stored.kind) => {}
-            // A table of no rows tells no types, so it has those that are declared.
-            ColumnKind::Integer if is_empty => stored.kind = ColumnType::Int64,
-            ColumnKind::Number if is_empty => stored.kind = ColumnType::Float64,
-            ColumnKind::Boolean if is_empty => stored.kind = ColumnType::Bool,
             _ => {
                 return Err(ReadError::OtherType {
                     path: path.clone(),
