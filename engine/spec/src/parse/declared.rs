@@ -273,12 +273,6 @@ impl Context {
             return None;
         }
         match Size::deserialize(&json::tree(self, node)) {
-            Ok(Size::Fraction(share)) if !(0.0..=1.0).contains(&share) => {
-                let message = format!("{share} is neither a share nor a number of rows");
-                let help = "a share lies between 0 and 1; a number of rows is a whole number";
-                self.report(Diagnostic::error("bad-parameter", node.span, message).help(help));
-                None
-            }
             Ok(size) => Some(size),
             Err(error) => {
                 self.error("bad-parameter", node.span, error.to_string());
