@@ -9,9 +9,8 @@
 
 mod pandas_support;
 
-use prep_formats::pandas::{
-    ColumnType, CsvWriter, Quoting, push_f32, push_f64, push_fixed, push_general,
-};
+use prep_formats::pandas::{ColumnType, CsvWriter, Quoting, push_f32, push_f64};
+use prep_formats::printf::{Argument, Format};
 use serde_json::Value;
 
 use pandas_support::lines;
@@ -55,11 +54,21 @@ fn numbers_print_as_in_python() {
         };
         if let Some(value) = case["f64"].as_str().map(hex) {
             check("shortest", printed(|out| push_f64(out, value)));
-            check("10g", printed(|out| push_general(out, value, 10)));
-            check("3g", printed(|out| push_general(out, value, 3)));
-            check("10f", printed(|out| push_fixed(out, value, 10)));
-            check("2f", printed(|out| push_fixed(out, value, 2)));
-            check("0f", printed(|out| push_fixed(out, value, 0)));
+            // The `float_format` of `to_csv`, in which NaN is missing.
+            for (form, format) in [
+                ("10g", "%.10g"),
+                ("3g", "%.3g"),
+                ("10f", "%.10f"),
+                ("2f", "%.2f"),
+                ("0f", "%.0f"),
+            ] {
+                let mut out = String::new();
+                if !value.is_nan() {
+                    let format = Format::new(format).unwrap();
+                    format.push(&[Argument::Number(value)], &mut out).unwrap();
+                }
+                check(form, out);
+            }
         } else if let Some(value) = case["f32"].as_str().map(hex) {
             check("shortest", printed(|out| push_f32(out, value as f32)));
         }

@@ -119,7 +119,7 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
 }
 
 /// Appends `e`, a sign and at least two digits.
-pub(crate) fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
+fn push_exponent(out: &mut Vec<u8>, exponent: i32) {
     // Writing into a vector cannot fail.
     let _ = write!(
         out,

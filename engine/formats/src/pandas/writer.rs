@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use super::printf::{push_fixed, push_general};
 use super::quote::{push_minimal, push_quoted};
 use super::tokens::unquote;
 use super::{ColumnType, CsvError, print};
@@ -89,32 +88,6 @@ impl<W: Write> CsvWriter<W> {
             self.missing();
         } else {
             print::push_f32(self.field(), value);
-        }
-    }
-
-    /// A double with `digits` decimals (`float_format="%.10f"`); NaN is missing.
-    pub fn fixed(&mut self, value: f64, digits: usize) {
-        self.formatted(value, |out| push_fixed(out, value, digits));
-    }
-
-    /// A double with `digits` significant digits (`float_format="%.10g"`); NaN is missing.
-    pub fn general(&mut self, value: f64, digits: usize) {
-        self.formatted(value, |out| push_general(out, value, digits));
-    }
-
-    /// A number that pandas hands to the writer as text.
-    fn formatted(&mut self, value: f64, push: impl FnOnce(&mut Vec<u8>)) {
-        if value.is_nan() {
-            return self.missing();
-        }
-        let quotes = self.quoting == Quoting::NonNumeric;
-        let out = self.field();
-        if quotes {
-            out.push(b'"');
-        }
-        push(out);
-        if quotes {
-            out.push(b'"');
         }
     }
 
