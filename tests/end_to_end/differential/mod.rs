@@ -2,6 +2,7 @@
 //! beside the data record it anew.
 
 mod columns;
+mod draws;
 mod splits;
 
 use serde_json::Value;

@@ -55,6 +55,7 @@ pub(crate) static KIND: Kind = Kind {
                 .map(|item| {
                     let kind = match item.section.name {
                         "integers" | "choice" => prep_spec::model::ColumnKind::Integer,
+                        "sample" => prep_spec::model::ColumnKind::Text,
                         _ => prep_spec::model::ColumnKind::Number,
                     };
                     MadeColumn::new(&item.name.value, kind)
@@ -73,7 +74,7 @@ pub(crate) static KIND: Kind = Kind {
     },
 };
 
-static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE];
+static DRAWS: &[&Section] = &[&UNIFORM, &RANDOM, &INTEGERS, &CHOICE, &SAMPLE];
 
 const WHEN: Key = Key::optional(
     "when",
@@ -122,6 +123,17 @@ static CHOICE: Section = Section {
     ],
 };
 
+static SAMPLE: Section = Section {
+    name: "sample",
+    doc: "Different whole numbers from low up to, but not including, high, in random order, as a text with blanks between them: Python's `sample`, or NumPy's `choice` without replacement (`numpy_generator` has none here).",
+    keys: &[
+        Key::optional("low", Value::Operand, "Smallest value. Default: 0.", "1"),
+        Key::required("high", Value::Operand, "One above the largest value.", "21"),
+        Key::required("count", Value::Operand, "How many numbers.", "20"),
+        WHEN,
+    ],
+};
+
 fn check(declaration: &Declaration) -> Vec<prep_spec::Diagnostic> {
     let mut found: Vec<_> = check_generator(declaration).into_iter().collect();
     if declaration.has("restart") && declaration.has("after") {
@@ -164,9 +176,22 @@ struct Drawn {
 #[serde(rename_all = "snake_case")]
 enum Draw {
     Random,
-    Uniform { low: Operand, high: Operand },
-    Integers { low: Operand, high: Operand },
-    Choice { of: Operand },
+    Uniform {
+        low: Operand,
+        high: Operand,
+    },
+    Integers {
+        low: Operand,
+        high: Operand,
+    },
+    Choice {
+        of: Operand,
+    },
+    Sample {
+        low: Operand,
+        high: Operand,
+        count: Operand,
+    },
 }
 
 impl Drawn {
@@ -186,6 +211,11 @@ impl Drawn {
                 low: or("low", 0.0),
                 high: operand("high")?,
             },
+            "sample" => Draw::Sample {
+                low: or("low", 0.0),
+                high: operand("high")?,
+                count: operand("count")?,
+            },
             _ => Draw::Choice { of: operand("of")? },
         };
         let when = match item.get("when") {
@@ -204,6 +234,7 @@ impl Drawn {
             Draw::Random => Vec::new(),
             Draw::Uniform { low, high } | Draw::Integers { low, high } => vec![low, high],
             Draw::Choice { of } => vec![of],
+            Draw::Sample { low, high, count } => vec![low, high, count],
         };
         let when = self.when.iter().flat_map(|one| [&one.left, &one.right]);
         own.into_iter().chain(when)
@@ -213,11 +244,13 @@ impl Drawn {
         let kind = match self.draw {
             Draw::Random | Draw::Uniform { .. } => ColumnType::Float64,
             Draw::Integers { .. } | Draw::Choice { .. } => ColumnType::Int64,
+            Draw::Sample { .. } => ColumnType::Text,
         };
         Column {
             name: self.name.clone(),
             kind,
-            nullable: !self.when.is_empty(),
+            // Without numbers the text is empty, which is missing.
+            nullable: !self.when.is_empty() || matches!(self.draw, Draw::Sample { .. }),
         }
     }
 }
@@ -267,10 +300,11 @@ impl Step for Draws {
                 };
                 for value in &self.values {
                     let cell = row.draw(value, &mut rng)?;
-                    match cell {
+                    match &cell {
                         None => out.cells().missing(),
-                        Some(Cell::Integer(value)) => out.cells().integer(value),
-                        Some(Cell::Number(value)) => out.cells().f64(value),
+                        Some(Cell::Integer(value)) => out.cells().integer(*value),
+                        Some(Cell::Number(value)) => out.cells().f64(*value),
+                        Some(Cell::Text(value)) => out.cells().text(value),
                     }
                     row.drawn.push((&value.name, cell));
                 }
@@ -324,10 +358,11 @@ impl Numbers {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Cell {
     Integer(i64),
     Number(f64),
+    Text(String),
 }
 
 /// A row of the table, and what has been drawn for it.
@@ -373,6 +408,19 @@ impl Row<'_> {
                 let drawn = rng.integers(integer(low)?, integer(high)?);
                 Cell::Integer(drawn.map_err(refused)?)
             }
+            Draw::Sample { low, high, count } => {
+                let (low, high) = (integer(low)?, integer(high)?);
+                let numbers = high.checked_sub(low).and_then(|n| u32::try_from(n).ok());
+                let count = u32::try_from(integer(count)?).ok();
+                let (numbers, count) = numbers
+                    .zip(count)
+                    .ok_or_else(|| refused(RandomError::EmptyRange { low, high }))?;
+                let drawn = rng.sample(numbers, count).map_err(refused)?;
+                let drawn = drawn
+                    .iter()
+                    .map(|place| (low + i64::from(*place)).to_string());
+                Cell::Text(drawn.collect::<Vec<_>>().join(" "))
+            }
             Draw::Choice { of } => {
                 let items = u32::try_from(integer(of)?).unwrap_or(0);
                 Cell::Integer(rng.choice(items).map_err(refused)?.into())
@@ -399,9 +447,10 @@ impl Row<'_> {
             Operand::Column(name) => name,
         };
         if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
-            return match (*cell)? {
-                Cell::Integer(value) => Some(value as f64),
-                Cell::Number(value) => Some(value),
+            return match cell.as_ref()? {
+                Cell::Integer(value) => Some(*value as f64),
+                Cell::Number(value) => Some(*value),
+                Cell::Text(_) => None,
             };
         }
         let numbers = &self.array(name)?.numbers;
@@ -417,9 +466,9 @@ impl Row<'_> {
             Operand::Column(name) => name,
         };
         if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
-            return match (*cell)? {
-                Cell::Integer(value) => Some(value),
-                Cell::Number(_) => None,
+            return match cell.as_ref()? {
+                Cell::Integer(value) => Some(*value),
+                Cell::Number(_) | Cell::Text(_) => None,
             };
         }
         let integers = &self.array(name)?.integers;
