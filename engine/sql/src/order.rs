@@ -51,9 +51,8 @@ pub(crate) fn determine(plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
     if sorted.schema().fields().len() == width {
         return Ok(sorted);
     }
-    let visible: Vec<Expr> = (0..width)
-        .map(|index| Expr::Column(sorted.schema().columns()[index].clone()))
-        .collect();
+    let columns = sorted.schema().columns().into_iter().take(width);
+    let visible: Vec<Expr> = columns.map(Expr::Column).collect();
     build(LogicalPlanBuilder::from(sorted).project(visible))
 }
 

@@ -357,11 +357,7 @@ fn mixed(a: &Expr, of_a: &DataType, b: &Expr, of_b: &DataType, what: &str) -> Op
         format!("`{a}` is {left}, and the subquery gives {right}: they cannot be {what}")
     } else {
         let (a, b, left, right) = (shown(a), shown(b), left.name(), right.name());
-        if what == "compared" {
-            format!("`{a}` is {left} and `{b}` is {right}: they cannot be compared")
-        } else {
-            format!("`{a}` is {left} and `{b}` is {right}: they cannot be {what}")
-        }
+        format!("`{a}` is {left} and `{b}` is {right}: they cannot be {what}")
     };
     let placed = if span(a).is_some() { a } else { b };
     Some(refused(placed, Some((left, right)), message))
