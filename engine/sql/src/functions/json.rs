@@ -1,6 +1,6 @@
 //! JSON in cells: what the functions on records have in common.
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::error::{DataFusionError, Result};
@@ -48,8 +48,9 @@ pub(super) fn object(function: &str, text: &str) -> Result<json::Object> {
     }
 }
 
-/// Cells as JSON values: numbers and booleans as such, everything else as texts.
+/// Cells as JSON values: numbers, booleans and lists as such, everything else as texts.
 pub(super) enum Cells {
+    Lists(ListArray),
     Integers(arrow::array::Int64Array),
     Numbers(arrow::array::Float64Array),
     Booleans(arrow::array::BooleanArray),
@@ -59,6 +60,7 @@ pub(super) enum Cells {
 impl Cells {
     pub fn new(column: &ArrayRef) -> Result<Cells> {
         Ok(match column.data_type() {
+            DataType::List(_) => Cells::Lists(column.as_list::<i32>().clone()),
             DataType::Boolean => Cells::Booleans(column.as_boolean().clone()),
             kind if kind.is_integer() => {
                 let column = cast(column, &DataType::Int64)?;
@@ -72,13 +74,19 @@ impl Cells {
         })
     }
 
-    pub fn value(&self, row: usize) -> json::Value {
-        match self {
+    pub fn value(&self, row: usize) -> Result<json::Value> {
+        Ok(match self {
+            Cells::Lists(cells) if cells.is_valid(row) => {
+                let items = cells.value(row);
+                let cells = Cells::new(&items)?;
+                let items = (0..items.len()).map(|item| cells.value(item));
+                json::Value::List(items.collect::<Result<_>>()?)
+            }
             Cells::Integers(cells) if cells.is_valid(row) => json::Value::Int(cells.value(row)),
             Cells::Numbers(cells) if cells.is_valid(row) => json::Value::Float(cells.value(row)),
             Cells::Booleans(cells) if cells.is_valid(row) => json::Value::Bool(cells.value(row)),
             Cells::Texts(cells) if cells.is_valid(row) => cells.value(row).into(),
             _ => json::Value::Null,
-        }
+        })
     }
 }

@@ -1,5 +1,5 @@
 //! `json_with(record, 'key', value, ...)`: the object with members set: a member that is there keeps its place, a new one
-//! comes last. Numbers and booleans are set as such, a missing value as null, everything else as a text.
+//! comes last. Numbers, booleans and lists are set as such, a missing value as null, everything else as a text.
 
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl ScalarUDFImpl for JsonWith {
                 if keys.is_null(row) {
                     return Err(refused("json_with: a key is missing"));
                 }
-                record.insert(keys.value(row).into(), values.value(row));
+                record.insert(keys.value(row).into(), values.value(row)?);
             }
             out.append_value(print(&Value::Object(record))?);
         }

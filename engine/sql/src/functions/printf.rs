@@ -51,7 +51,8 @@ impl ScalarUDFImpl for Printf {
         let mut last: Option<(String, Format)> = None;
         let mut text = String::new();
         for row in 0..formats.len() {
-            let cells: Vec<Value> = values.iter().map(|cells| cells.value(row)).collect();
+            let cells = values.iter().map(|cells| cells.value(row));
+            let cells = cells.collect::<Result<Vec<Value>>>()?;
             if formats.is_null(row) || cells.contains(&Value::Null) {
                 out.append_null();
                 continue;
