@@ -3,6 +3,7 @@
 mod draws;
 mod files;
 mod headers;
+mod masks;
 mod permute;
 mod pixels;
 mod read;
@@ -22,5 +23,6 @@ pub(super) static ALL: &[&Kind] = &[
     &text_lines::KIND,
     &pixels::KIND,
     &headers::KIND,
+    &masks::KIND,
     &tfrecords::KIND,
 ];

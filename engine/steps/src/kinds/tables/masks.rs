@@ -1,0 +1,103 @@
+//! `masks`: NumPy arrays as run-length codes, a row per file.
+
+use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
+use prep_formats::npy::mask_code;
+use prep_formats::pandas::{Column, ColumnType};
+use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use thiserror::Error;
+
+use crate::kinds::{Kind, one};
+use crate::relation::for_each_file;
+use crate::value::TableWriter;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a table of masks",
+            doc: "A row per NumPy array. Columns: `file`; `shape` (sizes of the axes with `,` between them); `rle`, the run-length code of the elements that have the value: pairs of a start, from 1, and a length, down the columns (the first axis varies fastest), missing where no element has it.",
+            keys: &[
+                Key::required(
+                    "masks",
+                    Value::Files,
+                    "Table whose column `file` names the arrays, of numbers or booleans.",
+                    "arrays",
+                ),
+                Key::optional(
+                    "value",
+                    Value::Natural,
+                    "The value of the elements that are encoded. Default: 1.",
+                    "1",
+                ),
+            ],
+        },
+        methods: &[],
+        makes: Makes::Table(|_| {
+            vec![
+                MadeColumn::text("file"),
+                MadeColumn::text("shape"),
+                MadeColumn::text("rle"),
+            ]
+        }),
+        check: None,
+    },
+    step: |declaration, _| {
+        let value = declaration.natural("value").unwrap_or(1);
+        Some(Box::new(Masks { value }))
+    },
+};
+
+#[derive(Debug, Error)]
+#[error("the mask `{file}` cannot be read")]
+struct MaskError {
+    file: String,
+    #[source]
+    cause: BoxError,
+}
+
+struct Masks {
+    value: u64,
+}
+
+impl Step for Masks {
+    fn kind(&self) -> &'static str {
+        "masks"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "value": self.value })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let column = |name: &str| Column {
+            name: name.to_owned(),
+            kind: ColumnType::Text,
+            nullable: name != "file",
+        };
+        let columns = vec![column("file"), column("shape"), column("rle")];
+        let mut table = TableWriter::new(context, columns)?;
+        for_each_file(context, inputs, &mut |file, opened| {
+            let mask = mask_code(opened.reader()?, self.value as f64).map_err(|cause| {
+                StepError::input(MaskError {
+                    file: file.to_owned(),
+                    cause: cause.into(),
+                })
+            })?;
+            let axes: Vec<String> = mask.shape.iter().map(u64::to_string).collect();
+            let cells = table.cells();
+            cells.text(file);
+            cells.text(&axes.join(","));
+            match mask.code.as_str() {
+                "" => cells.missing(),
+                code => cells.text(code),
+            }
+            table.end_row()?;
+            context.progress.add_file();
+            Ok(())
+        })?;
+        Ok(one(table.finish()?.into_value()))
+    }
+}
