@@ -29,6 +29,7 @@
 //! | An entry never outlives its objects by our doing | objects are written before, and removed after, the entries that name them |
 //! | A torn or changed record is absent, not wrong | each carries a hash of its bucket, key and content |
 //! | A killed process leaves nothing that is trusted | temporary files are never looked up; they are swept after a day |
+//! | A mapped object never changes | it has no name outside the store: such objects are copied, not linked |
 //! | Many processes may share a store | renames, and advisory locks that die with their holder |
 //!
 //! # Power failure
@@ -63,6 +64,7 @@ mod link;
 mod lock;
 mod machine;
 mod object;
+mod private;
 mod sealed;
 mod source;
 mod stamp;

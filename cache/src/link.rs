@@ -1,10 +1,11 @@
 //! Giving objects a name outside the store.
 //!
 //! A hard link costs nothing, but shares its bytes with the store; a reflink
-//! shares them until somebody writes; a copy is a copy. What a device refuses
+//! shares them until somebody writes; a copy is a copy. An object that is
+//! [private](crate::private) is never linked. What a device refuses
 //! is remembered, so that it is tried once per process and not once per file.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -12,6 +13,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use crate::object::Object;
+use crate::private::is_marked;
 use crate::writer::READ_ONLY;
 use crate::{Digest, Store, StoreError};
 
@@ -120,10 +122,22 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
+/// A file that is private is not linked: the error is that of a file that cannot have more names.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
+    if is_marked(object.file())? {
+        return Err(ErrorKind::TooManyLinks.into());
+    }
     match fs::hard_link(object.path(), dest) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        done => return done,
+        Err(error) => return Err(error),
+        Ok(()) => {
+            // Marked between the two: then who marked it may not have seen this name.
+            if is_marked(object.file())? {
+                fs::remove_file(dest)?;
+                return Err(ErrorKind::TooManyLinks.into());
+            }
+            return Ok(());
+        }
     }
     // It is the object already: the usual case when a run is repeated.
     let (ours, theirs) = (object.file().metadata()?, dest.symlink_metadata()?);
@@ -133,6 +147,9 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let linked = tempfile::Builder::new()
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
+    if is_marked(object.file())? {
+        return Err(ErrorKind::TooManyLinks.into());
+    }
     // Not `persist`: if another thread linked `dest` to the object just now,
     // renaming one name of a file over another does nothing; dropping the
     // temporary name removes it.
@@ -154,14 +171,28 @@ fn reflink(_: &Object, _: &Path, _: &Path) -> io::Result<()> {
 
 fn copy(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let temp = temp_in(dir)?;
+    copy_bytes(object, temp.as_file())?;
+    temp.persist(dest)?;
+    Ok(())
+}
+
+/// The object's bytes into an empty file: shared, if the file system can, or else copied.
+pub(crate) fn copy_into(object: &Object, file: &File) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    if rustix::fs::ioctl_ficlone(file, object.file()).is_ok() {
+        return Ok(());
+    }
+    copy_bytes(object, file)
+}
+
+fn copy_bytes(object: &Object, mut file: &File) -> io::Result<()> {
     // The object was opened for this call, so its cursor is at the start and
     // the kernel can copy from file to file.
-    let copied = io::copy(&mut object.file(), &mut temp.as_file())?;
+    let copied = io::copy(&mut object.file(), &mut file)?;
     if copied != object.len() {
         let message = format!("copied {copied} of {} bytes", object.len());
         return Err(io::Error::new(ErrorKind::UnexpectedEof, message));
     }
-    temp.persist(dest)?;
     Ok(())
 }
 

@@ -148,3 +148,76 @@ fn threads_may_replace_the_same_name() -> Outcome {
     assert!(only_file(&view)?, "no temporary names are left");
     Ok(())
 }
+
+/// Bytes of an open object, read without its cursor.
+fn bytes_of(object: &prep_cache::Object) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut object.reader(), &mut bytes)?;
+    Ok(bytes)
+}
+
+/// Does what a user may do to a published file, whatever its mode says.
+fn cut(path: &std::path::Path) -> std::io::Result<()> {
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    fs::OpenOptions::new().write(true).open(path)?.set_len(1)
+}
+
+#[test]
+fn a_published_file_that_is_cut_does_not_reach_an_object_opened_before_or_after() -> Outcome {
+    let (dir, store) = fresh()?;
+    let content = b"id,label\n1,a\n".to_vec();
+    let digest = store.put(&content)?;
+    let published = dir.path().join("before.csv");
+    assert_eq!(store.materialise(&digest, &published)?, LinkMode::HardLink);
+
+    let object = store.open_private(&digest)?;
+    cut(&published)?;
+    assert_eq!(bytes_of(&object)?, content, "linked before it was opened");
+    assert_eq!(store.read(&digest)?, content);
+
+    let later = dir.path().join("after.csv");
+    assert_ne!(store.materialise(&digest, &later)?, LinkMode::HardLink);
+    assert_eq!(fs::read(&later)?, content);
+    cut(&later)?;
+    assert_eq!(bytes_of(&object)?, content, "published after it was opened");
+
+    // It stays so for those who come later, and in another process.
+    let again = store.open_private(&digest)?;
+    assert_eq!(bytes_of(&again)?, content);
+    assert_eq!(again.file().metadata()?.nlink(), 1);
+    Ok(())
+}
+
+#[test]
+fn an_object_that_was_cut_through_its_other_name_is_damaged_not_served() -> Outcome {
+    let (dir, store) = fresh()?;
+    let digest = store.put(b"some bytes")?;
+    let published = dir.path().join("a");
+    store.materialise(&digest, &published)?;
+    cut(&published)?;
+    assert!(matches!(
+        store.open_private(&digest),
+        Err(StoreError::Damaged { .. })
+    ));
+    Ok(())
+}
+
+#[test]
+fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
+    let (dir, store) = fresh()?;
+    for round in 0..200 {
+        let content = format!("round {round}").into_bytes();
+        let digest = store.put(&content)?;
+        let published = dir.path().join(round.to_string());
+        std::thread::scope(|scope| {
+            let (store, published) = (&store, &published);
+            let publish = scope.spawn(move || store.materialise(&digest, published));
+            let object = store.open_private(&digest)?;
+            publish.join().expect("no panic")?;
+            cut(published)?;
+            assert_eq!(bytes_of(&object)?, content, "{round}");
+            Ok::<(), Box<dyn std::error::Error>>(())
+        })?;
+    }
+    Ok(())
+}

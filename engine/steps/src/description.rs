@@ -102,11 +102,7 @@ impl Description {
             }
             Err(_) => {
                 let tree = Tree::load(context, value)?;
-                let files = tree
-                    .entries()
-                    .iter()
-                    .filter(|entry| entry.content.is_some())
-                    .count();
+                let (files, _) = tree.size();
                 if path.ends_with('/') {
                     let _ = write!(
                         text,
@@ -155,10 +151,8 @@ fn head(context: &Context, value: &Value) -> Result<(Vec<u8>, bool), StepError> 
         },
         Err(not_a_file) => {
             let tree = Tree::load(context, value)?;
-            let mut files = tree.entries().iter();
-            files
-                .find_map(|entry| entry.content.clone())
-                .ok_or(not_a_file)?
+            let first = tree.files().find_map(|file| file.content());
+            first.ok_or(not_a_file)?
         }
     };
     let opener = Opener::new(context);

@@ -47,9 +47,7 @@ impl Step for Checksum {
             },
             Err(_) => {
                 let tree = Tree::load(context, value)?;
-                let content = tree
-                    .get(self.inside.as_deref().unwrap_or_default())
-                    .cloned();
+                let content = tree.get(self.inside.as_deref().unwrap_or_default());
                 content.ok_or_else(|| {
                     StepError::internal(format!("`{}` is not in its folder", self.path))
                 })?

@@ -9,12 +9,12 @@
 use std::io::{self, Write};
 
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
-use prep_formats::zip::{EntryKind, Method, ZipLimits, ZipListing};
+use prep_formats::zip::{Directory, Method, ZipLimits};
 use prep_formats::{sevenz, tar};
 use thiserror::Error;
 
 use super::one;
-use crate::value::{Content, Opener, Tree, TreeEntry, input};
+use crate::value::{Content, Opener, Tree, TreeBuilder, input};
 
 /// An archive may unpack to this much, whatever its size ...
 const ALWAYS_UNPACKED: u64 = 16 << 30;
@@ -84,7 +84,7 @@ impl Step for Unpack {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -94,7 +94,7 @@ impl Step for Unpack {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let opener = Opener::new(context);
         let archive = input(inputs, "archive")?;
-        let entries = match &self.path {
+        let files = match &self.path {
             None => {
                 let file = FileValue::of(archive)?;
                 let content = Content::Object {
@@ -106,7 +106,7 @@ impl Step for Unpack {
             Some(path) => {
                 let tree = Tree::load(context, archive)?;
                 match tree.get(path) {
-                    Some(content) => self.unpack(context, &opener, content, path)?,
+                    Some(content) => self.unpack(context, &opener, &content, path)?,
                     None => unpacked_folder(&tree, path).ok_or_else(|| {
                         StepError::input(UnpackError::Missing {
                             path: path.clone(),
@@ -116,7 +116,9 @@ impl Step for Unpack {
                 }
             }
         };
-        let tree = Tree::new(entries).map_err(|cause| self.failed(Box::new(cause)))?;
+        let tree = files
+            .finish()
+            .map_err(|cause| self.failed(Box::new(cause)))?;
         Ok(one(tree.save(context)?))
     }
 }
@@ -135,7 +137,7 @@ impl Unpack {
         opener: &Opener,
         content: &Content,
         path: &str,
-    ) -> Result<Vec<TreeEntry>, StepError> {
+    ) -> Result<TreeBuilder, StepError> {
         let Some((_, kind)) = kind(path) else {
             return Err(StepError::internal(format!("`{path}` is not an archive")));
         };
@@ -162,7 +164,7 @@ impl Unpack {
 }
 
 /// The members of a zip that lies in `content` as it is.
-fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<Vec<TreeEntry>, Cause> {
+fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuilder, Cause> {
     let file = opener.base(content.base())?;
     let range = match content {
         Content::Object { bytes, .. } => 0..*bytes,
@@ -176,13 +178,16 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<Vec<Tree
         max_total: most(range.end - range.start),
         ..ZipLimits::default()
     };
-    let listing = ZipListing::read(&*file, range, &limits)?;
-    let base = *content.base();
-    let entries = listing.entries.into_iter().map(|entry| TreeEntry {
-        path: format!("{prefix}{}", entry.path),
-        content: (entry.kind == EntryKind::File).then_some(Content::Member { base, entry }),
-    });
-    Ok(entries.collect())
+    let members = Directory::read(&*file, range, &limits)?;
+    let base = content.base();
+    let mut files = TreeBuilder::default();
+    let mut path = prefix.to_owned();
+    for member in members.iter() {
+        path.truncate(prefix.len());
+        path.push_str(member.path);
+        files.push_member(&path, base, &member);
+    }
+    Ok(files)
 }
 
 /// Writes a content into the store as an object of its own.
@@ -247,16 +252,17 @@ impl Joined {
         self.offset += bytes.unwrap_or(0);
     }
 
-    fn entries(self, base: prep_cache::Digest) -> Vec<TreeEntry> {
-        let entry = |(path, place): (String, Option<(u64, u64)>)| TreeEntry {
-            path,
-            content: place.map(|(offset, bytes)| Content::Slice {
+    fn files(self, base: prep_cache::Digest) -> TreeBuilder {
+        let mut files = TreeBuilder::default();
+        for (path, place) in self.places {
+            let content = place.map(|(offset, bytes)| Content::Slice {
                 base,
                 offset,
                 bytes,
-            }),
-        };
-        self.places.into_iter().map(entry).collect()
+            });
+            files.push(&path, content.as_ref());
+        }
+        files
     }
 }
 
@@ -265,7 +271,7 @@ fn join_tar(
     opener: &Opener,
     content: &Content,
     prefix: &str,
-) -> Result<Vec<TreeEntry>, Cause> {
+) -> Result<TreeBuilder, Cause> {
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let opened = opener.open(content)?;
     let mut joined = Joined::new(prefix);
@@ -284,7 +290,7 @@ fn join_tar(
         },
     )?;
     let stored = writer.commit().map_err(StepError::from)?;
-    Ok(joined.entries(stored.digest))
+    Ok(joined.files(stored.digest))
 }
 
 fn join_sevenz(
@@ -292,7 +298,7 @@ fn join_sevenz(
     opener: &Opener,
     content: &Content,
     prefix: &str,
-) -> Result<Vec<TreeEntry>, Cause> {
+) -> Result<TreeBuilder, Cause> {
     // 7z keeps its directory at the end: reading needs a file to seek in.
     let extracted = match content {
         Content::Member { entry, .. } if entry.method == Method::Deflate => {
@@ -322,39 +328,28 @@ fn join_sevenz(
         Ok(())
     })?;
     let stored = writer.commit().map_err(StepError::from)?;
-    Ok(joined.entries(stored.digest))
+    Ok(joined.files(stored.digest))
 }
 
 /// The files of the folder that stands in an archive's place: `x/` for `x.zip`.
-fn unpacked_folder(tree: &Tree, path: &str) -> Option<Vec<TreeEntry>> {
+fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
     let (suffix, _) = kind(path)?;
     let folder = format!("{}/", path.strip_suffix(suffix)?);
-    let inside: Vec<TreeEntry> = tree
-        .entries()
-        .iter()
-        .filter_map(|entry| {
-            let rest = entry.path.strip_prefix(&folder)?;
-            Some(TreeEntry {
-                path: format!("{path}/{rest}"),
-                content: entry.content.clone(),
-            })
-        })
-        .collect();
+    let mut inside = TreeBuilder::default();
+    for file in tree.below(&folder) {
+        let rest = file.path().get(folder.len()..).unwrap_or_default();
+        inside.push_file(&format!("{path}/{rest}"), file);
+    }
     (!inside.is_empty()).then_some(inside)
 }
 
 /// A file of the tree that differs from `path` in its folder or in case only.
 pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
-    let alike = |entry: &&TreeEntry| {
-        entry
-            .path
-            .rsplit('/')
-            .next()
-            .is_some_and(|other| other.eq_ignore_ascii_case(name))
-    };
-    tree.entries()
-        .iter()
-        .find(alike)
-        .map(|entry| entry.path.clone())
+    let mut paths = tree.files().map(|file| file.path());
+    let alike = paths.find(|path| {
+        let other = path.rsplit('/').next();
+        other.is_some_and(|other| other.eq_ignore_ascii_case(name))
+    });
+    alike.map(str::to_owned)
 }

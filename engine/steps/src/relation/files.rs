@@ -37,7 +37,7 @@ pub(crate) fn for_each_file(
             let content = trees.iter().find_map(|tree| tree.get(file));
             let content = content
                 .ok_or_else(|| StepError::input(format!("the bundle has no file `{file}`")))?;
-            visit(file, &opener.open(content)?)?;
+            visit(file, &opener.open(&content)?)?;
         }
     }
     Ok(())

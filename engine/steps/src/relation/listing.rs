@@ -10,7 +10,7 @@ use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::Chosen;
-use crate::value::{Positions, Tree, TreeEntry};
+use crate::value::{File, Positions, Tree};
 
 /// Columns of a table of files. `dir` is the path without the name, `folder` its last part, `stem` the name without the
 /// last extension, `ext` that extension without its dot; `size` is in bytes.
@@ -58,16 +58,15 @@ impl ListingRelation {
         let columns = columns.collect();
         let tree = Tree::load_listing(context, listing)?;
         Ok(ListingRelation {
-            chosen: Chosen::new(tree.entries().len() as u64, positions),
+            chosen: Chosen::new(tree.len() as u64, positions),
             tree,
             columns,
         })
     }
 
-    fn entries(&self, first: u64, len: usize) -> Vec<&TreeEntry> {
-        let entries = self.tree.entries();
+    fn entries(&self, first: u64, len: usize) -> Vec<File<'_>> {
         let rows = self.origins(first, len).into_iter();
-        rows.filter_map(|row| entries.get(usize::try_from(row).ok()?))
+        rows.filter_map(|row| self.tree.file(usize::try_from(row).ok()?))
             .collect()
     }
 }
@@ -109,16 +108,15 @@ impl Relation for ListingRelation {
     }
 }
 
-fn cells(entries: &[&TreeEntry], column: &str) -> ArrayRef {
+fn cells(entries: &[File<'_>], column: &str) -> ArrayRef {
     if column == "size" {
-        let sizes = entries.iter().map(|entry| {
-            let bytes = entry.content.as_ref().map_or(0, |content| content.bytes());
-            i64::try_from(bytes).unwrap_or(i64::MAX)
-        });
+        let sizes = entries
+            .iter()
+            .map(|entry| i64::try_from(entry.bytes()).unwrap_or(i64::MAX));
         return Arc::new(Int64Array::from_iter_values(sizes));
     }
     Arc::new(StringArray::from_iter_values(
-        entries.iter().map(|entry| part(&entry.path, column)),
+        entries.iter().map(|entry| part(entry.path(), column)),
     ))
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     match &table.storage {
         Storage::Text { object } => {
             let text = context.shared(object, || {
-                let object = context.store.open_object(object)?;
+                let object = context.store.open_private(object)?;
                 TextTable::open(object.file(), table.schema.clone()).map_err(StepError::internal)
             })?;
             let relation = Arc::new(TextRelation::new(text.clone(), positions, table.has_record));
@@ -62,7 +62,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             })
         }
         Storage::Parquet { object } => {
-            let object = context.store.open_object(object)?;
+            let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
             let relation =
                 ParquetRelation::open(file, object.len(), positions).map_err(StepError::input)?;
@@ -72,7 +72,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             })
         }
         Storage::Npy { object } => {
-            let object = context.store.open_object(object)?;
+            let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
             let array = NpyArray::open(Arc::new(file), 0..object.len());
             let array = Arc::new(array.map_err(StepError::internal)?);

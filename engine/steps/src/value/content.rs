@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use prep_cache::{Digest, Store, StoreError};
 use prep_core::{Cancel, Context, StepError};
@@ -63,10 +64,37 @@ impl Content {
     }
 }
 
+/// Contents up to this length are checked in one piece, which is faster.
+const SHORT: u64 = 4 << 20;
+
 /// Opens contents; keeps base files open. Shared by the threads of a step.
 pub struct Opener {
     context: Context,
-    bases: Mutex<HashMap<Digest, Arc<File>>>,
+    /// By base, and whether it was opened for nobody else to write to.
+    bases: Mutex<HashMap<(Digest, bool), Arc<File>>>,
+}
+
+/// Reads an object that may have another name outside the store: at its end, nobody must have written to it.
+struct Unchanged<'a, R> {
+    inner: R,
+    file: &'a File,
+    base: Digest,
+    modified: Option<SystemTime>,
+}
+
+fn modified(file: &File) -> Option<SystemTime> {
+    file.metadata().and_then(|found| found.modified()).ok()
+}
+
+impl<R: Read> Read for Unchanged<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        if count == 0 && !buffer.is_empty() && modified(self.file) != self.modified {
+            let path = self.base.to_string().into();
+            return Err(io::Error::other(StoreError::Changed { path }));
+        }
+        Ok(count)
+    }
 }
 
 /// An opened base file and what to read of it.
@@ -89,20 +117,26 @@ impl Opener {
     }
 
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
+        // An object as a whole may be published and checked; what is only a part of one is never linked.
+        let is_whole = matches!(content, Content::Object { .. });
         Ok(OpenContent {
-            file: self.base(content.base())?,
+            file: self.base_as(content.base(), !is_whole)?,
             content,
             cancel: self.context.cancel.clone(),
         })
     }
 
-    /// The open file behind a digest: a verified object, or the outside file.
+    /// The open file behind a digest: a verified object that nobody can write to, or the outside file.
     pub fn base(&self, base: &Digest) -> Result<Arc<File>, ContentError> {
+        self.base_as(base, true)
+    }
+
+    fn base_as(&self, base: &Digest, private: bool) -> Result<Arc<File>, ContentError> {
         let mut bases = self
             .bases
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(file) = bases.get(base) {
+        if let Some(file) = bases.get(&(*base, private)) {
             return Ok(file.clone());
         }
         let file = match self.context.location(base) {
@@ -115,7 +149,11 @@ impl Opener {
                 },
             })?,
             None => {
-                let object = self.context.store.open_object(base)?;
+                let store = &self.context.store;
+                let object = match private {
+                    true => store.open_private(base)?,
+                    false => store.open_object(base)?,
+                };
                 object
                     .file()
                     .try_clone()
@@ -126,7 +164,7 @@ impl Opener {
             }
         };
         let file = Arc::new(file);
-        bases.insert(*base, file.clone());
+        bases.insert((*base, private), file.clone());
         Ok(file)
     }
 }
@@ -137,14 +175,21 @@ impl OpenContent<'_> {
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
         let cancel = &self.cancel;
         Ok(match self.content {
-            Content::Object { bytes, .. } => {
-                Box::new(cancel.reader(Section::new(&*self.file, 0..*bytes)))
-            }
+            Content::Object { bytes, digest } => Box::new(Unchanged {
+                inner: cancel.reader(Section::new(&*self.file, 0..*bytes)),
+                file: &self.file,
+                base: *digest,
+                modified: modified(&self.file),
+            }),
             Content::Slice { offset, bytes, .. } => {
                 Box::new(cancel.reader(Section::new(&*self.file, *offset..offset + bytes)))
             }
             Content::Member { entry, .. } => Box::new(cancel.reader(entry.open(&*self.file)?)),
         })
+    }
+
+    pub fn content(&self) -> &Content {
+        self.content
     }
 
     /// Length of the content.
@@ -171,6 +216,23 @@ impl OpenContent<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Reads the content to its end, as far as it is not known to be whole, and keeps nothing of it. `buffer` serves for
+    /// short contents.
+    pub fn check(
+        &self,
+        inflater: &mut MemberInflater,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), ContentError> {
+        if self.bytes() <= SHORT {
+            return self.read_into(inflater, buffer);
+        }
+        let read = io::copy(&mut self.reader()?, &mut io::sink());
+        read.map(drop).map_err(|cause| ContentError::Io {
+            what: self.content.base().to_string(),
+            cause,
+        })
     }
 
     /// The zip member behind the content, with its base file, when its compressed bytes can be passed on.

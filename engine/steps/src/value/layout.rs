@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use thiserror::Error;
 
-use super::{Tree, TreeEntry};
+use super::{Tree, TreeBuilder, TreeError};
 
 /// Two outputs in each other's way.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -44,72 +44,83 @@ pub(crate) enum Collision {
 #[derive(Debug, Default)]
 pub(crate) struct Layout {
     outputs: Vec<String>,
-    entries: Vec<(TreeEntry, usize)>,
+    /// Where the files of each output end.
+    ends: Vec<usize>,
+    files: TreeBuilder,
 }
 
 impl Layout {
-    /// Adds what an output writes.
-    pub(crate) fn add(&mut self, output: &str, entries: impl IntoIterator<Item = TreeEntry>) {
-        let number = self.outputs.len();
+    /// Adds what an output writes, which `add` adds.
+    pub(crate) fn add<E>(
+        &mut self,
+        output: &str,
+        add: impl FnOnce(&mut TreeBuilder) -> Result<(), E>,
+    ) -> Result<(), E> {
+        add(&mut self.files)?;
         self.outputs.push(output.to_owned());
-        let entries = entries.into_iter().map(|entry| (entry, number));
-        self.entries.extend(entries);
+        self.ends.push(self.files.len());
+        Ok(())
     }
 
     /// All of it as one tree.
     ///
     /// # Errors
-    /// The first collision by path.
-    pub(crate) fn into_tree(mut self, case_folds: bool) -> Result<Tree, Collision> {
-        self.entries.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    /// The first collision by path; or there are too many files.
+    pub(crate) fn into_tree(self, case_folds: bool) -> Result<Tree, LayoutError> {
+        let mut order = self.files.sorted()?;
+        let files = &self.files;
         // Two outputs may have the same empty folder.
-        self.entries.dedup_by(|(b, _), (a, _)| {
-            a.path == b.path && a.content.is_none() && b.content.is_none()
+        order.dedup_by(|b, a| {
+            files.path(*a) == files.path(*b) && files.is_folder(*a) && files.is_folder(*b)
         });
-        let mut pairs = self.entries.iter().zip(self.entries.iter().skip(1));
-        if let Some(((entry, first), (_, second))) = pairs.find(|(a, b)| a.0.path == b.0.path) {
-            return Err(Collision::Same {
-                path: entry.path.clone(),
-                first: self.name(*first),
-                second: self.name(*second),
-            });
+        let mut pairs = order.iter().zip(order.iter().skip(1));
+        if let Some((first, second)) = pairs.find(|(a, b)| files.path(**a) == files.path(**b)) {
+            return Err(LayoutError::Collision(Collision::Same {
+                path: files.path(*first).to_owned(),
+                first: self.output(*first),
+                second: self.output(*second),
+            }));
         }
-        self.nothing_below_a_file()?;
+        self.nothing_below_a_file(&order)?;
         if case_folds {
-            self.told_apart_without_case()?;
+            self.told_apart_without_case(&order)?;
         }
-        let entries = self.entries.into_iter().map(|(entry, _)| entry).collect();
-        Ok(Tree::of_sorted(entries))
+        Ok(self.files.in_order(&order))
     }
 
-    fn name(&self, output: usize) -> String {
-        self.outputs.get(output).cloned().unwrap_or_default()
+    /// The output that a file is from.
+    fn output(&self, file: u32) -> String {
+        let number = self.ends.partition_point(|end| *end <= file as usize);
+        self.outputs.get(number).cloned().unwrap_or_default()
     }
 
-    fn nothing_below_a_file(&self) -> Result<(), Collision> {
-        let is_file = |one: &(TreeEntry, usize)| one.0.content.is_some();
-        match below_a_file(&self.entries, |one| one.0.path.as_str(), is_file) {
+    fn nothing_below_a_file(&self, order: &[u32]) -> Result<(), Collision> {
+        let file = |place: usize| order.get(place).copied().unwrap_or_default();
+        let path = |place: usize| self.files.path(file(place));
+        let is_file = |place: usize| !self.files.is_folder(file(place));
+        match below_a_file(order.len(), path, is_file) {
             None => Ok(()),
-            Some(((file, first), (entry, second))) => Err(Collision::Below {
-                file: file.path.clone(),
-                first: self.name(*first),
-                path: entry.path.clone(),
-                second: self.name(*second),
+            Some((above, below)) => Err(Collision::Below {
+                file: path(above).to_owned(),
+                first: self.output(file(above)),
+                path: path(below).to_owned(),
+                second: self.output(file(below)),
             }),
         }
     }
 
-    fn told_apart_without_case(&self) -> Result<(), Collision> {
-        let mut seen: HashMap<String, (&str, usize)> = HashMap::new();
-        for (entry, second) in &self.entries {
-            for path in folders_of(&entry.path).chain([entry.path.as_str()]) {
-                let (other, first) = *seen.entry(path.to_lowercase()).or_insert((path, *second));
+    fn told_apart_without_case(&self, order: &[u32]) -> Result<(), Collision> {
+        let mut seen: HashMap<String, (&str, u32)> = HashMap::new();
+        for &file in order {
+            let whole = self.files.path(file);
+            for path in folders_of(whole).chain([whole]) {
+                let (other, first) = *seen.entry(path.to_lowercase()).or_insert((path, file));
                 if other != path {
                     return Err(Collision::Case {
                         path: other.to_owned(),
-                        first: self.name(first),
+                        first: self.output(first),
                         other: path.to_owned(),
-                        second: self.name(*second),
+                        second: self.output(file),
                     });
                 }
             }
@@ -118,26 +129,45 @@ impl Layout {
     }
 }
 
-/// A file and something below it, in a list that is sorted by path.
-pub(crate) fn below_a_file<T>(
-    sorted: &[T],
-    path: impl for<'t> Fn(&'t T) -> &'t str,
-    is_file: impl Fn(&T) -> bool,
-) -> Option<(&T, &T)> {
+/// Why outputs cannot be one tree.
+#[derive(Debug, Error)]
+pub(crate) enum LayoutError {
+    #[error("{0}")]
+    Collision(#[from] Collision),
+    #[error("{0}")]
+    Tree(#[from] TreeError),
+}
+
+/// A file and something below it, as places in a list of so many paths that is sorted.
+pub(crate) fn below_a_file<'a>(
+    count: usize,
+    path: impl Fn(usize) -> &'a str,
+    is_file: impl Fn(usize) -> bool,
+) -> Option<(usize, usize)> {
+    let find = |wanted: &str| {
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if path(middle) < wanted {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        (low < count && path(low) == wanted).then_some(low)
+    };
     let mut looked_at = "";
-    for entry in sorted {
-        let Some((parent, _)) = path(entry).rsplit_once('/') else {
+    for place in 0..count {
+        let Some((parent, _)) = path(place).rsplit_once('/') else {
             continue;
         };
         // Neighbours mostly have the same folder.
         if std::mem::replace(&mut looked_at, parent) == parent {
             continue;
         }
-        for folder in folders_of(path(entry)) {
-            let found = sorted.binary_search_by(|other| path(other).cmp(folder));
-            let found = found.ok().and_then(|at| sorted.get(at));
-            if let Some(file) = found.filter(|file| is_file(file)) {
-                return Some((file, entry));
+        for folder in folders_of(path(place)) {
+            if let Some(file) = find(folder).filter(|file| is_file(*file)) {
+                return Some((file, place));
             }
         }
     }
@@ -160,22 +190,23 @@ mod tests {
     use super::*;
     use crate::value::Content;
 
-    fn entry(path: &str, is_file: bool) -> TreeEntry {
-        let content = Content::Object {
+    fn content(path: &str, is_file: bool) -> Option<Content> {
+        is_file.then(|| Content::Object {
             digest: Digest::of(path.as_bytes()),
             bytes: 1,
-        };
-        TreeEntry {
-            path: path.to_owned(),
-            content: is_file.then_some(content),
-        }
+        })
     }
 
     fn layout(outputs: &[Vec<(String, bool)>]) -> Layout {
         let mut layout = Layout::default();
         for (number, files) in outputs.iter().enumerate() {
-            let entries = files.iter().map(|(path, is_file)| entry(path, *is_file));
-            layout.add(&number.to_string(), entries);
+            let added: Result<(), TreeError> = layout.add(&number.to_string(), |tree| {
+                for (path, is_file) in files {
+                    tree.push(path, content(path, *is_file).as_ref());
+                }
+                Ok(())
+            });
+            assert!(added.is_ok());
         }
         layout
     }
@@ -274,11 +305,10 @@ mod tests {
                 Ok(taken) => {
                     let tree = made.unwrap();
                     let found: BTreeMap<String, bool> = tree
-                        .entries()
-                        .iter()
-                        .map(|entry| (entry.path.clone(), entry.content.is_some()))
+                        .files()
+                        .map(|file| (file.path().to_owned(), !file.is_folder()))
                         .collect();
-                    prop_assert_eq!(found.len(), tree.entries().len());
+                    prop_assert_eq!(found.len(), tree.len());
                     prop_assert_eq!(found, taken);
                 }
                 Err(()) => prop_assert!(made.is_err(), "{:?}", outputs),

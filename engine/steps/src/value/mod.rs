@@ -1,5 +1,6 @@
 //! What flows between steps. Each type is a view of a [`prep_core::Value`].
 
+mod compact;
 mod content;
 pub(crate) mod generator;
 mod layout;
@@ -8,12 +9,14 @@ mod table;
 mod table_writer;
 mod tree;
 
+pub(crate) use compact::{Input, Texts, write_difference, write_number, write_text};
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub(crate) use layout::{Layout, below_a_file};
 pub use positions::Positions;
 pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;
-pub use tree::{Tree, TreeEntry, TreeError};
+pub(crate) use tree::memory_of_trees;
+pub use tree::{File, Tree, TreeBuilder, TreeEntry, TreeError};
 
 use std::sync::Arc;
 

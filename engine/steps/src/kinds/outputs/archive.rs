@@ -13,7 +13,7 @@ use prep_spec::model::Output;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use crate::kinds::{Kind, one};
-use crate::value::{Content, Layout, OpenContent, Opener, Tree, TreeEntry};
+use crate::value::{Content, Layout, OpenContent, Opener, Tree, TreeBuilder, memory_of_trees};
 
 /// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
@@ -137,19 +137,19 @@ impl Step for Pack {
         serde_json::json!({ "kind": kind, "members": self.members })
     }
 
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        // The trees, the tree of all, and the directory that is written last.
+        (96 << 20) + 3 * memory_of_trees(inputs)
+    }
+
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let mut layout = Layout::default();
         for path in &self.members {
             let value = crate::value::input(inputs, path)?;
-            layout.add(path, place(context, value, path)?);
+            layout.add(path, |files| place(context, value, path, files))?;
         }
         let tree = layout.into_tree(false).map_err(StepError::pipeline)?;
-        let bytes = tree
-            .entries()
-            .iter()
-            .filter_map(|entry| entry.content.as_ref())
-            .map(Content::bytes)
-            .sum();
+        let (_, bytes) = tree.size();
         context.progress.set_total_bytes(bytes);
         let mut out = context.store.writer()?;
         let out = match self.kind {
@@ -170,12 +170,13 @@ impl Step for Pack {
     }
 }
 
-/// What an output at `path` writes: a file, or the files of a tree below it; `./` at its end is the folder above.
+/// Adds what an output at `path` writes: a file, or the files of a tree below it; `./` at its end is the folder above.
 pub(crate) fn place(
     context: &Context,
     value: &prep_core::Value,
     path: &str,
-) -> Result<Vec<TreeEntry>, StepError> {
+    files: &mut TreeBuilder,
+) -> Result<(), StepError> {
     let path = path.trim_end_matches('/');
     let top = match path {
         "." => "",
@@ -186,21 +187,20 @@ pub(crate) fn place(
             digest: file.digest,
             bytes: file.bytes,
         };
-        return Ok(vec![TreeEntry {
-            path: top.to_owned(),
-            content: Some(content),
-        }]);
+        files.push(top, Some(&content));
+        return Ok(());
     }
-    let tree = Tree::load(context, value)?;
-    let entries = tree.entries().iter().map(|entry| TreeEntry {
-        path: match (top, entry.path.as_str()) {
-            (top, "") => top.to_owned(),
-            ("", inner) => inner.to_owned(),
-            (top, inner) => format!("{top}/{inner}"),
-        },
-        content: entry.content.clone(),
-    });
-    Ok(entries.collect())
+    let mut path = String::new();
+    for file in Tree::load(context, value)?.files() {
+        path.clear();
+        path.push_str(top);
+        if !top.is_empty() && !file.path().is_empty() {
+            path.push('/');
+        }
+        path.push_str(file.path());
+        files.push_file(&path, file);
+    }
+    Ok(())
 }
 
 /// A format that files and folders can be put into, one after the other.
@@ -218,14 +218,14 @@ fn write<W>(
     mut archive: impl ArchiveWriter<W>,
 ) -> Result<W, StepError> {
     let opener = Opener::new(context);
-    for entry in tree.entries() {
+    for file in tree.files() {
         context.check()?;
-        let Some(content) = &entry.content else {
-            archive.folder(&entry.path)?;
+        let Some(content) = file.content() else {
+            archive.folder(file.path())?;
             continue;
         };
-        let opened = opener.open(content)?;
-        archive.file(&entry.path, &opened)?;
+        let opened = opener.open(&content)?;
+        archive.file(file.path(), &opened)?;
         context.progress.add_bytes(content.bytes());
         context.progress.add_file();
     }
@@ -257,9 +257,9 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
 
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
         if let (Some((file, member)), Method::Deflate) = (content.member(), self.method) {
-            content.read_into(&mut self.inflater, &mut self.buffer)?;
+            content.check(&mut self.inflater, &mut self.buffer)?;
             let copied = self.writer.copy_member(path, file, member);
-            return copied.map_err(StepError::machine);
+            return copied.map_err(StepError::input);
         }
         let reader = content.reader()?;
         self.writer

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::kinds::unpack::similar;
 use crate::kinds::{Kind, one};
-use crate::value::{Tree, TreeEntry, only_tree};
+use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
 #[derive(Debug, Error)]
 #[error("the bundle has no `{path}`{}", .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
@@ -48,43 +48,37 @@ impl Step for Copy {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
         serde_json::json!({ "from": self.from })
     }
 
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        (16 << 20) + 2 * memory_of_trees(inputs)
+    }
+
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let tree = only_tree(context, inputs)?;
-        let entries = if self.from.ends_with('/') {
-            let inside = tree.entries().iter().filter_map(|entry| {
-                let path = entry.path.strip_prefix(&self.from)?.to_owned();
-                Some(TreeEntry {
-                    path,
-                    content: entry.content.clone(),
-                })
-            });
-            inside.collect()
-        } else {
-            let content = tree.get(&self.from).cloned();
-            content
-                .map(|content| {
-                    vec![TreeEntry {
-                        path: String::new(),
-                        content: Some(content),
-                    }]
-                })
-                .unwrap_or_default()
-        };
-        if entries.is_empty() {
+        let mut files = TreeBuilder::default();
+        if self.from.ends_with('/') {
+            for file in tree.below(&self.from) {
+                let path = file.path().get(self.from.len()..).unwrap_or_default();
+                files.push_file(path, file);
+            }
+        } else if let Some(file) = tree.find(&self.from).filter(|file| !file.is_folder()) {
+            files.push_file("", file);
+        }
+        if files.is_empty() {
             let similar = similar(&tree, &self.from);
             return Err(StepError::input(Absent {
                 path: self.from.clone(),
                 similar,
             }));
         }
-        Ok(one(Tree::new(entries)
+        Ok(one(files
+            .finish()
             .map_err(StepError::internal)?
             .save(context)?))
     }

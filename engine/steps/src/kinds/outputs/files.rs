@@ -3,6 +3,8 @@
 //!
 //! Only references move here. Two files for one path are refused, the same file twice is not.
 
+use std::sync::Arc;
+
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::paths;
 use prep_spec::model::Query;
@@ -12,7 +14,7 @@ use thiserror::Error;
 
 use crate::kinds::{Kind, one};
 use crate::relation::query_values;
-use crate::value::{Content, Tree, TreeEntry, below_a_file, trees};
+use crate::value::{File, Texts, Tree, TreeBuilder, below_a_file, trees};
 
 #[derive(Debug, Error)]
 enum FilesError {
@@ -73,7 +75,7 @@ impl Step for Files {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -82,7 +84,7 @@ impl Step for Files {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let trees = trees(context, inputs)?;
-        let mut rows: Vec<(String, String)> = Vec::new();
+        let mut rows = Rows::default();
         let mut read = 0;
         query_values(
             &self.session,
@@ -103,40 +105,73 @@ impl Step for Files {
                         cause,
                     })
                 })?;
-                rows.push((path, file.to_owned()));
-                Ok(())
+                rows.push(&path, &trees, file)
             },
         )?;
-        rows.sort();
-        rows.dedup();
-        if let Some(pair) = rows.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            let [(path, first), (_, second)] = [pair[0].clone(), pair[1].clone()];
-            return Err(StepError::pipeline(FilesError::TwoFiles {
-                path,
-                first,
-                second,
-            }));
-        }
-        if let Some((file, below)) = below_a_file(&rows, |row| row.0.as_str(), |_| true) {
-            return Err(StepError::pipeline(FilesError::Below {
-                path: below.0.clone(),
-                file: file.0.clone(),
-            }));
-        }
-        let find = |file: &str| -> Option<Content> {
-            trees.iter().find_map(|tree| tree.get(file)).cloned()
+        Ok(one(rows.finish(&trees)?.save(context)?))
+    }
+}
+
+/// Rows of the query: where which file goes.
+#[derive(Default)]
+struct Rows {
+    paths: Texts,
+    /// Number of the tree, and place in it.
+    files: Vec<(u32, u32)>,
+}
+
+impl Rows {
+    fn push(&mut self, path: &str, trees: &[Arc<Tree>], file: &str) -> Result<(), StepError> {
+        let found = trees.iter().enumerate().find_map(|(number, tree)| {
+            let found = tree.find(file).filter(|found| !found.is_folder())?;
+            Some((
+                u32::try_from(number).ok()?,
+                u32::try_from(found.index()).ok()?,
+            ))
+        });
+        let found =
+            found.ok_or_else(|| StepError::input(FilesError::UnknownFile(file.to_owned())))?;
+        self.paths.push(path);
+        self.files.push(found);
+        Ok(())
+    }
+
+    /// The tree of all rows. A row that occurs twice counts once; two files for one path are refused.
+    fn finish(self, trees: &[Arc<Tree>]) -> Result<Tree, StepError> {
+        let row = |number: u32| {
+            let (tree, place) = self.files.get(number as usize).copied()?;
+            let file = trees.get(tree as usize)?.file(place as usize)?;
+            Some((self.paths.get(number as usize), file))
         };
-        let mut entries = Vec::with_capacity(rows.len());
-        for (path, file) in rows {
-            let content =
-                find(&file).ok_or_else(|| StepError::input(FilesError::UnknownFile(file)))?;
-            entries.push(TreeEntry {
-                path,
-                content: Some(content),
-            });
+        let key = |number: &u32| row(*number).map(|(path, file)| (path, file.path()));
+        let count = u32::try_from(self.files.len()).map_err(StepError::internal)?;
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by(|a, b| key(a).cmp(&key(b)));
+        let mut tree = TreeBuilder::default();
+        let mut before: Option<(&str, File<'_>)> = None;
+        for (path, file) in order.into_iter().filter_map(row) {
+            match before.filter(|(before, _)| *before == path) {
+                Some((_, first)) if first.path() == file.path() => continue,
+                Some((_, first)) => {
+                    return Err(StepError::pipeline(FilesError::TwoFiles {
+                        path: path.to_owned(),
+                        first: first.path().to_owned(),
+                        second: file.path().to_owned(),
+                    }));
+                }
+                None => {}
+            }
+            tree.push_file(path, file);
+            before = Some((path, file));
         }
-        Ok(one(Tree::new(entries)
-            .map_err(StepError::internal)?
-            .save(context)?))
+        let tree = tree.finish().map_err(StepError::internal)?;
+        let path = |place| tree.file(place).map_or("", |file| file.path());
+        match below_a_file(tree.len(), path, |_| true) {
+            None => Ok(tree),
+            Some((above, below)) => Err(StepError::pipeline(FilesError::Below {
+                path: path(below).to_owned(),
+                file: path(above).to_owned(),
+            })),
+        }
     }
 }

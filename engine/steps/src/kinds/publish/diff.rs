@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_core::StepError;
 
 use super::PublishError;
-use super::manifest::{ListedFile, Listing, time};
-use crate::value::{Content, Tree, TreeEntry};
+use super::listing::{Listing, Written};
+use crate::value::Tree;
 
 /// The difference between what is wanted and what is there.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
-    /// Files that are there as wanted.
-    pub kept: Vec<ListedFile>,
-    pub write: Vec<TreeEntry>,
+    /// By their places among what is wanted: files that are there as wanted.
+    pub kept: Vec<Option<Written>>,
+    /// Places of those that are not.
+    pub write: Vec<u32>,
     /// Folders that must exist, parents first.
     pub folders: BTreeSet<String>,
     /// Files that do not belong, below `prepared`.
@@ -29,29 +29,13 @@ impl Changes {
     pub(super) fn is_empty(&self) -> bool {
         self.write.is_empty() && self.remove.is_empty() && self.remove_folders.is_empty()
     }
-}
 
-/// Equal origins have equal contents: an object's digest, or a place in an archive that is named by its digest.
-pub(super) fn origin(content: &Content) -> String {
-    match content {
-        Content::Object { digest, .. } => format!("object:{digest}"),
-        Content::Slice {
-            base,
-            offset,
-            bytes,
-        } => format!("slice:{base}:{offset}:{bytes}"),
-        Content::Member { base, entry } => format!("member:{base}:{}", entry.header_offset),
+    /// Length of all that has to be written.
+    pub(super) fn bytes(&self, desired: &Tree) -> u64 {
+        let files = self.write.iter();
+        let bytes = files.filter_map(|place| Some(desired.file(*place as usize)?.bytes()));
+        bytes.sum()
     }
-}
-
-/// Is the file on disk the one that was listed, as far as inode, size and time tell?
-pub(super) fn is_untouched(prepared: &Path, file: &ListedFile) -> bool {
-    fs::symlink_metadata(prepared.join(&file.path)).is_ok_and(|metadata| {
-        metadata.is_file()
-            && metadata.len() == file.bytes
-            && time(&metadata) == file.time
-            && metadata.ino() == file.inode
-    })
 }
 
 /// Compares the wanted tree with the listing and the disk.
@@ -60,38 +44,34 @@ pub(super) fn compare(
     old: &Listing,
     prepared: &Path,
 ) -> Result<Changes, StepError> {
-    let mut changes = Changes::default();
+    let mut changes = Changes {
+        kept: vec![None; desired.len()],
+        ..Changes::default()
+    };
     for section in ["public", "private"] {
         changes.folders.insert(section.to_owned());
     }
-    for entry in desired.entries() {
-        let folder = if entry.content.is_some() {
-            parent(&entry.path)
-        } else {
-            Some(entry.path.as_str())
+    for (place, file) in (0..).zip(desired.files()) {
+        let mut folder = match file.is_folder() {
+            false => parent(file.path()),
+            true => Some(file.path()),
         };
-        let mut folder = folder;
         while let Some(path) = folder {
-            if !changes.folders.insert(path.to_owned()) {
+            if changes.folders.contains(path) {
                 break;
             }
+            changes.folders.insert(path.to_owned());
             folder = parent(path);
         }
-        let Some(content) = &entry.content else {
+        let Some(content) = file.content() else {
             continue;
         };
-        let wanted = origin(content);
-        let listed = old.get(&entry.path).filter(|file| {
-            let same = file.origin == wanted
-                || matches!(content, Content::Object { digest, .. } if *digest == file.digest);
-            same && is_untouched(prepared, file)
-        });
-        match listed {
-            Some(file) => changes.kept.push(ListedFile {
-                origin: wanted,
-                ..file.clone()
-            }),
-            None => changes.write.push(entry.clone()),
+        let listed = old
+            .made_of(file.path(), &content)
+            .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
+        match (listed, changes.kept.get_mut(file.index())) {
+            (Some(listed), Some(kept)) => *kept = Some(*listed),
+            _ => changes.write.push(place),
         }
     }
     if prepared.exists() {
@@ -124,8 +104,11 @@ fn surplus(
             {
                 changes.remove_folders.push(inner);
             }
-        } else if inner.to_str().and_then(|name| desired.get(name)).is_none() {
-            changes.remove.push(inner);
+        } else {
+            let wanted = inner.to_str().and_then(|name| desired.find(name));
+            if wanted.is_none_or(|wanted| wanted.is_folder()) {
+                changes.remove.push(inner);
+            }
         }
     }
     Ok(())

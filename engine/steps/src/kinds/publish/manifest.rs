@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! DATA/ID/prepared.json    Manifest: key, variant, outputs, and the times of the folders
-//! DATA/ID/prepared.files   Listing: one line per file: bytes, time, inode, blake3, where the content came from, path
+//! DATA/ID/prepared.files   the files, each with size, time, inode, blake3 and where the content came from (see `listing`)
+//! DATA/ID/prepared.lock    locked by whoever publishes
 //! ```
 //!
 //! Looking at a manifest costs one `stat` per folder and per single output, however many images there are: adding,
 //! removing or replacing a file changes its folder's time. A file changed in place without that is found by comparing
 //! digests, which is what an audit is for.
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -19,9 +19,10 @@ use prep_cache::Digest;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::listing::Listing;
+
 const MANIFEST: &str = "prepared.json";
-const LISTING: &str = "prepared.files";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Debug, Error)]
 pub enum ManifestError {
@@ -162,7 +163,7 @@ impl Manifest {
         let noted = self.outputs.iter().find(|output| output.path == path);
         let noted = noted.and_then(|output| output.digest).or_else(|| {
             let listing = Listing::read(&data_dir.join(&self.competition));
-            listing.get(path).map(|file| file.digest)
+            listing.find(path).map(|file| file.digest)
         });
         noted == Some(Digest::of(content))
     }
@@ -287,6 +288,15 @@ fn walk_folders(
 
 /// Replaces a file of `home` at once.
 fn replace(home: &Path, name: &str, bytes: &[u8]) -> Result<(), ManifestError> {
+    replace_with(home, name, |out| out.write_all(bytes))
+}
+
+/// Replaces a file of `home` at once by what `write` writes.
+pub(super) fn replace_with(
+    home: &Path,
+    name: &str,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), ManifestError> {
     let failed = |cause| ManifestError::Io {
         what: "write",
         path: home.join(name),
@@ -297,76 +307,8 @@ fn replace(home: &Path, name: &str, bytes: &[u8]) -> Result<(), ManifestError> {
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(home)
         .map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
+    write(&mut file).map_err(failed)?;
     file.persist(home.join(name))
         .map_err(|error| failed(error.error))?;
     Ok(())
-}
-
-/// A published file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ListedFile {
-    pub path: String,
-    pub bytes: u64,
-    pub time: i128,
-    /// Tells apart two files of one size that were made within a tick of the clock.
-    pub inode: u64,
-    /// blake3 of the content.
-    pub digest: Digest,
-    /// What it was made of; equal origins have equal contents.
-    pub origin: String,
-}
-
-/// All published files, sorted by path.
-#[derive(Debug, Default)]
-pub(super) struct Listing {
-    pub files: Vec<ListedFile>,
-}
-
-impl Listing {
-    /// The last listing. What cannot be understood is left out: those files are then written anew.
-    pub(super) fn read(home: &Path) -> Listing {
-        let text = fs::read_to_string(home.join(LISTING)).unwrap_or_default();
-        Listing {
-            files: text.lines().filter_map(parse).collect(),
-        }
-    }
-
-    pub(super) fn get(&self, path: &str) -> Option<&ListedFile> {
-        let index = self
-            .files
-            .binary_search_by(|file| file.path.as_str().cmp(path))
-            .ok()?;
-        self.files.get(index)
-    }
-
-    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        let mut text = String::new();
-        for ListedFile {
-            path,
-            bytes,
-            time,
-            inode,
-            digest,
-            origin,
-        } in &self.files
-        {
-            let path = serde_json::Value::from(path.as_str());
-            // Writing to a String cannot fail.
-            let _ = writeln!(text, "{bytes}\t{time}\t{inode}\t{digest}\t{origin}\t{path}");
-        }
-        replace(home, LISTING, text.as_bytes())
-    }
-}
-
-fn parse(line: &str) -> Option<ListedFile> {
-    let mut fields = line.splitn(6, '\t');
-    Some(ListedFile {
-        bytes: fields.next()?.parse().ok()?,
-        time: fields.next()?.parse().ok()?,
-        inode: fields.next()?.parse().ok()?,
-        digest: fields.next()?.parse().ok()?,
-        origin: fields.next()?.to_owned(),
-        path: serde_json::from_str(fields.next()?).ok()?,
-    })
 }

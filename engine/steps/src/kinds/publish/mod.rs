@@ -7,6 +7,7 @@
 //! torn is found by [`settle`].
 
 mod diff;
+mod listing;
 mod manifest;
 mod settle;
 mod write;
@@ -21,8 +22,8 @@ pub use manifest::{Manifest, ManifestError, PublishedOutput};
 pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
-use crate::value::{Layout, Tree, TreeEntry};
-use manifest::{ListedFile, Listing};
+use crate::value::{Layout, Tree, memory_of_trees};
+use listing::{Listing, Written};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
@@ -70,16 +71,17 @@ impl Publish {
     fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let mut layout = Layout::default();
         for (name, path) in &self.outputs {
-            let mut entries = place(context, crate::value::input(inputs, name)?, path)?;
-            if entries.is_empty() {
-                // A folder of no files is still a folder.
-                let path = path.strip_suffix("/./").unwrap_or(path);
-                entries.push(TreeEntry {
-                    path: path.trim_end_matches('/').to_owned(),
-                    content: None,
-                });
-            }
-            layout.add(path, entries);
+            let value = crate::value::input(inputs, name)?;
+            layout.add(path, |files| {
+                let before = files.len();
+                place(context, value, path, files)?;
+                if files.len() == before {
+                    // A folder of no files is still a folder.
+                    let path = path.strip_suffix("/./").unwrap_or(path);
+                    files.push(path.trim_end_matches('/'), None);
+                }
+                Ok::<(), StepError>(())
+            })?;
         }
         layout
             .into_tree(write::folds_case(&self.home()))
@@ -111,13 +113,7 @@ impl Publish {
                 });
             }
             let tree = Tree::load(context, value)?;
-            let contents = tree
-                .entries()
-                .iter()
-                .filter_map(|entry| entry.content.as_ref());
-            let (files, bytes) = contents.fold((0, 0), |(files, bytes), content| {
-                (files + 1, bytes + content.bytes())
-            });
+            let (files, bytes) = tree.size();
             Ok(PublishedOutput {
                 path: path.clone(),
                 files,
@@ -154,6 +150,11 @@ impl Sink for Publish {
         Some(lock_file(&self.home()))
     }
 
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        // The trees, the tree of all, and what was written before and is written now.
+        write::MEMORY_OF_THREAD + (32 << 20) + 4 * memory_of_trees(inputs)
+    }
+
     fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
         let manifest =
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
@@ -177,27 +178,21 @@ impl Sink for Publish {
             _ if fresh => Listing::default(),
             Some(manifest) if is_settled(manifest) => Listing::read(&home),
             _ => {
-                let old = settle::holding(&prepared, Listing::read(&home), context.limits.jobs);
+                let old = settle::holding(&prepared, &Listing::read(&home), context.limits.jobs);
                 // Before the manifest names this boot: another attempt of it would trust the listing.
                 old.write(&home).map_err(StepError::machine)?;
                 old
             }
         };
         let changes = diff::compare(&desired, &old, &prepared)?;
-        let bytes = changes
-            .write
-            .iter()
-            .filter_map(|entry| entry.content.as_ref())
-            .map(|content| content.bytes())
-            .sum();
-        context.progress.set_total_bytes(bytes);
+        context.progress.set_total_bytes(changes.bytes(&desired));
         if !changes.is_empty() {
             Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
         }
         let written = if fresh {
-            write::all(context, &home, &prepared, &changes)?
+            write::all(context, &home, &prepared, &desired, &changes)?
         } else {
-            write::changed(context, &home, &prepared, &changes, &old)?
+            write::changed(context, &home, &prepared, &desired, &changes, &old)?
         };
         let boot = match manifest {
             Some(manifest) if written.is_empty() && is_settled(&manifest) => manifest.boot,
@@ -207,10 +202,14 @@ impl Sink for Publish {
         };
         // Nothing is called complete that another machine may be changing.
         context.check()?;
-        let mut files: Vec<ListedFile> = changes.kept;
-        files.extend(written);
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        Listing { files }.write(&home).map_err(StepError::machine)?;
+        let mut files: Vec<Option<Written>> = changes.kept;
+        for (place, written) in written {
+            if let Some(file) = files.get_mut(place as usize) {
+                *file = Some(written);
+            }
+        }
+        let listing = Listing::of(&desired, &files);
+        listing.write(&home).map_err(StepError::machine)?;
         let manifest = Manifest::complete(
             *key,
             &self.competition,

@@ -7,14 +7,13 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use prep_cache::Digest;
 
-use super::diff::is_untouched;
+use super::listing::Listing;
 use super::lock_file;
-use super::manifest::{ListedFile, Listing, Manifest, ManifestError};
+use super::manifest::{Manifest, ManifestError};
 
 /// What came of looking at a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,8 +43,8 @@ pub fn settle(
     let damaged = match Manifest::read(data_dir, competition)? {
         None => 0,
         Some(manifest) => {
-            let whole = holding(&home.join("prepared"), Listing::read(&home), threads);
-            let damaged = manifest.files.abs_diff(whole.files.len() as u64);
+            let whole = holding(&home.join("prepared"), &Listing::read(&home), threads);
+            let damaged = manifest.files.abs_diff(whole.len() as u64);
             if damaged == 0 && manifest.complete {
                 manifest.settled().write(&home)?;
                 return Ok(Settled::Whole);
@@ -70,9 +69,11 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
         // Somebody is publishing. If that leaves the file alone, the next look at it finds it again.
         return Ok(());
     };
-    let mut listing = Listing::read(&home);
-    listing.files.retain(|file| file.path != path);
-    listing.write(&home)?;
+    let listing = Listing::read(&home);
+    let kept =
+        (0..listing.len()).map(|place| listing.get(place).is_some_and(|(one, _)| one != path));
+    let kept: Vec<bool> = kept.collect();
+    listing.only(&kept).write(&home)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.incomplete().write(&home),
         None => Ok(()),
@@ -80,36 +81,30 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
 }
 
 /// The listed files that hold what the listing says.
-pub(super) fn holding(prepared: &Path, listing: Listing, threads: usize) -> Listing {
-    let holds = |file: &ListedFile| {
-        is_untouched(prepared, file)
-            && digest_of(&prepared.join(&file.path)).is_ok_and(|digest| digest == file.digest)
+pub(super) fn holding(prepared: &Path, listing: &Listing, threads: usize) -> Listing {
+    let holds = |place: usize| {
+        listing.get(place).is_some_and(|(path, file)| {
+            let path = prepared.join(path);
+            file.is_untouched(&path) && digest_of(&path).is_ok_and(|digest| digest == file.digest)
+        })
     };
     let next = AtomicUsize::new(0);
-    let whole: Mutex<Vec<ListedFile>> = Mutex::default();
+    let whole: Vec<AtomicBool> = (0..listing.len()).map(|_| AtomicBool::new(false)).collect();
     let work = || {
-        let mut mine = Vec::new();
-        while let Some(file) = listing.files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if holds(file) {
-                mine.push(file.clone());
-            }
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(whole) = whole.get(place) else { break };
+            whole.store(holds(place), Ordering::Relaxed);
         }
-        let mut all = whole
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        all.append(&mut mine);
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.clamp(1, listing.files.len().max(1)) {
+        for _ in 1..threads.clamp(1, listing.len().max(1)) {
             scope.spawn(work);
         }
         work();
     });
-    let mut files = whole
-        .into_inner()
-        .unwrap_or_else(|poisoned| poisoned.into_inner());
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    Listing { files }
+    let whole: Vec<bool> = whole.into_iter().map(AtomicBool::into_inner).collect();
+    listing.only(&whole)
 }
 
 fn digest_of(path: &Path) -> std::io::Result<Digest> {

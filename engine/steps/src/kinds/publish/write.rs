@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,9 +13,9 @@ use prep_core::{Context, StepError};
 use prep_formats::zip::MemberInflater;
 
 use super::PublishError;
-use super::diff::{Changes, is_untouched, origin};
-use super::manifest::{ListedFile, Listing, time};
-use crate::value::{Content, ContentError, OpenContent, Opener, TreeEntry};
+use super::diff::Changes;
+use super::listing::{Listing, Written};
+use crate::value::{Content, ContentError, File as TreeFile, OpenContent, Opener, Tree};
 
 /// Names of temporary files and folders begin so; what an interrupted publication left is removed by the next one.
 pub(super) const LEFTOVER: &str = ".prep-";
@@ -41,20 +41,26 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
+/// Files by their places among what is wanted.
+pub(super) type WrittenFiles = Vec<(u32, Written)>;
+
 /// A first publication: in a folder of its own, renamed when it is complete.
 pub(super) fn all(
     context: &Context,
     home: &Path,
     prepared: &Path,
+    desired: &Tree,
     changes: &Changes,
-) -> Result<Vec<ListedFile>, StepError> {
+) -> Result<WrittenFiles, StepError> {
     let staging = staging(home)?;
     make_folders(&staging, changes)?;
-    let written = write_files(context, changes, &|entry, opened, worker| {
-        let path = staging.join(&entry.path);
-        let digest = worker.write_new(context, &path, entry, opened)?;
-        listed(&path, entry, digest)
+    let written = write_files(context, desired, changes, &|file, opened, worker| {
+        let path = staging.join(file.path());
+        let digest = worker.write_new(context, &path, file.path(), opened)?;
+        look_at(&path, digest)
     })?;
+    // Nothing becomes visible that another machine may be changing.
+    context.check()?;
     fs::rename(&staging, prepared)
         .map_err(|cause| PublishError::io("move into place", prepared, cause))?;
     Ok(written)
@@ -65,9 +71,10 @@ pub(super) fn changed(
     context: &Context,
     home: &Path,
     prepared: &Path,
+    desired: &Tree,
     changes: &Changes,
     old: &Listing,
-) -> Result<Vec<ListedFile>, StepError> {
+) -> Result<WrittenFiles, StepError> {
     // A file may stand where a folder has to be, and a folder where a file has to be.
     for path in &changes.remove {
         let path = prepared.join(path);
@@ -83,25 +90,23 @@ pub(super) fn changed(
     }
     let staging = staging(home)?;
     let number = AtomicUsize::new(0);
-    let written = write_files(context, changes, &|entry, opened, worker| {
-        let target = prepared.join(&entry.path);
+    let written = write_files(context, desired, changes, &|file, opened, worker| {
+        let target = prepared.join(file.path());
         let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-        let digest = worker.write_new(context, &temporary, entry, opened)?;
+        let digest = worker.write_new(context, &temporary, file.path(), opened)?;
         let same = old
-            .get(&entry.path)
-            .filter(|file| file.digest == digest && is_untouched(prepared, file));
-        if let (Some(file), Some(content)) = (same, &entry.content) {
+            .find(file.path())
+            .filter(|listed| listed.digest == digest && listed.is_untouched(&target));
+        if let Some(listed) = same {
             // Another origin, the same bytes: the file stays as it is.
             fs::remove_file(&temporary)
                 .map_err(|cause| PublishError::io("remove", &temporary, cause))?;
-            return Ok(ListedFile {
-                origin: origin(content),
-                ..file.clone()
-            });
+            return Ok(*listed);
         }
+        context.check()?;
         fs::rename(&temporary, &target)
             .map_err(|cause| PublishError::io("move into place", &target, cause))?;
-        listed(&target, entry, digest)
+        look_at(&target, digest)
     })?;
     fs::remove_dir_all(&staging).map_err(|cause| PublishError::io("remove", &staging, cause))?;
     Ok(written)
@@ -145,55 +150,47 @@ fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
     Ok(())
 }
 
-fn listed(path: &Path, entry: &TreeEntry, digest: Digest) -> Result<ListedFile, StepError> {
-    let metadata =
-        fs::symlink_metadata(path).map_err(|cause| PublishError::io("look at", path, cause))?;
-    let origin = entry.content.as_ref().map(origin).unwrap_or_default();
-    Ok(ListedFile {
-        path: entry.path.clone(),
-        bytes: metadata.len(),
-        time: time(&metadata),
-        inode: metadata.ino(),
-        digest,
-        origin,
-    })
+fn look_at(path: &Path, digest: Digest) -> Result<Written, StepError> {
+    let metadata = fs::symlink_metadata(path);
+    let metadata = metadata.map_err(|cause| PublishError::io("look at", path, cause))?;
+    Ok(Written::of(&metadata, digest))
 }
 
 type WriteOne<'a> =
-    &'a (dyn Fn(&TreeEntry, &OpenContent<'_>, &mut Worker) -> Result<ListedFile, StepError> + Sync);
+    &'a (dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<Written, StepError> + Sync);
 
 /// Writes files on as many threads as are free; the first error stops all.
 fn write_files(
     context: &Context,
+    desired: &Tree,
     changes: &Changes,
     write: WriteOne<'_>,
-) -> Result<Vec<ListedFile>, StepError> {
+) -> Result<WrittenFiles, StepError> {
     let opener = Opener::new(context);
-    let written = context.spread(
-        changes.write.len(),
-        MEMORY_OF_THREAD,
-        Worker::default,
-        |worker, number| {
-            let Some(entry) = changes.write.get(number) else {
-                return Ok(None);
-            };
-            let Some(content) = &entry.content else {
-                return Ok(None);
-            };
-            let opened = opener
-                .open(content)
-                .map_err(|cause| content_error(entry, cause))?;
-            let file = write(entry, &opened, worker)?;
-            context.progress.add_bytes(file.bytes);
-            context.progress.add_file();
-            Ok(Some(file))
-        },
-    )?;
+    let one = |worker: &mut Worker, number: usize| {
+        let place = changes.write.get(number).copied();
+        let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
+        let Some((place, file)) = file else {
+            return Ok(None);
+        };
+        let Some(content) = file.content() else {
+            return Ok(None);
+        };
+        let opened = opener
+            .open(&content)
+            .map_err(|cause| content_error(file.path(), cause))?;
+        let written = write(&file, &opened, worker)?;
+        context.progress.add_bytes(written.bytes);
+        context.progress.add_file();
+        Ok(Some((place, written)))
+    };
+    let count = changes.write.len();
+    let written = context.spread(count, MEMORY_OF_THREAD, Worker::default, one)?;
     Ok(written.into_iter().flatten().collect())
 }
 
-fn content_error(entry: &TreeEntry, cause: ContentError) -> StepError {
-    let path = entry.path.clone();
+fn content_error(path: &str, cause: ContentError) -> StepError {
+    let path = path.to_owned();
     StepError::input(PublishError::Content { path, cause })
 }
 
@@ -210,13 +207,10 @@ impl Worker {
         &mut self,
         context: &Context,
         path: &Path,
-        entry: &TreeEntry,
+        name: &str,
         opened: &OpenContent<'_>,
     ) -> Result<Digest, StepError> {
-        let content = entry
-            .content
-            .as_ref()
-            .ok_or_else(|| StepError::internal("a folder is no file"))?;
+        let content = opened.content();
         if let Content::Object { digest, .. } = content
             && context.location(digest).is_none()
         {
@@ -226,7 +220,7 @@ impl Worker {
         let mut file = create(path).map_err(|cause| PublishError::io("make", path, cause))?;
         if content.bytes() <= WHOLE {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
-            read.map_err(|cause| content_error(entry, cause))?;
+            read.map_err(|cause| content_error(name, cause))?;
             file.write_all(&self.bytes)
                 .map_err(|cause| PublishError::io("write", path, cause))?;
             return Ok(Digest::of(&self.bytes));
@@ -234,7 +228,7 @@ impl Worker {
         let mut hasher = blake3::Hasher::new();
         let mut reader = opened
             .reader()
-            .map_err(|cause| content_error(entry, cause))?;
+            .map_err(|cause| content_error(name, cause))?;
         self.bytes.resize(1 << 20, 0);
         loop {
             context.check()?;
@@ -243,8 +237,8 @@ impl Worker {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(cause) => {
-                    let what = entry.path.clone();
-                    return Err(content_error(entry, ContentError::Io { what, cause }));
+                    let what = name.to_owned();
+                    return Err(content_error(name, ContentError::Io { what, cause }));
                 }
             };
             hasher.update(&self.bytes[..count]);

@@ -8,7 +8,7 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 
 use crate::kinds::{Kind, one};
 use crate::relation::listing_schema;
-use crate::value::{TableValue, Tree, TreeEntry, only_tree};
+use crate::value::{TableValue, TreeBuilder, memory_of_trees, only_tree};
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -47,11 +47,15 @@ impl Step for FileTable {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
         serde_json::json!({ "pattern": self.pattern })
+    }
+
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        (16 << 20) + 2 * memory_of_trees(inputs)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
@@ -61,14 +65,14 @@ impl Step for FileTable {
             .build();
         let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
         let tree = only_tree(context, inputs)?;
-        let chosen: Vec<TreeEntry> = tree
-            .entries()
-            .iter()
-            .filter(|entry| entry.content.is_some() && matcher.is_match(&entry.path))
-            .cloned()
-            .collect();
+        let mut chosen = TreeBuilder::default();
+        for file in tree.files() {
+            if !file.is_folder() && matcher.is_match(file.path()) {
+                chosen.push_file(file.path(), file);
+            }
+        }
         let rows = chosen.len() as u64;
-        let listing = Tree::new(chosen).map_err(StepError::internal)?;
+        let listing = chosen.finish().map_err(StepError::internal)?;
         let (object, needs) = listing.save_listing(context)?;
         Ok(one(TableValue::of_listing(
             listing_schema(rows),

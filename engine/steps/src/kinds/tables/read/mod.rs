@@ -301,7 +301,7 @@ impl Step for ReadTable {
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let tree = only_tree(context, inputs)?;
         let path = &self.read.path;
-        let content = tree.get(path).cloned().ok_or_else(|| {
+        let content = tree.get(path).ok_or_else(|| {
             StepError::input(Absent {
                 path: path.clone(),
                 similar: similar(&tree, path),

@@ -1,0 +1,301 @@
+//! What running steps share: locks, threads, memory.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use prep_cache::{LockGuard, Store};
+use prep_core::{
+    Action, Cancel, Context, Graph, Inputs, Limits, NodeId, NullReporter, Outputs, RunOptions,
+    RunReport, State, Step, StepError, StepOutcome, Value, resolve, run,
+};
+
+type Work = dyn Fn(&Context) -> Result<(), StepError> + Send + Sync;
+
+/// Does what a test wants.
+struct Does {
+    name: &'static str,
+    memory: u64,
+    work: Arc<Work>,
+}
+
+impl Step for Does {
+    fn kind(&self) -> &'static str {
+        "does"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        self.name.into()
+    }
+
+    fn memory(&self, _inputs: &Inputs) -> u64 {
+        self.memory
+    }
+
+    fn run(&self, context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
+        (self.work)(context)?;
+        Ok(Outputs::from([(
+            "value".to_owned(),
+            Value::new(self.name.into(), Vec::new()),
+        )]))
+    }
+}
+
+struct World {
+    _folder: tempfile::TempDir,
+    store: Store,
+    graph: Graph,
+    limits: Limits,
+}
+
+impl World {
+    fn new(jobs: usize) -> World {
+        let folder = tempfile::tempdir().unwrap();
+        World {
+            store: Store::open(&folder.path().join("store")).unwrap(),
+            _folder: folder,
+            graph: Graph::new(),
+            limits: Limits {
+                jobs,
+                memory: 100 << 20,
+            },
+        }
+    }
+
+    fn add(
+        &mut self,
+        name: &'static str,
+        work: impl Fn(&Context) -> Result<(), StepError> + Send + Sync + 'static,
+    ) -> NodeId {
+        let step = Does {
+            name,
+            memory: 1 << 20,
+            work: Arc::new(work),
+        };
+        let action = Action::Step(Box::new(step));
+        self.graph.add("x", name, action, Vec::new()).unwrap()
+    }
+
+    /// Holds the lock of a step, as another process would that is at work on it.
+    fn hold(&self, node: NodeId) -> LockGuard {
+        let context = Context::new(self.store.clone(), self.limits, Cancel::default());
+        let resolution = resolve(&self.graph, &context, "v1").unwrap();
+        let State::Stale {
+            record: Some(record),
+            ..
+        } = &resolution.states[&node]
+        else {
+            panic!("the step is to run");
+        };
+        let other = Store::open(self.store.root()).unwrap();
+        other
+            .try_lock(&format!("step-{}", record.key()))
+            .unwrap()
+            .unwrap()
+    }
+
+    fn run(self, cancel: Cancel) -> RunReport {
+        let context = Context::new(self.store.clone(), self.limits, cancel);
+        let graph = Arc::new(self.graph);
+        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let options = RunOptions {
+            keep_going: true,
+            variant: "v1".to_owned(),
+        };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
+        let reporter = Arc::new(NullReporter);
+        let report = runtime.block_on(run(graph, context, resolution, options, reporter));
+        report.unwrap()
+    }
+}
+
+#[test]
+fn who_waits_for_another_process_leaves_his_place_to_others() {
+    let mut world = World::new(1);
+    let lock = std::sync::Mutex::new(None);
+    let lock = Arc::new(lock);
+    let inner = Arc::clone(&lock);
+    // The other process is done as soon as this step runs, which needs the only place.
+    let other = world.add("other", move |_| {
+        std::thread::sleep(Duration::from_millis(120));
+        drop(inner.lock().unwrap().take());
+        Ok(())
+    });
+    // What was added last is tried first.
+    let waits = world.add("waits", |_| Ok(()));
+    *lock.lock().unwrap() = Some(world.hold(waits));
+    let report = world.run(Cancel::default());
+    for node in [waits, other] {
+        assert!(matches!(report.outcomes[&node], StepOutcome::Done { .. }));
+    }
+    assert!(
+        report.figures[&waits].waited.lock >= 50,
+        "{:?}",
+        report.figures
+    );
+    assert_eq!(report.figures[&other].waited.lock, 0);
+}
+
+#[test]
+fn waiting_for_another_process_ends_with_the_run() {
+    let mut world = World::new(2);
+    let waits = world.add("waits", |_| Ok(()));
+    let _lock = world.hold(waits);
+    let cancel = Cancel::default();
+    let stops = cancel.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        stops.cancel();
+    });
+    let began = Instant::now();
+    let report = world.run(cancel);
+    assert_eq!(report.outcomes[&waits], StepOutcome::Cancelled);
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+/// Raises a number for as long as it lives, and keeps the highest.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(now: &'a AtomicUsize, most: &AtomicUsize) -> Counted<'a> {
+        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        Counted(now)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn all_threads_together_are_as_many_as_jobs_and_a_handful() {
+    const JOBS: usize = 6;
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    static DONE: AtomicUsize = AtomicUsize::new(0);
+    let mut world = World::new(JOBS);
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
+        world.add(name, |context| {
+            let numbers = context.spread(
+                40,
+                1 << 20,
+                || (),
+                |(), number| {
+                    let _counted = Counted::new(&NOW, &MOST);
+                    std::thread::sleep(Duration::from_millis(2));
+                    DONE.fetch_add(1, Ordering::SeqCst);
+                    Ok(number)
+                },
+            )?;
+            let mut numbers = numbers;
+            numbers.sort_unstable();
+            assert!(numbers.into_iter().eq(0..40));
+            Ok(())
+        });
+    }
+    let report = world.run(Cancel::default());
+    assert_eq!(report.failures().count(), 0);
+    assert_eq!(DONE.load(Ordering::SeqCst), 400);
+    let most = MOST.load(Ordering::SeqCst);
+    assert!((2..=JOBS + 4).contains(&most), "{most} threads");
+    let helped = report
+        .figures
+        .values()
+        .filter(|figures| figures.memory > 1 << 20);
+    assert!(helped.count() > 0, "further threads claim memory");
+}
+
+#[test]
+fn threads_that_need_more_memory_than_there_is_do_not_start() {
+    static NOW: AtomicUsize = AtomicUsize::new(0);
+    static MOST: AtomicUsize = AtomicUsize::new(0);
+    let mut world = World::new(8);
+    world.add("large", |context| {
+        context.spread(
+            30,
+            45 << 20,
+            || (),
+            |(), _| {
+                let _counted = Counted::new(&NOW, &MOST);
+                std::thread::sleep(Duration::from_millis(2));
+                Ok(())
+            },
+        )?;
+        Ok(())
+    });
+    let report = world.run(Cancel::default());
+    assert_eq!(report.failures().count(), 0);
+    // Of 100 MiB the step has one, two more threads 90.
+    assert_eq!(MOST.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn the_first_failure_among_many_things_ends_the_work_on_them() {
+    let tried = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&tried);
+    let mut world = World::new(4);
+    let fails = world.add("fails", move |context| {
+        let done = context.spread(
+            10_000,
+            1,
+            || (),
+            |(), number| {
+                count.fetch_add(1, Ordering::SeqCst);
+                match number {
+                    7 => Err(StepError::input("number 7")),
+                    _ => Ok(std::thread::sleep(Duration::from_millis(1))),
+                }
+            },
+        );
+        done.map(drop)
+    });
+    let report = world.run(Cancel::default());
+    assert!(
+        matches!(&report.outcomes[&fails], StepOutcome::Failed { message, .. } if message == "number 7")
+    );
+    assert!(tried.load(Ordering::SeqCst) < 200);
+}
+
+#[test]
+fn work_on_many_things_stops_when_the_run_is_cancelled() {
+    let cancel = Cancel::default();
+    let stops = cancel.clone();
+    let mut world = World::new(2);
+    let node = world.add("long", move |context| {
+        context.spread(
+            1_000_000,
+            1,
+            || (),
+            |(), number| {
+                if number == 50 {
+                    stops.cancel();
+                }
+                Ok(std::thread::sleep(Duration::from_micros(100)))
+            },
+        )?;
+        Ok(())
+    });
+    let report = world.run(cancel);
+    assert_eq!(report.outcomes[&node], StepOutcome::Cancelled);
+}

@@ -1,0 +1,151 @@
+//! Numbers and texts in few bytes, for listings of millions of files.
+//!
+//! Numbers take as many bytes as they need, seven bits in each, the lowest first. A number may be told as its difference to
+//! another one, and a text as how much it shares with the one before: sorted paths and offsets become short.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+/// The longest text that is read; no file system takes a longer path.
+const LONGEST: u64 = 1 << 20;
+
+/// Texts one behind the other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Texts {
+    text: String,
+    ends: Vec<u64>,
+}
+
+impl Texts {
+    pub fn with_capacity(texts: usize, bytes: usize) -> Texts {
+        Texts {
+            text: String::with_capacity(bytes),
+            ends: Vec::with_capacity(texts),
+        }
+    }
+
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len() as u64);
+    }
+
+    pub fn get(&self, index: usize) -> &str {
+        let end = |index: usize| {
+            let end = self.ends.get(index).copied().unwrap_or_default();
+            usize::try_from(end).unwrap_or(usize::MAX)
+        };
+        let start = index.checked_sub(1).map_or(0, end);
+        self.text.get(start..end(index)).unwrap_or_default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes of all texts.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Of sorted texts: the place of the first that is not less than this one.
+    pub fn first_not_below(&self, text: &str) -> usize {
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle) < text {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    pub fn shrink_to_fit(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+pub(crate) fn write_number(out: &mut impl Write, mut value: u64) -> io::Result<()> {
+    let mut bytes = [0; 10];
+    let mut count = 0;
+    for byte in &mut bytes {
+        count += 1;
+        *byte = u8::try_from(value & 0x7f).unwrap_or(0);
+        value >>= 7;
+        if value == 0 {
+            break;
+        }
+        *byte |= 0x80;
+    }
+    out.write_all(bytes.get(..count).unwrap_or_default())
+}
+
+/// A number as its difference to another one, small ones of both signs in few bytes.
+pub(crate) fn write_difference(out: &mut impl Write, value: u64, from: u64) -> io::Result<()> {
+    let distance = value.wrapping_sub(from).cast_signed();
+    write_number(out, ((distance << 1) ^ (distance >> 63)).cast_unsigned())
+}
+
+/// A text as what it shares with the one before, and the rest.
+pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
+    let pairs = before.iter().zip(now);
+    let shared = pairs.take_while(|(before, now)| before == now).count();
+    let rest = now.get(shared..).unwrap_or_default();
+    write_number(out, shared as u64)?;
+    write_number(out, rest.len() as u64)?;
+    before.truncate(shared);
+    before.extend_from_slice(rest);
+    out.write_all(rest)
+}
+
+/// Reads what these functions wrote.
+pub(crate) struct Input<R>(BufReader<R>);
+
+impl<R: Read> Input<R> {
+    pub fn new(input: R) -> Input<R> {
+        Input(BufReader::with_capacity(1 << 18, input))
+    }
+
+    pub fn bytes<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.0.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub fn number(&mut self) -> io::Result<u64> {
+        let mut value = 0_u64;
+        for shift in (0..64).step_by(7) {
+            let byte = match self.0.fill_buf()?.first() {
+                Some(byte) => *byte,
+                None => return Err(io::ErrorKind::UnexpectedEof.into()),
+            };
+            self.0.consume(1);
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(io::ErrorKind::InvalidData.into())
+    }
+
+    pub fn difference(&mut self, from: u64) -> io::Result<u64> {
+        let folded = self.number()?;
+        Ok(from.wrapping_add((folded >> 1) ^ (folded & 1).wrapping_neg()))
+    }
+
+    /// Changes the text before into the next one.
+    pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
+        let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        let more = self.number()?;
+        if more > LONGEST || shared > before.len() {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        before.truncate(shared);
+        let read = Read::by_ref(&mut self.0).take(more).read_to_end(before)?;
+        match read as u64 == more {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+}

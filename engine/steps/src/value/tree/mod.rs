@@ -1,0 +1,525 @@
+//! A set of files: path to content.
+//!
+//! A tree may have millions of files, so it is held in columns: all paths in one text, and some 60 bytes a file for where
+//! its bytes are. A [`Content`] is made of these when it is asked for. The stored form is in [`listing`]. A stored tree is
+//! read once, and shared by the steps that use it at the same time.
+
+mod listing;
+
+use std::sync::Arc;
+
+use prep_cache::Digest;
+use prep_core::{Context, StepError, Value};
+use prep_formats::zip::{EntryKind, Member, Method, ZipEntry};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::Content;
+use super::compact::Texts;
+
+/// A file or an empty folder of a tree that is being made from few of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    pub path: String,
+    /// None: an empty folder.
+    pub content: Option<Content>,
+}
+
+/// Memory that a file takes in a tree, with its path.
+const MEMORY_OF_FILE: u64 = 130;
+
+/// Memory that the trees among a step's inputs take when they are open.
+pub(crate) fn memory_of_trees(inputs: &prep_core::Inputs) -> u64 {
+    let files = inputs
+        .values()
+        .filter_map(|value| value.body.get("files")?.as_u64());
+    files.sum::<u64>().saturating_mul(MEMORY_OF_FILE)
+}
+
+/// Files sorted by path in code-point order, every path once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
+    paths: Texts,
+    places: Vec<Place>,
+    /// Names of members that are not the ends of their paths.
+    names: Texts,
+    /// Objects and outside files that hold bytes.
+    bases: Vec<Digest>,
+}
+
+/// Where the bytes of a file are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    kind: Kind,
+    /// Place of the base among all.
+    base: u32,
+    crc32: u32,
+    offset: u64,
+    bytes: u64,
+    limit: u64,
+    compressed: u64,
+    name: Name,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Folder,
+    Object,
+    Slice,
+    Stored,
+    Deflated,
+}
+
+/// What a member is called in its archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    /// As the path from this byte on.
+    EndOfPath(u32),
+    /// As this one among the names.
+    Own(u32),
+}
+
+const NOTHING: Place = Place {
+    kind: Kind::Folder,
+    base: 0,
+    crc32: 0,
+    offset: 0,
+    bytes: 0,
+    limit: 0,
+    compressed: 0,
+    name: Name::EndOfPath(0),
+};
+
+#[derive(Debug, Error)]
+pub enum TreeError {
+    #[error("two files would be called `{0}`")]
+    Duplicate(String),
+    #[error("a stored listing is damaged at file {file}")]
+    Damaged { file: usize },
+    #[error("a tree of more than {} files cannot be held", u32::MAX)]
+    TooMany,
+}
+
+/// A file or an empty folder of a [`Tree`].
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    tree: &'a Tree,
+    index: usize,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "value", rename = "tree")]
+struct Body {
+    listing: Digest,
+    files: u64,
+    bytes: u64,
+}
+
+impl<'a> File<'a> {
+    pub fn path(&self) -> &'a str {
+        self.tree.paths.get(self.index)
+    }
+
+    /// Its place in the tree.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    fn place(&self) -> Place {
+        self.tree.places.get(self.index).copied().unwrap_or(NOTHING)
+    }
+
+    /// Is it an empty folder?
+    pub fn is_folder(&self) -> bool {
+        self.place().kind == Kind::Folder
+    }
+
+    /// Length of the content.
+    pub fn bytes(&self) -> u64 {
+        self.place().bytes
+    }
+
+    /// Where its bytes are; none for an empty folder.
+    pub fn content(&self) -> Option<Content> {
+        let place = self.place();
+        let base = *self.tree.bases.get(place.base as usize)?;
+        let method = match place.kind {
+            Kind::Folder => return None,
+            Kind::Object => {
+                return Some(Content::Object {
+                    digest: base,
+                    bytes: place.bytes,
+                });
+            }
+            Kind::Slice => {
+                return Some(Content::Slice {
+                    base,
+                    offset: place.offset,
+                    bytes: place.bytes,
+                });
+            }
+            Kind::Stored => Method::Stored,
+            Kind::Deflated => Method::Deflate,
+        };
+        let entry = ZipEntry {
+            path: self.name(place).to_owned(),
+            kind: EntryKind::File,
+            method,
+            header_offset: place.offset,
+            limit: place.limit,
+            compressed_size: place.compressed,
+            size: place.bytes,
+            crc32: place.crc32,
+        };
+        Some(Content::Member { base, entry })
+    }
+
+    fn name(&self, place: Place) -> &'a str {
+        match place.name {
+            Name::EndOfPath(from) => self.path().get(from as usize..).unwrap_or_default(),
+            Name::Own(index) => self.tree.names.get(index as usize),
+        }
+    }
+}
+
+impl Tree {
+    /// A tree of these files; two of one path are refused.
+    pub fn new(entries: Vec<TreeEntry>) -> Result<Tree, TreeError> {
+        let mut builder = TreeBuilder::default();
+        for entry in &entries {
+            builder.push(&entry.path, entry.content.as_ref());
+        }
+        builder.finish()
+    }
+
+    /// Number of files and empty folders.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn files(&self) -> impl ExactSizeIterator<Item = File<'_>> {
+        (0..self.len()).map(|index| File { tree: self, index })
+    }
+
+    /// The file at a place.
+    pub fn file(&self, index: usize) -> Option<File<'_>> {
+        (index < self.len()).then_some(File { tree: self, index })
+    }
+
+    /// The file or empty folder at `path`.
+    pub fn find(&self, path: &str) -> Option<File<'_>> {
+        let first = self.paths.first_not_below(path);
+        self.file(first).filter(|file| file.path() == path)
+    }
+
+    /// The content of the file at `path`.
+    pub fn get(&self, path: &str) -> Option<Content> {
+        self.find(path)?.content()
+    }
+
+    /// All whose path begins with `prefix`.
+    pub fn below<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = File<'a>> {
+        let first = self.paths.first_not_below(prefix);
+        let files = (first..self.len()).map(|index| File { tree: self, index });
+        files.take_while(move |file| file.path().starts_with(prefix))
+    }
+
+    /// Number of files, and their bytes.
+    pub fn size(&self) -> (u64, u64) {
+        let files = self
+            .places
+            .iter()
+            .filter(|place| place.kind != Kind::Folder);
+        files.fold((0, 0), |(files, bytes), place| {
+            (files + 1, bytes + place.bytes)
+        })
+    }
+
+    /// The tree that a value stands for, shared with all who have it open.
+    pub fn load(context: &Context, value: &Value) -> Result<Arc<Tree>, StepError> {
+        let body: Body = super::decode(value)?;
+        Tree::load_listing(context, &body.listing)
+    }
+
+    pub(crate) fn load_listing(context: &Context, object: &Digest) -> Result<Arc<Tree>, StepError> {
+        context.shared(object, || {
+            let object = context.store.open_object(object)?;
+            let reader = context.cancel.reader(object.reader());
+            listing::read(reader).map_err(StepError::internal)
+        })
+    }
+
+    pub fn save(&self, context: &Context) -> Result<Value, StepError> {
+        let (files, bytes) = self.size();
+        let (listing, mut objects) = self.save_listing(context)?;
+        objects.push(listing);
+        let body = Body {
+            listing,
+            files,
+            bytes,
+        };
+        Ok(Value::new(serde_json::json!(body), objects))
+    }
+
+    /// Stores the listing; returns it and the objects of the store that it refers to.
+    pub(crate) fn save_listing(
+        &self,
+        context: &Context,
+    ) -> Result<(Digest, Vec<Digest>), StepError> {
+        let mut out = std::io::BufWriter::new(context.store.writer()?);
+        listing::write(self, &mut out).map_err(StepError::machine)?;
+        let out = out
+            .into_inner()
+            .map_err(|error| StepError::machine(error.into_error()))?;
+        let stored = out.commit()?;
+        let outside = |base: &&Digest| context.location(base).is_some();
+        let mut objects: Vec<Digest> = self
+            .bases
+            .iter()
+            .filter(|base| !outside(base))
+            .copied()
+            .collect();
+        objects.sort();
+        Ok((stored.digest, objects))
+    }
+}
+
+/// Makes a tree of files that come in any order.
+#[derive(Debug, Default)]
+pub struct TreeBuilder {
+    tree: Tree,
+    numbers: std::collections::HashMap<Digest, u32>,
+}
+
+impl TreeBuilder {
+    /// Adds a file, or an empty folder.
+    pub fn push(&mut self, path: &str, content: Option<&Content>) {
+        let place = match content {
+            None => NOTHING,
+            Some(Content::Object { digest, bytes }) => Place {
+                kind: Kind::Object,
+                base: self.base(digest),
+                bytes: *bytes,
+                ..NOTHING
+            },
+            Some(Content::Slice {
+                base,
+                offset,
+                bytes,
+            }) => Place {
+                kind: Kind::Slice,
+                base: self.base(base),
+                offset: *offset,
+                bytes: *bytes,
+                ..NOTHING
+            },
+            Some(Content::Member { base, entry }) => {
+                let member = Member {
+                    path: &entry.path,
+                    kind: entry.kind,
+                    method: entry.method,
+                    header_offset: entry.header_offset,
+                    limit: entry.limit,
+                    compressed_size: entry.compressed_size,
+                    size: entry.size,
+                    crc32: entry.crc32,
+                };
+                return self.push_member(path, base, &member);
+            }
+        };
+        self.add(path, place);
+    }
+
+    /// Adds a member of the archive that `base` holds.
+    pub fn push_member(&mut self, path: &str, base: &Digest, member: &Member<'_>) {
+        if member.kind == EntryKind::Directory {
+            return self.add(path, NOTHING);
+        }
+        let place = Place {
+            kind: match member.method {
+                Method::Stored => Kind::Stored,
+                Method::Deflate => Kind::Deflated,
+            },
+            base: self.base(base),
+            crc32: member.crc32,
+            offset: member.header_offset,
+            bytes: member.size,
+            limit: member.limit,
+            compressed: member.compressed_size,
+            name: self.name(path, member.path),
+        };
+        self.add(path, place);
+    }
+
+    /// Adds a file of another tree under a path of its own.
+    pub fn push_file(&mut self, path: &str, file: File<'_>) {
+        let mut place = file.place();
+        if let Some(base) = file.tree.bases.get(place.base as usize)
+            && place.kind != Kind::Folder
+        {
+            place.base = self.base(base);
+        }
+        if matches!(place.kind, Kind::Stored | Kind::Deflated) {
+            place.name = self.name(path, file.name(place));
+        }
+        self.add(path, place);
+    }
+
+    /// Is there nothing yet?
+    pub fn is_empty(&self) -> bool {
+        self.tree.is_empty()
+    }
+
+    /// Number of files and folders so far.
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    fn add(&mut self, path: &str, place: Place) {
+        self.tree.paths.push(path);
+        self.tree.places.push(place);
+    }
+
+    fn base(&mut self, base: &Digest) -> u32 {
+        let bases = &mut self.tree.bases;
+        // Neighbours mostly have one base.
+        let last = bases.len().saturating_sub(1);
+        if bases.last() == Some(base) {
+            return u32::try_from(last).unwrap_or(u32::MAX);
+        }
+        *self.numbers.entry(*base).or_insert_with(|| {
+            bases.push(*base);
+            u32::try_from(bases.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
+    fn name(&mut self, path: &str, name: &str) -> Name {
+        let from = path.len().wrapping_sub(name.len());
+        match u32::try_from(from) {
+            Ok(from) if path.ends_with(name) => Name::EndOfPath(from),
+            _ => {
+                self.tree.names.push(name);
+                let number = self.tree.names.len() - 1;
+                Name::Own(u32::try_from(number).unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// The path at a place, in the order in which they came.
+    pub(super) fn path(&self, place: u32) -> &str {
+        self.tree.paths.get(place as usize)
+    }
+
+    /// Is there an empty folder at a place?
+    pub(super) fn is_folder(&self, place: u32) -> bool {
+        let found = self.tree.places.get(place as usize);
+        found.is_none_or(|found| found.kind == Kind::Folder)
+    }
+
+    /// All places, sorted by path; those of one path in the order in which they came.
+    pub(super) fn sorted(&self) -> Result<Vec<u32>, TreeError> {
+        let count = u32::try_from(self.len()).map_err(|_| TreeError::TooMany)?;
+        let mut order: Vec<u32> = (0..count).collect();
+        order.sort_by(|a, b| self.path(*a).cmp(self.path(*b)));
+        Ok(order)
+    }
+
+    /// The tree of the files at these places, which are sorted by path, every path once.
+    pub(super) fn in_order(self, order: &[u32]) -> Tree {
+        let TreeBuilder { mut tree, numbers } = self;
+        drop(numbers);
+        let is_all = order.len() == tree.len();
+        if !is_all || order.iter().zip(0..).any(|(place, now)| *place != now) {
+            let mut paths = Texts::with_capacity(order.len(), tree.paths.bytes());
+            for place in order {
+                paths.push(tree.paths.get(*place as usize));
+            }
+            tree.paths = paths;
+            let place = |place: &u32| tree.places.get(*place as usize).copied();
+            tree.places = order.iter().filter_map(place).collect();
+        }
+        tree.number_anew();
+        tree
+    }
+
+    /// The tree. Two files of one path are refused.
+    pub fn finish(self) -> Result<Tree, TreeError> {
+        let order = self.sorted()?;
+        let mut pairs = order.iter().zip(order.iter().skip(1));
+        if let Some((twice, _)) = pairs.find(|(a, b)| self.path(**a) == self.path(**b)) {
+            return Err(TreeError::Duplicate(self.path(*twice).to_owned()));
+        }
+        Ok(self.in_order(&order))
+    }
+}
+
+impl Tree {
+    /// Counts bases and names in the order in which files use them, so that equal trees are equal whatever order they were
+    /// made in, and gives spare memory back.
+    fn number_anew(&mut self) {
+        let mut bases = vec![u32::MAX; self.bases.len()];
+        let mut used = Vec::with_capacity(self.bases.len());
+        let mut names = Texts::default();
+        for place in &mut self.places {
+            if place.kind == Kind::Folder {
+                continue;
+            }
+            if let Some(number) = bases.get_mut(place.base as usize) {
+                if *number == u32::MAX {
+                    *number = u32::try_from(used.len()).unwrap_or(u32::MAX);
+                    used.extend(self.bases.get(place.base as usize));
+                }
+                place.base = *number;
+            }
+            if let Name::Own(name) = place.name {
+                names.push(self.names.get(name as usize));
+                place.name = Name::Own(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
+            }
+        }
+        self.bases = used;
+        self.names = names;
+        self.paths.shrink_to_fit();
+        self.names.shrink_to_fit();
+        self.places.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_occurs_once() {
+        let entry = |path: &str| TreeEntry {
+            path: path.to_owned(),
+            content: None,
+        };
+        assert!(
+            matches!(Tree::new(vec![entry("b"), entry("a"), entry("b")]), Err(TreeError::Duplicate(path)) if path == "b")
+        );
+    }
+
+    #[test]
+    fn files_are_found_by_path_and_by_prefix() -> Result<(), TreeError> {
+        let entry = |path: &str| TreeEntry {
+            path: path.to_owned(),
+            content: Some(Content::Object {
+                digest: Digest::of(path.as_bytes()),
+                bytes: path.len() as u64,
+            }),
+        };
+        let tree = Tree::new(["b/x", "a", "b", "b/y", "c", "b!"].map(entry).into())?;
+        let paths: Vec<&str> = tree.files().map(|file| file.path()).collect();
+        assert_eq!(paths, ["a", "b", "b!", "b/x", "b/y", "c"]);
+        let below: Vec<&str> = tree.below("b/").map(|file| file.path()).collect();
+        assert_eq!(below, ["b/x", "b/y"]);
+        assert_eq!(tree.get("b/y"), entry("b/y").content);
+        assert_eq!(tree.get("b/"), None);
+        assert_eq!(tree.size(), (6, 1 + 1 + 2 + 3 + 3 + 1));
+        Ok(())
+    }
+}
