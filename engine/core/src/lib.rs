@@ -32,6 +32,7 @@ mod resolve;
 mod run;
 mod shared;
 mod spread;
+mod timings;
 pub mod units;
 mod value;
 
@@ -48,4 +49,5 @@ pub use memory::Claim;
 pub use reason::{Change, Reason};
 pub use resolve::{LastRun, Resolution, ResolveError, State, resolve};
 pub use run::{RunOptions, RunReport, run};
+pub use timings::{Timing, write_trace};
 pub use value::Value;

@@ -1,5 +1,7 @@
 //! Checks over all members of a listing.
 
+use std::collections::HashSet;
+
 use super::directory::{Directory, Member};
 use super::entry::{EntryKind, Method};
 use super::error::ZipError;
@@ -126,18 +128,14 @@ fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> 
         let found = found.and_then(|index| entries.get(*index as usize));
         found.is_some_and(|found| found.kind == EntryKind::File)
     };
-    // Neighbours mostly share their folder: look each folder up once per run.
-    let mut checked = "";
+    // There are far fewer folders than files: each is looked up once.
+    let mut checked: HashSet<&str> = HashSet::new();
     for entry in entries.iter() {
-        let Some((folder, _)) = entry.path.rsplit_once('/') else {
-            continue;
-        };
-        if folder == checked {
-            continue;
-        }
-        checked = folder;
-        let mut above = Some(folder);
+        let mut above = entry.path.rsplit_once('/').map(|(folder, _)| folder);
         while let Some(path) = above {
+            if !checked.insert(path) {
+                break;
+            }
             if is_file(path) {
                 return Err(ZipError::FileAsFolder {
                     member: entry.path.to_owned(),

@@ -127,7 +127,7 @@ impl Step for Document {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let tree = only_tree(context, inputs)?;
-        let content = tree.get(&self.path).cloned().ok_or_else(|| {
+        let content = tree.get(&self.path).ok_or_else(|| {
             StepError::input(Absent {
                 path: self.path.clone(),
                 similar: similar(&tree, &self.path),

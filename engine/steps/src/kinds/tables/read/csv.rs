@@ -1,7 +1,7 @@
 //! CSV, as pandas reads it.
 //!
-//! The bytes go around between three threads, piece by piece: this one inflates them, the next scans them, the object's own
-//! writes them. None waits for another by more than a few pieces.
+//! The bytes go around between three threads, piece by piece, if there are as many: this one inflates them, the next scans
+//! them, the object's own writes them. None waits for another by more than a few pieces.
 
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -51,16 +51,32 @@ fn read(
     };
     context.progress.set_total_bytes(content.bytes());
     let raw = context.store.writer()?;
-    let (full, inflated) = sync_channel(PIECES);
-    let (empty, recycled) = sync_channel(2 * PIECES);
-    let (inflated, scanned) = std::thread::scope(|scope| {
-        let scanner = scope.spawn(|| scan(&options, read, inflated, raw, empty));
-        let inflated = inflate(context, opener, content, read, full, recycled);
-        let scanned = scanner
-            .join()
-            .unwrap_or_else(|_| Err(StepError::internal("the scanning thread panicked")));
-        (inflated, scanned)
-    });
+    let (inflated, scanned) = match context.threads.try_take() {
+        Some(thread) => {
+            let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
+            let (empty, recycled) = sync_channel(2 * PIECES);
+            std::thread::scope(|scope| {
+                let scanner = scope
+                    .spawn(|| thread.work(|| scan_pieces(&options, read, inflated, raw, empty)));
+                let inflated = inflate(context, opener, content, read, move |piece| {
+                    let taken = full.send(piece).is_ok();
+                    Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
+                });
+                let scanned = scanner
+                    .join()
+                    .unwrap_or_else(|_| Err(StepError::internal("the scanning thread panicked")));
+                (inflated, scanned)
+            })
+        }
+        None => {
+            let mut scan = Scanning::new(&options, read, raw);
+            let inflated = inflate(context, opener, content, read, |piece| {
+                Ok(Some(scan.feed(piece)?.unwrap_or_default()))
+            });
+            inflated?;
+            (Ok(()), scan.finish())
+        }
+    };
     // A content that ends too early is the cause of what the scanner makes of its end.
     inflated?;
     let (scan, raw) = scanned?;
@@ -125,20 +141,23 @@ fn inflate(
     opener: &Opener,
     content: &Content,
     read: &Read,
-    full: SyncSender<Vec<u8>>,
-    recycled: Receiver<Vec<u8>>,
+    mut give: impl FnMut(Vec<u8>) -> Result<Option<Vec<u8>>, StepError>,
 ) -> Result<(), StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
     let mut reader = opened.reader().map_err(|cause| failed(read, cause))?;
+    let mut piece = Vec::new();
     loop {
         context.check()?;
-        let mut piece = recycled.try_recv().unwrap_or_default();
         piece.resize(PIECE, 0);
         let count = fill(&mut reader, &mut piece).map_err(|cause| failed(read, cause))?;
         piece.truncate(count);
         context.progress.add_bytes(count as u64);
-        if count == 0 || full.send(piece).is_err() {
+        if count == 0 {
             return Ok(());
+        }
+        match give(piece)? {
+            Some(next) => piece = next,
+            None => return Ok(()),
         }
     }
 }
@@ -157,22 +176,50 @@ fn fill(reader: &mut impl io::Read, piece: &mut [u8]) -> io::Result<usize> {
     Ok(done)
 }
 
-/// Scans the pieces as they come, passes them to `raw`, and gives their memory back.
-fn scan(
+/// Scans pieces as they come, and passes them on to the store.
+struct Scanning<'a> {
+    scanner: Scanner,
+    read: &'a Read,
+    raw: ObjectWriter,
+}
+
+impl<'a> Scanning<'a> {
+    fn new(options: &'a ReadOptions, read: &'a Read, raw: ObjectWriter) -> Scanning<'a> {
+        Scanning {
+            scanner: Scanner::new(options),
+            read,
+            raw,
+        }
+    }
+
+    /// Takes a piece; returns one that is not needed any more, if there is one.
+    fn feed(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
+        let fed = self.scanner.feed(&piece);
+        fed.map_err(|cause| failed(self.read, cause))?;
+        self.raw.push(piece).map_err(StepError::machine)
+    }
+
+    fn finish(self) -> Result<(Scan, ObjectWriter), StepError> {
+        let scan = self.scanner.finish();
+        let scan = scan.map_err(|cause| failed(self.read, cause))?;
+        Ok((scan, self.raw))
+    }
+}
+
+/// Scans on a thread of its own, and gives the memory of pieces back.
+fn scan_pieces(
     options: &ReadOptions,
     read: &Read,
     pieces: Receiver<Vec<u8>>,
-    mut raw: ObjectWriter,
+    raw: ObjectWriter,
     empty: SyncSender<Vec<u8>>,
 ) -> Result<(Scan, ObjectWriter), StepError> {
-    let mut scanner = Scanner::new(options);
+    let mut scan = Scanning::new(options, read, raw);
     for piece in pieces {
-        scanner.feed(&piece).map_err(|cause| failed(read, cause))?;
-        if let Some(spent) = raw.push(piece).map_err(StepError::machine)? {
+        if let Some(spent) = scan.feed(piece)? {
             // A full channel means there are pieces enough.
             let _ = empty.try_send(spent);
         }
     }
-    let scan = scanner.finish().map_err(|cause| failed(read, cause))?;
-    Ok((scan, raw))
+    scan.finish()
 }

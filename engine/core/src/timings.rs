@@ -1,0 +1,164 @@
+//! Where the time of a run went: its slowest steps, and a trace for viewers.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::{Figures, Graph, NodeId, RunReport};
+
+/// What one step took.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Timing {
+    pub competition: String,
+    pub step: String,
+    pub kind: String,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+impl RunReport {
+    /// All steps that ran, the slowest first.
+    pub fn timings(&self, graph: &Graph) -> Vec<Timing> {
+        let timing = |(id, figures): (&NodeId, &Figures)| {
+            let node = graph.node(*id);
+            Timing {
+                competition: node.competition.clone(),
+                step: node.name.clone(),
+                kind: node.action.kind().to_owned(),
+                figures: *figures,
+            }
+        };
+        let mut timings: Vec<Timing> = self.figures.iter().map(timing).collect();
+        timings.sort_by(|a, b| {
+            let name = |timing: &Timing| (timing.competition.clone(), timing.step.clone());
+            let wall = b.figures.wall.cmp(&a.figures.wall);
+            wall.then_with(|| name(a).cmp(&name(b)))
+        });
+        timings
+    }
+}
+
+/// One event of the trace format that Chrome, Perfetto and others read. Times in microseconds.
+#[derive(Serialize)]
+struct TraceEvent<'a> {
+    name: &'a str,
+    cat: &'a str,
+    /// `X`: a stretch of time. `M`: what a row is called.
+    ph: &'a str,
+    ts: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<u64>,
+    pid: u32,
+    tid: usize,
+    args: serde_json::Value,
+}
+
+/// Writes steps as a trace: as many rows as steps ran side by side, and what a step took beside its name.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_trace(timings: &[Timing], out: &mut impl Write) -> io::Result<()> {
+    let mut sorted: Vec<&Timing> = timings.iter().collect();
+    sorted.sort_by_key(|timing| (timing.figures.began, timing.figures.wall));
+    // When each row is free again.
+    let mut rows: Vec<u64> = Vec::new();
+    let mut events = Vec::with_capacity(sorted.len());
+    for timing in sorted {
+        let began = timing.figures.began;
+        let free = rows.iter().position(|end| *end <= began);
+        let row = free.unwrap_or_else(|| {
+            rows.push(0);
+            rows.len() - 1
+        });
+        if let Some(end) = rows.get_mut(row) {
+            *end = began + timing.figures.wall.max(1);
+        }
+        events.push((row, timing));
+    }
+    out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n")?;
+    for row in 0..rows.len() {
+        let event = TraceEvent {
+            name: "thread_name",
+            cat: "",
+            ph: "M",
+            ts: 0,
+            dur: None,
+            pid: 1,
+            tid: row,
+            args: serde_json::json!({ "name": format!("place {}", row + 1) }),
+        };
+        serde_json::to_writer(&mut *out, &event)?;
+        out.write_all(b",\n")?;
+    }
+    for (number, (row, timing)) in events.iter().enumerate() {
+        let name = format!("{}/{}", timing.competition, timing.step);
+        let event = TraceEvent {
+            name: &name,
+            cat: &timing.kind,
+            ph: "X",
+            ts: timing.figures.began * 1000,
+            dur: Some(timing.figures.wall.max(1) * 1000),
+            pid: 1,
+            tid: *row,
+            args: serde_json::to_value(timing.figures)?,
+        };
+        serde_json::to_writer(&mut *out, &event)?;
+        let end: &[u8] = if number + 1 < events.len() {
+            b",\n"
+        } else {
+            b"\n"
+        };
+        out.write_all(end)?;
+    }
+    out.write_all(b"]}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(step: &str, began: u64, wall: u64) -> Timing {
+        Timing {
+            competition: "x".into(),
+            step: step.into(),
+            kind: "csv".into(),
+            figures: Figures {
+                began,
+                wall,
+                ..Figures::default()
+            },
+        }
+    }
+
+    #[test]
+    fn steps_that_ran_side_by_side_stand_in_rows_of_their_own() -> io::Result<()> {
+        let timings = [timing("b", 5, 20), timing("a", 0, 10), timing("c", 10, 3)];
+        let mut text = Vec::new();
+        write_trace(&timings, &mut text)?;
+        let trace: serde_json::Value = serde_json::from_slice(&text)?;
+        let events = trace["traceEvents"].as_array().map(Vec::as_slice);
+        let steps: Vec<(&str, u64, u64, u64)> = events
+            .unwrap_or_default()
+            .iter()
+            .filter(|event| event["ph"] == "X")
+            .map(|event| {
+                let number = |name: &str| event[name].as_u64().unwrap_or(u64::MAX);
+                let name = event["name"].as_str().unwrap_or_default();
+                (name, number("tid"), number("ts"), number("dur"))
+            })
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                ("x/a", 0, 0, 10_000),
+                ("x/b", 1, 5_000, 20_000),
+                ("x/c", 0, 10_000, 3_000)
+            ]
+        );
+        let mut none = Vec::new();
+        write_trace(&[], &mut none)?;
+        let trace: serde_json::Value = serde_json::from_slice(&none)?;
+        assert_eq!(trace["traceEvents"].as_array().map(Vec::len), Some(0));
+        Ok(())
+    }
+}
