@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use prep_cache::Store;
-use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome};
+use prep_cache::{LockGuard, Store};
+use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome, Timing};
 use prep_fetch::PartOfBundle;
 
 use crate::error::Error;
@@ -24,6 +24,7 @@ pub struct Run {
     context: Context,
     settings: Settings,
     options: Options,
+    _in_use: LockGuard,
 }
 
 /// How a run over several competitions ended.
@@ -34,6 +35,8 @@ pub struct Preparation {
     pub refused: Vec<(String, Error)>,
     /// Stopped before everything was done.
     pub interrupted: bool,
+    /// What every step took that ran, the slowest first.
+    pub timings: Vec<Timing>,
 }
 
 impl Run {
@@ -49,6 +52,8 @@ impl Run {
     ) -> Result<Run, Error> {
         let settings = task.settings;
         let store = Store::open(&settings.store_dir)?;
+        // From the first lookup and the first note on, nothing is collected.
+        let in_use = store.in_use()?;
         prepared::settle(settings, ids, notes)?;
         // The rest is for what the other steps hold.
         let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())
@@ -65,6 +70,7 @@ impl Run {
             context,
             settings: settings.clone(),
             options: task.options.clone(),
+            _in_use: in_use,
         })
     }
 
@@ -79,6 +85,7 @@ impl Run {
             context,
             settings,
             options,
+            _in_use,
         } = self;
         let cancel = context.cancel.clone();
         let discard_from = (!options.keep_bundles).then(|| settings.data_dir.clone());
@@ -139,6 +146,7 @@ impl Run {
             summaries,
             refused,
             interrupted: cancel.is_cancelled() && unfinished(&report),
+            timings: report.timings(&graph),
         })
     }
 

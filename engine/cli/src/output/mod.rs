@@ -9,3 +9,4 @@ pub mod reasons;
 pub mod summary;
 pub mod svg;
 pub mod table;
+pub mod timings;

@@ -20,7 +20,10 @@ pub fn exit(summary: &Summary) -> Exit {
 pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError> {
     let printer = &session.printer;
     if printer.json {
-        printer.json(&serde_json::json!({ "competitions": preparation.summaries }))?;
+        printer.json(&serde_json::json!({
+            "competitions": preparation.summaries,
+            "timings": preparation.timings,
+        }))?;
     } else {
         printer.table(&table(&preparation.summaries))?;
     }

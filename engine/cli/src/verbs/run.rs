@@ -1,5 +1,7 @@
 //! `prep run`: prepares competitions.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use prep_app::{Catalog, Options, Preparation, Run, Task};
 use prep_core::Cancel;
@@ -10,7 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::{Conduct, How};
 use crate::output::progress::Display;
-use crate::output::summary;
+use crate::output::{summary, timings};
 use crate::select::Selection;
 use crate::{Ended, Session, interrupt};
 
@@ -25,6 +27,10 @@ pub struct RunArgs {
     /// Show what would run, and write nothing (the same as `prep plan`)
     #[arg(long, short = 'n')]
     dry_run: bool,
+    /// End with the slowest steps: time, processor time, bytes, memory, what they waited for. With a file, all steps are
+    /// written to it as a trace that Perfetto and chrome://tracing open
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    timings: Option<Option<PathBuf>>,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -57,6 +63,9 @@ impl RunArgs {
         let options = self.how.options(&self.conduct);
         let preparation = prepare(session, &catalog, &ids, &options, &network)?;
         summary::show(session, &preparation)?;
+        if let Some(trace) = &self.timings {
+            timings::show(session, &preparation.timings, trace.as_deref())?;
+        }
         Ok(exit(&preparation))
     }
 }

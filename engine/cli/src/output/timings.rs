@@ -1,0 +1,111 @@
+//! Where the time of a run went.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use prep_app::Error;
+use prep_core::{Timing, Waited, units, write_trace};
+
+use crate::Session;
+use crate::error::CliError;
+use crate::output::table::{Align, Table};
+
+/// Steps that are shown; the trace has all.
+const SHOWN: usize = 15;
+
+/// The slowest steps to stderr, and all of them to `trace`, for viewers.
+pub fn show(session: &Session, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
+    if !timings.is_empty() {
+        session.printer.message(table(timings).render().trim_end());
+    }
+    let Some(path) = trace else { return Ok(()) };
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write_trace(timings, &mut out)?;
+        out.flush()
+    });
+    let written = written.map_err(|error| Error::writing("write", path, &error));
+    Ok(written?)
+}
+
+fn table(timings: &[Timing]) -> Table {
+    let mut table = Table::new(&[
+        ("slowest steps", Align::Left),
+        ("kind", Align::Left),
+        ("time", Align::Right),
+        ("cpu", Align::Right),
+        ("read", Align::Right),
+        ("written", Align::Right),
+        ("memory", Align::Right),
+        ("waited for", Align::Left),
+    ]);
+    for timing in timings.iter().take(SHOWN) {
+        let figures = &timing.figures;
+        table.row(vec![
+            format!("{}/{}", timing.competition, timing.step),
+            timing.kind.clone(),
+            time(figures.wall),
+            time(figures.cpu),
+            units::bytes(figures.read),
+            units::bytes(figures.written),
+            units::bytes(figures.memory),
+            waited(&figures.waited),
+        ]);
+    }
+    table
+}
+
+fn waited(waited: &Waited) -> String {
+    let parts = [
+        (waited.turn, "its turn"),
+        (waited.lock, "another process"),
+        (waited.memory, "memory"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(millis, _)| *millis >= 10)
+        .map(|(millis, what)| format!("{what} {}", time(millis)))
+        .collect();
+    match parts.is_empty() {
+        true => "-".to_owned(),
+        false => parts.join(", "),
+    }
+}
+
+fn time(millis: u64) -> String {
+    units::duration(Duration::from_millis(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_core::Figures;
+
+    use super::*;
+
+    #[test]
+    fn the_slowest_steps_are_shown_with_what_they_waited_for() {
+        let timing = Timing {
+            competition: "taxi".into(),
+            step: "table/rides".into(),
+            kind: "read".into(),
+            figures: Figures {
+                wall: 2500,
+                cpu: 4000,
+                read: 1_000_000,
+                waited: Waited {
+                    turn: 3,
+                    lock: 1500,
+                    memory: 20,
+                },
+                ..Figures::default()
+            },
+        };
+        let text = table(&[timing]).render();
+        for part in ["taxi/table/rides", "another process", "memory"] {
+            assert!(text.contains(part), "{text}");
+        }
+        assert!(!text.contains("its turn"), "{text}");
+    }
+}
