@@ -4,7 +4,7 @@ use std::path::Path;
 
 use jiff::Zoned;
 use prep_core::Failure;
-use prep_formats::pandas::{Frame, ReadOptions, read_frame};
+use prep_formats::pandas::Frame;
 use prep_grade::medals::Leaderboard;
 use prep_grade::report::CompetitionReport;
 use prep_grade::{Grader, Outcome, submission};
@@ -46,12 +46,12 @@ impl Grading {
             Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name))
         })?;
         let answers = &grade.value.answers.value;
-        if !answers.ends_with(".csv") {
+        if !grader.answers_are_json() && !answers.ends_with(".csv") {
             let message = format!("`{id}` cannot be graded: its answers are no CSV file");
             return Err(Error::new(Failure::Pipeline, message));
         }
         let bytes = prepared.answers(entry, answers)?;
-        let answers = read_frame(&bytes, &ReadOptions::default()).map_err(|error| {
+        let answers = grader.read_answers(&bytes).map_err(|error| {
             let place = prepared.place(answers);
             let message = format!("the answers {}: {error}", place.display());
             Error::new(Failure::Input, message)

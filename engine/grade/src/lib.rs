@@ -7,43 +7,40 @@
 //!
 //! [`medals`] ranks a score on Kaggle's leaderboard, [`report`] writes the reports.
 //!
+//! ```text
+//! rules/, metrics/   one file each, which describes itself
+//! spec/              the section `grade:`: what may stand in it, and what is wrong with it
+//! table/             the two tables that are graded
+//! shapes/            boxes, masks and volumes that cells describe
+//! python/            Python's and NumPy's numbers and order
+//! report/            lists of submissions, medals, reports
+//! ```
+//!
 //! Every rule and metric describes itself ([`rules::ALL`], [`metrics::ALL`]); reference pages and the JSON Schema
 //! ([`schema`]) are made from that.
 
-pub mod definition;
-pub mod json;
-pub mod list;
-pub mod medals;
 pub mod metrics;
 pub mod report;
 pub mod rules;
-pub mod schema;
-pub mod submission;
 
-mod answers;
-mod box_3d;
-mod boxes;
-mod coco;
-mod columns;
-mod edit_distance;
-mod error;
-mod frame;
 mod grader;
-mod integer;
-mod key;
-mod mask;
-mod mask_columns;
-mod numbers;
-pub mod numeric;
-mod pair;
-mod python_sort;
+mod python;
 mod refusal;
-pub mod sort;
+mod shapes;
 mod spec;
-mod suggest;
-mod target;
-mod volume;
+mod table;
 mod words;
+
+// Parts go by their own names, whatever folder they stand in.
+pub use python::numeric;
+pub use report::{json, list, medals};
+pub use spec::{definition, schema};
+pub use table::{sort, submission};
+
+use python::{integer, python_sort};
+use shapes::{box_3d, boxes, coco, mask, mask_columns, volume};
+use spec::{edit_distance, error, suggest};
+use table::{answers, columns, frame, key, numbers, pair, target};
 
 pub use answers::AnswersError;
 pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};

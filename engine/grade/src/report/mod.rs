@@ -2,6 +2,10 @@
 //!
 //! Keys and their order are the benchmark's; our own (`variant`, `reason`) come after them. Time is passed in.
 
+pub mod json;
+pub mod list;
+pub mod medals;
+
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

@@ -1,5 +1,11 @@
 //! Reads a `grade:` section: rules in order, one metric.
 
+pub mod definition;
+pub(crate) mod edit_distance;
+pub(crate) mod error;
+pub mod schema;
+pub(crate) mod suggest;
+
 use serde_json::{Map, Value};
 
 use crate::answers::Rows;

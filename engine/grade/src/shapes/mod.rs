@@ -1,0 +1,8 @@
+//! Shapes that cells describe: boxes, masks, volumes, and how far two of them agree.
+
+pub mod box_3d;
+pub mod boxes;
+pub mod coco;
+pub mod mask;
+pub mod mask_columns;
+pub mod volume;

@@ -1,0 +1,11 @@
+//! The two tables that are graded: how they are read, their columns, and what pandas and scikit-learn see in them.
+
+pub mod answers;
+pub mod columns;
+pub mod frame;
+pub mod key;
+pub mod numbers;
+pub mod pair;
+pub mod sort;
+pub mod submission;
+pub mod target;
