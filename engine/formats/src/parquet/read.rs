@@ -58,6 +58,18 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0))
     }
 
+    /// Bytes that `columns` take when they are decoded, about.
+    pub fn decoded_bytes(&self, columns: &[&str]) -> u64 {
+        let groups = self.metadata.metadata().row_groups().iter();
+        let chunks = groups.flat_map(|group| group.columns());
+        let wanted = chunks.filter(|chunk| {
+            let name = chunk.column_path().parts().first();
+            name.is_some_and(|name| columns.contains(&name.as_str()))
+        });
+        let sizes = wanted.map(|chunk| u64::try_from(chunk.uncompressed_size()).unwrap_or(0));
+        sizes.sum()
+    }
+
     /// Reads `columns` (all: `None`), in the order given, in batches of at most
     /// `batch_rows` rows; of one row group, or of all of them in order (`None`).
     ///

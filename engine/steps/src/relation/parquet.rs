@@ -1,4 +1,5 @@
-//! A parquet file as a relation, read batch by batch.
+//! A parquet file as a relation, read batch by batch. Rows that were chosen in another order than the file's are gathered part
+//! by part: each part is one pass over the row groups that it needs.
 
 use std::fmt;
 use std::fs::File;
@@ -12,6 +13,17 @@ use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::Chosen;
 use crate::value::Positions;
+
+/// Bytes of values that are held to bring rows into another order than the file's.
+const PART: u64 = 64 << 20;
+
+/// Consecutive rows of a choice.
+struct Part {
+    /// In the order of the file.
+    rows: RecordBatch,
+    /// Where each row of the choice is.
+    places: Vec<u64>,
+}
 
 pub(crate) struct ParquetRelation {
     table: ParquetTable<Arc<File>>,
@@ -39,18 +51,105 @@ impl ParquetRelation {
         })
     }
 
+    /// Batches of some columns; of one row group, or of all.
     fn batches(
         &self,
         columns: &[usize],
+        group: Option<usize>,
         batch: usize,
     ) -> Result<impl Iterator<Item = Result<RecordBatch, ScanError>> + Send + use<>, ScanError>
     {
-        let names: Vec<&str> = columns
-            .iter()
-            .map(|column| self.columns[*column].name.as_str())
-            .collect();
-        let batches = self.table.batches(Some(&names), None, batch)?;
+        let batches = self
+            .table
+            .batches(Some(&self.names(columns)), group, batch)?;
         Ok(batches.map(|batch| batch.map_err(ScanError::from)))
+    }
+
+    fn names(&self, columns: &[usize]) -> Vec<&str> {
+        let names = columns
+            .iter()
+            .filter_map(|column| self.columns.get(*column));
+        names.map(|column| column.name.as_str()).collect()
+    }
+
+    /// Rows in any order, as many as [`PART`] holds: one pass over the row groups in which they are.
+    fn part(&self, columns: &[usize], rows: &[u64], batch: usize) -> Result<Part, ScanError> {
+        let mut order: Vec<u32> = (0..u32::try_from(rows.len())?).collect();
+        let row = |place: &u32| rows.get(*place as usize).copied().unwrap_or(u64::MAX);
+        order.sort_by_key(row);
+        let mut wanted = order.iter().map(row).peekable();
+        let mut chosen = Vec::new();
+        let mut start = 0;
+        for (group, count) in self.table.row_groups().enumerate() {
+            let end = start + count;
+            if wanted.peek().is_some_and(|row| *row < end) {
+                for batch in self.batches(columns, Some(group), batch)? {
+                    let batch = batch?;
+                    let behind = start + batch.num_rows() as u64;
+                    let mut here = Vec::new();
+                    while let Some(row) = wanted.next_if(|row| *row < behind) {
+                        here.push(row - start);
+                    }
+                    if !here.is_empty() {
+                        chosen.push(choose(&batch, here)?);
+                    }
+                    start = behind;
+                }
+            }
+            start = end;
+        }
+        let schema = chosen.first().map(RecordBatch::schema);
+        let schema = schema.ok_or("an empty parquet file has no rows to choose")?;
+        let mut places = vec![0; order.len()];
+        for (place, row) in order.into_iter().enumerate() {
+            if let Some(slot) = places.get_mut(row as usize) {
+                *slot = place as u64;
+            }
+        }
+        Ok(Part {
+            rows: concat_batches(&schema, &chosen)?,
+            places,
+        })
+    }
+
+    /// The rows at positions that are not in ascending order, part by part.
+    fn in_any_order(
+        self: Arc<Self>,
+        positions: Arc<Positions>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> impl Iterator<Item = Result<Values, ScanError>> + Send {
+        let bytes = self.table.decoded_bytes(&self.names(&columns));
+        let row = (bytes / self.table.rows().max(1)).max(1);
+        let size = usize::try_from(PART / row).unwrap_or(usize::MAX).max(batch);
+        let size = size.min(u32::MAX as usize);
+        let mut first = 0;
+        let mut part: Option<(Part, usize)> = None;
+        std::iter::from_fn(move || {
+            let (current, done) = match part.take() {
+                Some((current, done)) if done < current.places.len() => (current, done),
+                _ => {
+                    let rows = positions.range(first, size);
+                    if rows.is_empty() {
+                        return None;
+                    }
+                    first += rows.len() as u64;
+                    match self.part(&columns, &rows, batch) {
+                        Ok(next) => (next, 0),
+                        Err(error) => {
+                            first = positions.len();
+                            return Some(Err(error));
+                        }
+                    }
+                }
+            };
+            let end = (done + batch).min(current.places.len());
+            let places = current.places.get(done..end).unwrap_or_default().to_vec();
+            let values =
+                choose(&current.rows, places).and_then(|rows| self.values(&columns, &rows));
+            part = Some((current, end));
+            Some(values)
+        })
     }
 
     /// The values of a batch in the relation's types.
@@ -106,53 +205,33 @@ impl Relation for ParquetRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
-        let batches = match self.batches(&columns, batch) {
+        let positions = self.chosen.positions().cloned();
+        if let Some(positions) = positions.clone()
+            && !positions.is_ascending()
+        {
+            return Box::new(self.in_any_order(positions, columns, batch));
+        }
+        let batches = match self.batches(&columns, None, batch) {
             Ok(batches) => batches,
             Err(error) => return Box::new(std::iter::once(Err(error))),
         };
-        match self.chosen.positions().cloned() {
-            None => Box::new(batches.map(move |batch| self.values(&columns, &batch?))),
-            Some(positions) if positions.is_ascending() => {
-                // Rows in file order: one pass, keeping what is chosen.
-                let mut wanted = 0;
-                let mut start = 0;
-                Box::new(batches.map(move |batch| {
-                    let batch = batch?;
-                    let end = start + batch.num_rows() as u64;
-                    let mut rows = Vec::new();
-                    while let Some(row) = positions.get(wanted).filter(|row| *row < end) {
-                        rows.push(row - start);
-                        wanted += 1;
-                    }
-                    start = end;
-                    self.values(&columns, &choose(&batch, rows)?)
-                }))
+        let Some(positions) = positions else {
+            return Box::new(batches.map(move |batch| self.values(&columns, &batch?)));
+        };
+        // Rows in file order: one pass, keeping what is chosen.
+        let mut wanted = 0;
+        let mut start = 0;
+        Box::new(batches.map(move |batch| {
+            let batch = batch?;
+            let end = start + batch.num_rows() as u64;
+            let mut rows = Vec::new();
+            while let Some(row) = positions.get(wanted).filter(|row| *row < end) {
+                rows.push(row - start);
+                wanted += 1;
             }
-            Some(positions) => {
-                // Any order: the requested columns have to be held whole.
-                let whole = batches.collect::<Result<Vec<_>, _>>().and_then(|batches| {
-                    let schema = batches
-                        .first()
-                        .map(RecordBatch::schema)
-                        .ok_or("an empty parquet file has no rows to choose")?;
-                    Ok(concat_batches(&schema, &batches)?)
-                });
-                let mut first = 0;
-                Box::new(std::iter::from_fn(move || {
-                    let rows = positions.range(first, batch);
-                    if rows.is_empty() {
-                        return None;
-                    }
-                    first += rows.len() as u64;
-                    Some(match &whole {
-                        Ok(whole) => {
-                            choose(whole, rows).and_then(|batch| self.values(&columns, &batch))
-                        }
-                        Err(error) => Err(error.to_string().into()),
-                    })
-                }))
-            }
-        }
+            start = end;
+            self.values(&columns, &choose(&batch, rows)?)
+        }))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {

@@ -105,7 +105,9 @@ impl Positions {
     pub fn is_ascending(&self) -> bool {
         match self {
             Positions::Rows(rows) => rows.is_sorted(),
-            Positions::Runs { runs, .. } => runs.is_sorted(),
+            Positions::Runs { runs, .. } => runs
+                .windows(2)
+                .all(|pair| pair[0].0 + pair[0].1 <= pair[1].0),
         }
     }
 
@@ -184,6 +186,7 @@ mod tests {
                 prop_assert_eq!(positions.get(index as u64), Some(*row));
             }
             prop_assert_eq!(positions.get(wide.len() as u64), None);
+            prop_assert!(!positions.is_ascending() || wide.is_sorted());
         }
     }
 }
