@@ -14,6 +14,7 @@
 //! outputs       two outputs on one path
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
+//! queries       what queries compute, use, and say when they fail
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! transcripts   what the user sees, word by word, kept as text files
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
@@ -42,6 +43,7 @@ mod kinds;
 mod others;
 mod outputs;
 mod parallel;
+mod queries;
 mod restart;
 mod support;
 mod transcripts;

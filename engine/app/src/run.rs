@@ -55,9 +55,7 @@ impl Run {
         // From the first lookup and the first note on, nothing is collected.
         let in_use = store.in_use()?;
         prepared::settle(settings, ids, notes)?;
-        // The rest is for what the other steps hold.
-        let engine = prep_sql::Session::new(settings.memory / 2, &store.temp_dir())
-            .map_err(|error| Error::new(Failure::Machine, error.to_string()))?;
+        let engine = prep_sql::Session::new(&store.temp_dir());
         let context = Context::new(store, settings.limits(), cancel.clone());
         let mut plan = Plan::make(task, ids, &engine, &context)?;
         if !task.options.keep_going && !plan.refused.is_empty() {

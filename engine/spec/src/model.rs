@@ -148,6 +148,8 @@ pub struct Query {
     /// As written.
     pub text: String,
     pub span: Span,
+    /// Where it stands, for messages: `taxi.yaml:12:5`.
+    pub place: String,
     /// The syntax tree, macros (`one_hot`, `constants`) expanded.
     pub statement: Arc<sqlparser::ast::Query>,
     /// The tree printed again: equal for queries that differ in layout and comments only. Part of step keys.

@@ -14,7 +14,7 @@ use prep_sql::Session;
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
-    let session = Session::new(256 << 20, &std::env::temp_dir()).expect("a session");
+    let session = Session::new(&std::env::temp_dir());
     for growing in &wide::GROWING {
         println!("{}", growing.name);
         for doubled in 0..4 {

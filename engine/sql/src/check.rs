@@ -400,7 +400,7 @@ impl Checker<'_> {
                 ("query", span, help.clone())
             }
             QueryError::Order(_) => ("undetermined-order", query.span, None),
-            QueryError::Unsupported(_) | QueryError::Run(_) => ("query", query.span, None),
+            QueryError::Unsupported(_) | QueryError::Run { .. } => ("query", query.span, None),
         };
         let diagnostic = Diagnostic::error(code, span, error.to_string());
         self.diagnostics.push(match help {

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     BinaryExpr, ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, lit,
 };
 
+use crate::rewrite::checked_form;
 use crate::types::{input_schema, span};
 use crate::{QueryError, Session};
 
@@ -225,7 +226,8 @@ fn computed(state: &SessionState, expr: &Expr) -> Result<ScalarValue> {
     if let Expr::Literal(value, _) = expr {
         return Ok(value.clone());
     }
-    let physical = state.create_physical_expr(expr.clone(), &DFSchema::empty())?;
+    let checked = checked_form(expr.clone(), &DFSchema::empty())?;
+    let physical = state.create_physical_expr(checked, &DFSchema::empty())?;
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let schema = Arc::new(Schema::empty());
     let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options)?;

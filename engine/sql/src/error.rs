@@ -1,8 +1,20 @@
-//! What can be wrong with a query.
+//! What can be wrong with a query, before it runs and while it does.
+//!
+//! A running query fails for many reasons, and whose fault it is decides what a user has to do. [`Blame`] says it. What a
+//! relation could not read comes back as the error that it was: [`std::error::Error::source`] leads to it.
 
+use std::error::Error;
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
 use thiserror::Error;
+
+use crate::grant::Pool;
+use crate::relation::ScanError;
 
 #[derive(Debug, Error)]
 pub enum QueryError {
@@ -30,8 +42,82 @@ pub enum QueryError {
     #[error("{0}")]
     Unsupported(String),
     /// A value could not be computed while the query ran.
-    #[error("{0}")]
-    Run(String),
+    #[error("{message}")]
+    Run {
+        blame: Blame,
+        message: String,
+        /// The relation's own error, if it was one.
+        #[source]
+        cause: Option<Cause>,
+    },
+}
+
+/// Whose fault it is that a query ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// A value that is not what the query takes it for.
+    Input,
+    /// The query asks for something that cannot be computed.
+    Pipeline,
+    /// Memory or disk.
+    Machine,
+    /// The query was told to stop.
+    Stopped,
+    /// A defect of the engine.
+    Internal,
+}
+
+/// A function's error that knows whose fault it is.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub(crate) struct Fault {
+    pub blame: Blame,
+    pub message: String,
+}
+
+impl Fault {
+    pub(crate) fn error(blame: Blame, message: impl Into<String>) -> DataFusionError {
+        DataFusionError::External(Box::new(Fault {
+            blame,
+            message: message.into(),
+        }))
+    }
+}
+
+/// The query was told to stop.
+#[derive(Debug, Error)]
+#[error("stopped")]
+pub(crate) struct Stopped;
+
+/// A relation could not be read.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct Unread(#[source] pub ScanError);
+
+/// A relation's error, within the engine's.
+#[derive(Debug, Clone)]
+pub struct Cause(Arc<DataFusionError>);
+
+impl Cause {
+    fn inner(&self) -> Option<&(dyn Error + 'static)> {
+        let unread = causes(&self.0).find_map(|cause| cause.downcast_ref::<Unread>())?;
+        Some(unread.0.as_ref())
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.inner() {
+            Some(inner) => fmt::Display::fmt(inner, f),
+            None => f.write_str("a table cannot be read"),
+        }
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.inner()
+    }
 }
 
 impl QueryError {
@@ -56,9 +142,120 @@ impl QueryError {
         }
     }
 
-    pub(crate) fn run(error: &DataFusionError) -> QueryError {
-        QueryError::Run(message(error))
+    /// An error of a running query.
+    pub(crate) fn run(error: DataFusionError, pool: Option<&Pool>) -> QueryError {
+        let (blame, message) = blame(&error, pool);
+        let has_cause = causes(&error).any(|cause| cause.is::<Unread>());
+        QueryError::Run {
+            blame,
+            message,
+            cause: has_cause.then(|| Cause(Arc::new(error))),
+        }
     }
+
+    /// An error of the optimiser, which computes what is constant: either the plan's or one of a value.
+    pub(crate) fn prepare(error: DataFusionError, pool: &Pool) -> QueryError {
+        let is_value = causes(&error)
+            .any(|cause| cause.is::<ArrowError>() || cause.is::<Fault>() || cause.is::<Stopped>());
+        let is_value = is_value || matches!(error.find_root(), DataFusionError::Execution(_));
+        if is_value {
+            QueryError::run(error, Some(pool))
+        } else {
+            QueryError::plan(&error)
+        }
+    }
+}
+
+/// An error and what is behind it, outermost first. Results that several operators wait for share their error.
+fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    let first: &(dyn Error + 'static) = error;
+    std::iter::successors(Some(first), |error| behind(*error))
+}
+
+fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    match error.downcast_ref::<Arc<DataFusionError>>() {
+        Some(shared) => Some(shared.as_ref()),
+        None => error.source(),
+    }
+}
+
+/// Whose fault an error is, and what is to be said of it.
+fn blame(error: &DataFusionError, pool: Option<&Pool>) -> (Blame, String) {
+    for cause in causes(error) {
+        if let Some(fault) = cause.downcast_ref::<Fault>() {
+            return (fault.blame, fault.message.clone());
+        }
+        if cause.is::<Stopped>() {
+            return (Blame::Stopped, "stopped".to_owned());
+        }
+        if let Some(Unread(error)) = cause.downcast_ref::<Unread>() {
+            return (Blame::Input, error.to_string());
+        }
+        if let Some(error) = cause.downcast_ref::<io::Error>()
+            && is_of_the_machine(error)
+        {
+            return (
+                Blame::Machine,
+                format!("cannot write what is too large for the memory: {error}"),
+            );
+        }
+        match cause.downcast_ref::<DataFusionError>() {
+            Some(DataFusionError::ResourcesExhausted(text)) => {
+                return (Blame::Machine, exhausted(text, pool));
+            }
+            Some(DataFusionError::Internal(_)) => return (Blame::Internal, message(error)),
+            _ => {}
+        }
+        if let Some(error) = cause.downcast_ref::<ArrowError>()
+            && let Some(blamed) = arrow(error)
+        {
+            return blamed;
+        }
+    }
+    (Blame::Pipeline, message(error))
+}
+
+/// Whose fault an error of the arrays is; none for one that only wraps another.
+fn arrow(error: &ArrowError) -> Option<(Blame, String)> {
+    Some(match error {
+        ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Blame::Input, text.clone()),
+        ArrowError::DivideByZero => (Blame::Pipeline, "division by zero".to_owned()),
+        ArrowError::ArithmeticOverflow(text) => (Blame::Pipeline, text.clone()),
+        ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
+            (Blame::Pipeline, text.clone())
+        }
+        ArrowError::OffsetOverflowError(_) => (
+            Blame::Pipeline,
+            "the texts or lists of a few rows together are beyond 2 GiB".to_owned(),
+        ),
+        ArrowError::MemoryError(text) => (Blame::Machine, text.clone()),
+        other => (Blame::Pipeline, other.to_string()),
+    })
+}
+
+/// What is to be said when memory was not enough.
+fn exhausted(text: &str, pool: Option<&Pool>) -> String {
+    match pool.map(Pool::lacking) {
+        Some(lacking) if lacking > 0 => {
+            let lacking = lacking.div_ceil(10_000_000) * 10;
+            format!("not enough memory: the query needs {lacking} MB or more; raise --memory")
+        }
+        _ => format!("not enough memory: {text}"),
+    }
+}
+
+fn is_of_the_machine(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::PermissionDenied
+            | ErrorKind::OutOfMemory
+            | ErrorKind::FileTooLarge
+            | ErrorKind::NotFound
+    ) || matches!(error.raw_os_error(), Some(5 | 23 | 24))
 }
 
 fn missing_column(error: &DataFusionError) -> Option<&Column> {

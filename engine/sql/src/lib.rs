@@ -12,12 +12,14 @@
 //!
 //! ```text
 //! relation   a table as queries see it (trait)         session    DataFusion, set up once
-//! provider   relation -> DataFusion scan               wildcard   `*` without `_row`
+//! provider   relation -> DataFusion table              wildcard   `*` without `_row`
 //! plan       text -> logical plan, both rewrites       run        plan -> stream of batches
 //! calls      functions and clauses that fit them       types      text and numbers do not meet
 //! constants  what cannot be computed, found at load    collapse   columns that a query does not name, as one
 //! replace    `* REPLACE` of columns that there are     mismatch   the planner's words for types, in the language's
 //! check      all queries of a pipeline, at load time   functions  one file per function
+//! rewrite    what the engine would compute otherwise   physical   operators and their memory
+//! grant      what a running query may use
 //! ```
 
 mod calls;
@@ -26,12 +28,15 @@ mod collapse;
 mod constants;
 mod error;
 mod functions;
+mod grant;
 mod mismatch;
 mod order;
+mod physical;
 mod plan;
 mod provider;
 mod relation;
 mod replace;
+mod rewrite;
 mod run;
 mod session;
 mod types;
@@ -39,7 +44,8 @@ mod usage;
 mod wildcard;
 
 pub use check::check;
-pub use error::QueryError;
+pub use error::{Blame, Cause, QueryError};
+pub use grant::Grant;
 pub use relation::{Relation, RelationColumn, ScanError, Values};
 pub use run::{ColumnSource, ResultColumn, Rows};
 pub use session::Session;

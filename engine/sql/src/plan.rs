@@ -169,7 +169,8 @@ fn plan(
     let sources: HashMap<String, Arc<dyn TableSource>> = tables
         .iter()
         .map(|(name, relation)| {
-            let provider = Provider::new(relation.clone(), opaque.get(name).unwrap_or(&none));
+            let opaque = opaque.get(name).unwrap_or(&none);
+            let provider = Provider::new(relation.clone(), opaque, rows == Rows::AnyOrder);
             (name.clone(), provider_as_source(Arc::new(provider)))
         })
         .collect();

@@ -44,6 +44,15 @@ pub trait Relation: Debug + Send + Sync {
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send>;
 
+    /// The same values in whatever order is fastest: for queries whose result does not depend on it.
+    fn scan_unordered(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        self.scan(columns, batch)
+    }
+
     /// For `len` rows from `first`, the number that the cell writer needs to find a row's cells again: the row of the
     /// stored table behind this one.
     fn origins(&self, first: u64, len: usize) -> Vec<u64>;

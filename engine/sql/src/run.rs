@@ -1,19 +1,30 @@
 //! Running a query.
+//!
+//! A query gets a [`Grant`]: the memory that it may hold, and whether it is to stop. Smaller sides of joins are held, large
+//! ones are sorted. How large a side is can turn out only while it is read; if the memory does not last and no row has been
+//! handed out yet, the query starts again and sorts every side.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
+use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::execute_stream;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use prep_spec::model::Query;
 
+use crate::error::Blame;
+use crate::functions::rows_per_batch;
+use crate::grant::{Grant, Pool};
 use crate::plan::{Planned, Rows as RowOrder, plan_opaque, plan_typed};
 use crate::{QueryError, Relation, Session};
+
+/// Memory that a sort keeps back for merging what it spilled.
+const MERGE_BYTES: usize = 10 << 20;
 
 /// Where the cells of a result column come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +49,24 @@ pub struct Rows {
     fields: Option<Vec<usize>>,
     /// Does the query read one table, once?
     single: bool,
+    running: Running,
+    /// What starting again takes; none once a row was handed out.
+    again: Option<(Session, LogicalPlan, Grant)>,
+}
+
+/// A query that runs.
+struct Running {
     stream: SendableRecordBatchStream,
+    pool: Arc<Pool>,
+}
+
+/// How sides of joins are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sides {
+    /// The smaller one in memory, if it seems to fit.
+    Held,
+    /// Both sorted.
+    Sorted,
 }
 
 impl Session {
@@ -47,9 +75,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
+        grant: &Grant,
     ) -> Result<Rows, QueryError> {
         let planned = plan_opaque(self, query, &tables, RowOrder::Ordered)?;
-        self.start(planned, &tables, true).await
+        self.start(planned, &tables, true, grant).await
     }
 
     /// Runs a query for its values.
@@ -57,9 +86,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
+        grant: &Grant,
     ) -> Result<Rows, QueryError> {
         let planned = plan_typed(self, query, &tables, RowOrder::Ordered)?;
-        self.start(planned, &tables, false).await
+        self.start(planned, &tables, false, grant).await
     }
 
     /// Runs a query for its values, in whatever order they come.
@@ -67,9 +97,10 @@ impl Session {
         &self,
         query: &Query,
         tables: BTreeMap<String, Arc<dyn Relation>>,
+        grant: &Grant,
     ) -> Result<Rows, QueryError> {
         let planned = plan_typed(self, query, &tables, RowOrder::AnyOrder)?;
-        self.start(planned, &tables, false).await
+        self.start(planned, &tables, false, grant).await
     }
 
     async fn start(
@@ -77,6 +108,7 @@ impl Session {
         planned: Planned,
         tables: &BTreeMap<String, Arc<dyn Relation>>,
         opaque: bool,
+        grant: &Grant,
     ) -> Result<Rows, QueryError> {
         let Planned {
             plan,
@@ -107,19 +139,74 @@ impl Session {
             .iter()
             .enumerate()
             .any(|(place, field)| place != *field);
-        let physical = self
-            .state
-            .create_physical_plan(&plan)
-            .await
-            .map_err(|error| QueryError::plan(&error))?;
-        let stream = execute_stream(physical, self.state.task_ctx())
-            .map_err(|error| QueryError::run(&error))?;
         Ok(Rows {
             columns,
             fields: stands_for_several.then_some(fields),
             single: scans(&plan) == 1,
-            stream,
+            running: self.execute(&plan, grant, Sides::Held).await?,
+            again: Some((self.clone(), plan, grant.clone())),
         })
+    }
+
+    /// The physical plan of a query, and all that it runs in.
+    async fn prepare(
+        &self,
+        plan: &LogicalPlan,
+        grant: &Grant,
+        sides: Sides,
+    ) -> Result<(Arc<dyn ExecutionPlan>, TaskContext, Arc<Pool>), QueryError> {
+        let pool = Arc::new(Pool::new(grant.pool()));
+        let mut state = (*self.state).clone();
+        let options = state.config_mut().options_mut();
+        if let Ok(batch) = ConfigNonZeroUsize::try_new(rows_per_batch(plan, grant)) {
+            options.execution.batch_size = batch;
+        }
+        options.execution.sort_spill_reservation_bytes = MERGE_BYTES.min(grant.pool() / 8);
+        options.optimizer.hash_join_single_partition_threshold = match sides {
+            Sides::Held => grant.held_side(),
+            Sides::Sorted => 0,
+        };
+        options.extensions.insert(grant.clone());
+        // Functions get the options as they are now.
+        state.mark_start_execution();
+        let physical = state
+            .create_physical_plan(plan)
+            .await
+            .map_err(|error| QueryError::prepare(error, &pool))?;
+        let runtime = self.runtime(pool.clone())?;
+        let context = TaskContext::from(&state).with_runtime(runtime);
+        Ok((physical, context, pool))
+    }
+
+    async fn execute(
+        &self,
+        plan: &LogicalPlan,
+        grant: &Grant,
+        sides: Sides,
+    ) -> Result<Running, QueryError> {
+        let (physical, context, pool) = self.prepare(plan, grant, sides).await?;
+        let stream = execute_stream(physical, Arc::new(context))
+            .map_err(|error| QueryError::run(error, Some(&pool)))?;
+        Ok(Running { stream, pool })
+    }
+
+    /// The physical plan of a query, for tests and for people.
+    #[doc(hidden)]
+    pub async fn explain(
+        &self,
+        query: &Query,
+        tables: BTreeMap<String, Arc<dyn Relation>>,
+        ordered: bool,
+        grant: &Grant,
+    ) -> Result<String, QueryError> {
+        let order = match ordered {
+            true => RowOrder::Ordered,
+            false => RowOrder::AnyOrder,
+        };
+        let planned = plan_typed(self, query, &tables, order)?;
+        let (physical, _, _) = self.prepare(&planned.plan, grant, Sides::Held).await?;
+        let shown = datafusion::physical_plan::displayable(physical.as_ref());
+        Ok(shown.indent(false).to_string())
     }
 }
 
@@ -133,21 +220,41 @@ impl Rows {
         self.single
     }
 
-    /// The next batch; none at the end.
-    pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
-        let batch = self
-            .stream
-            .next()
-            .await
-            .transpose()
-            .map_err(|error| QueryError::run(&error))?;
+    /// A column of the stream may stand for several of the result.
+    fn columns_of(&self, batch: Option<RecordBatch>) -> Result<Option<RecordBatch>, QueryError> {
         let (Some(batch), Some(fields)) = (&batch, &self.fields) else {
             return Ok(batch);
         };
         let batch = batch.project(fields);
-        batch
-            .map(Some)
-            .map_err(|error| QueryError::Run(error.to_string()))
+        let batch = batch.map_err(|error| QueryError::run(error.into(), None))?;
+        Ok(Some(batch))
+    }
+
+    /// The next batch; none at the end.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, QueryError> {
+        loop {
+            let next = self.running.stream.next().await.transpose();
+            let error = match next {
+                Ok(batch) => {
+                    self.again = None;
+                    return self.columns_of(batch);
+                }
+                Err(error) => QueryError::run(error, Some(&self.running.pool)),
+            };
+            let is_memory = matches!(
+                error,
+                QueryError::Run {
+                    blame: Blame::Machine,
+                    ..
+                }
+            );
+            match self.again.take() {
+                Some((session, plan, grant)) if is_memory && self.running.pool.lacking() > 0 => {
+                    self.running = session.execute(&plan, &grant, Sides::Sorted).await?;
+                }
+                _ => return Err(error),
+            }
+        }
     }
 }
 

@@ -8,45 +8,35 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::common::TableReference;
 use datafusion::config::ConfigOptions;
 use datafusion::error::{DataFusionError, Result};
-use datafusion::execution::SessionStateDefaults;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner};
 use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF};
 use datafusion::prelude::SessionConfig;
 
-use crate::{QueryError, calls, functions};
+use crate::grant::Pool;
+use crate::{QueryError, calls, functions, physical, rewrite};
 
 /// The query engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) state: Arc<SessionState>,
+    /// Where what is too large for the memory goes.
+    temp: Option<Arc<Path>>,
 }
 
 impl Session {
-    /// An engine that holds at most `memory` bytes for sorts and joins and spills what is beyond into `temp`.
-    pub fn new(memory: u64, temp: &Path) -> std::result::Result<Session, QueryError> {
-        let pool = FairSpillPool::new(usize::try_from(memory).unwrap_or(usize::MAX));
-        let disk = DiskManagerBuilder::default()
-            .with_mode(DiskManagerMode::Directories(vec![temp.to_path_buf()]));
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(pool))
-            .with_disk_manager_builder(disk)
-            .build_arc()
-            .map_err(|error| QueryError::run(&error))?;
-        Ok(Session::with(
-            SessionStateBuilder::new().with_runtime_env(runtime),
-        ))
+    /// An engine that spills what is beyond the memory of a query into `temp`.
+    pub fn new(temp: &Path) -> Session {
+        Session {
+            temp: Some(Arc::from(temp)),
+            ..Session::planner()
+        }
     }
 
     /// An engine that only plans.
     pub fn planner() -> Session {
-        Session::with(SessionStateBuilder::new())
-    }
-
-    fn with(builder: SessionStateBuilder) -> Session {
         // One partition: a stream keeps its order, and steps run side by side anyway.
         let mut config = SessionConfig::new()
             .with_target_partitions(1)
@@ -57,19 +47,39 @@ impl Session {
         options.sql_parser.collect_spans = true;
         // ORDER BY in a subquery is kept, or refused where it has no effect.
         options.sql_parser.enable_subquery_sort_elimination = false;
-        let mut scalar = SessionStateDefaults::default_scalar_functions();
-        scalar.extend(functions::scalar());
-        let mut window = SessionStateDefaults::default_window_functions();
-        window.extend(functions::window());
-        let state = builder
+        let state = SessionStateBuilder::new()
             .with_config(config)
             .with_default_features()
-            .with_scalar_functions(scalar)
-            .with_window_functions(window)
+            .with_scalar_functions(functions::scalar())
+            .with_aggregate_functions(functions::aggregate())
+            .with_window_functions(functions::window())
+            .with_analyzer_rules(rewrite::analyzer_rules())
+            .with_optimizer_rules(rewrite::optimizer_rules())
+            .with_physical_optimizer_rules(physical::rules())
             .build();
         Session {
             state: Arc::new(state),
+            temp: None,
         }
+    }
+
+    /// What a query runs in: its memory and its place on disk.
+    pub(crate) fn runtime(
+        &self,
+        pool: Arc<Pool>,
+    ) -> std::result::Result<Arc<RuntimeEnv>, QueryError> {
+        let mode = match &self.temp {
+            Some(temp) => DiskManagerMode::Directories(vec![temp.to_path_buf()]),
+            None => DiskManagerMode::Disabled,
+        };
+        let disk = DiskManagerBuilder::default()
+            .with_mode(mode)
+            .with_max_temp_directory_size(u64::MAX);
+        RuntimeEnvBuilder::new()
+            .with_memory_pool(pool)
+            .with_disk_manager_builder(disk)
+            .build_arc()
+            .map_err(|error| QueryError::run(error, None))
     }
 }
 

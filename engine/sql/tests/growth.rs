@@ -16,7 +16,7 @@ use prep_sql::Session;
 
 #[tokio::test]
 async fn time_grows_with_the_size() {
-    let session = Session::new(256 << 20, &std::env::temp_dir()).unwrap();
+    let session = Session::new(&std::env::temp_dir());
     for growing in &wide::GROWING {
         let mut tries = 3;
         loop {

@@ -22,7 +22,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArr
 use arrow::datatypes::{DataType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{ColumnSource, Grant, Relation, RelationColumn, ScanError, Session, Values};
 
 #[derive(Debug)]
 struct Memory {
@@ -153,10 +153,11 @@ async fn rows(session: &Session, text: &str, with_origins: bool) -> Result<Strin
         .iter()
         .filter_map(|name| Some((name.clone(), all.get(name)?.clone())))
         .collect();
+    let grant = Grant::of(64 << 20);
     let result = if with_origins {
-        session.rows(&query, used).await
+        session.rows(&query, used, &grant).await
     } else {
-        session.values(&query, used).await
+        session.values(&query, used, &grant).await
     };
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();
@@ -222,7 +223,7 @@ async fn outcome(session: &Session, query: &str) -> String {
 #[tokio::test]
 async fn queries_give_the_recorded_rows() {
     let temp = std::env::temp_dir();
-    let session = Session::new(64 << 20, &temp).unwrap();
+    let session = Session::new(&temp);
     let update = std::env::var_os("UPDATE").is_some();
     let mut failed = Vec::new();
     let mut count = 0;

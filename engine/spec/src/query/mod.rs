@@ -6,6 +6,7 @@
 mod lists;
 mod macros;
 mod names;
+mod stream;
 mod subset;
 mod unions;
 
@@ -102,7 +103,9 @@ impl Context {
             self.read(Spanned { value: name, span });
         }
         self.used_lists.extend(parsed.used_lists);
+        let (line, column) = source.position(node.span.start);
         Some(Query {
+            place: format!("{}:{line}:{column}", source.name),
             normal: parsed.tree.to_string(),
             statement: Arc::from(parsed.tree),
             span: node.span,
@@ -141,6 +144,7 @@ impl Query {
         Ok(Self {
             text: text.to_owned(),
             span: Span::new(0, text.len()),
+            place: "the query".to_owned(),
             style: Style::Plain,
             normal: parsed.tree.to_string(),
             statement: Arc::from(parsed.tree),

@@ -1,6 +1,8 @@
-//! Functions that queries have besides DataFusion's own. One file per function.
+//! Functions that queries have besides DataFusion's own, or in their place. One file per function or kind of function.
 
 mod allowed;
+mod arithmetic;
+mod bounded;
 mod first_seen;
 mod json;
 mod json_get;
@@ -8,23 +10,40 @@ mod json_project;
 mod json_with;
 mod json_without;
 mod printf;
+mod sum;
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::{ScalarUDF, WindowUDF};
+use datafusion::execution::SessionStateDefaults;
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF, WindowUDF};
 
 pub(crate) use allowed::{AGGREGATE, SCALAR, UNSTEADY, WINDOW};
+pub(crate) use arithmetic::{Arithmetic, checked};
+pub(crate) use bounded::{bounded, rows_per_batch};
 
+/// All scalar functions.
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
-    vec![
+    let mut functions = SessionStateDefaults::default_scalar_functions();
+    functions.extend([
         Arc::new(ScalarUDF::from(json_project::JsonProject::default())),
         Arc::new(ScalarUDF::from(json_with::JsonWith::default())),
         Arc::new(ScalarUDF::from(json_without::JsonWithout::default())),
         Arc::new(ScalarUDF::from(json_get::JsonGet::default())),
         Arc::new(ScalarUDF::from(printf::Printf::default())),
-    ]
+    ]);
+    functions
 }
 
+/// All functions of groups; the last one of a name counts.
+pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
+    let mut functions = SessionStateDefaults::default_aggregate_functions();
+    functions.push(Arc::new(AggregateUDF::from(sum::Sum::default())));
+    functions
+}
+
+/// All functions of windows.
 pub(crate) fn window() -> Vec<Arc<WindowUDF>> {
-    vec![Arc::new(WindowUDF::from(first_seen::FirstSeen::default()))]
+    let mut functions = SessionStateDefaults::default_window_functions();
+    functions.push(Arc::new(WindowUDF::from(first_seen::FirstSeen::default())));
+    functions
 }

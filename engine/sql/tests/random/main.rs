@@ -59,7 +59,7 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn queries_give_what_they_say_or_are_refused() {
-    let session = Session::new(64 << 20, &std::env::temp_dir()).unwrap();
+    let session = Session::new(&std::env::temp_dir());
     let first = number("SEED", 1);
     let (mut refused, mut accepted) = (0, 0);
     for seed in first..first + number("QUERIES", QUERIES) {

@@ -7,7 +7,7 @@ use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Ar
 use arrow::datatypes::{DataType, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{ColumnSource, Grant, Relation, RelationColumn, ScanError, Session, Values};
 
 use super::value::{Kind, Value};
 
@@ -195,10 +195,11 @@ pub async fn rows(
     let tables = memories.iter();
     let tables = tables.map(|(name, table)| (name.clone(), table.clone() as Arc<dyn Relation>));
     let tables = tables.collect();
+    let grant = Grant::of(64 << 20);
     let result = if with_origins {
-        session.rows(query, tables).await
+        session.rows(query, tables, &grant).await
     } else {
-        session.values(query, tables).await
+        session.values(query, tables, &grant).await
     };
     let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();

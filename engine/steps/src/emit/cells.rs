@@ -1,7 +1,7 @@
 //! Cells of a result row, whether copied or computed.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
@@ -44,6 +44,8 @@ impl<'a> Cell<'a> {
 pub(crate) struct Layout {
     sources: Vec<Source>,
     pub columns: Vec<Column>,
+    /// Columns that are cells of a column that was declared a number.
+    pub numbers: BTreeSet<usize>,
 }
 
 enum Source {
@@ -63,13 +65,16 @@ impl Layout {
         let mut layout = Layout {
             sources: Vec::new(),
             columns: Vec::new(),
+            numbers: BTreeSet::new(),
         };
-        for result in columns {
+        for (place, result) in columns.iter().enumerate() {
             let (source, column) = match &result.source {
                 ColumnSource::Cells { table, column } => {
-                    let Some(CopiedCells::Text(table)) =
-                        tables.get(table).map(|table| &table.cells)
-                    else {
+                    let opened = tables.get(table);
+                    if opened.is_some_and(|table| table.is_number(*column)) {
+                        layout.numbers.insert(place);
+                    }
+                    let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
                         // The check of queries lets no entries of an array pass to another output than an array.
                         return Err(StepError::internal("cells of a table that has none"));
                     };

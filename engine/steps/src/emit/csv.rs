@@ -7,10 +7,10 @@ use arrow::datatypes::UInt64Type;
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, gather};
 use prep_spec::model::Query;
-use prep_sql::{Rows, Session};
+use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
-use crate::relation::{open_tables, query_error, relations, wait};
+use crate::relation::{Running, Wanted, open_tables};
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
@@ -22,7 +22,7 @@ pub(crate) fn write_csv(
     quoting: Quoting,
 ) -> Result<FileValue, StepError> {
     let tables = open_tables(context, inputs)?;
-    let rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let mut out = context.store.writer()?;
     let count = write_rows(context, rows, &mut layout, delimiter, quoting, &mut out)?;
@@ -33,7 +33,7 @@ pub(crate) fn write_csv(
 /// Writes header and rows; returns the number of rows.
 pub(super) fn write_rows(
     context: &Context,
-    mut rows: Rows,
+    mut rows: Running<'_>,
     layout: &mut Layout,
     delimiter: u8,
     quoting: Quoting,
@@ -48,7 +48,6 @@ pub(super) fn write_rows(
         writer.finish().map_err(StepError::machine)?;
         let mut failed = None;
         let origins = Origins {
-            context,
             rows: &mut rows,
             batch: Vec::new().into_iter(),
             failed: &mut failed,
@@ -62,8 +61,7 @@ pub(super) fn write_rows(
         };
     }
     let mut count = 0;
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
         layout.for_each_row(&batch, |cells| {
             for cell in cells {
@@ -86,14 +84,13 @@ pub(super) fn write_rows(
 }
 
 /// The origins of a result's rows, pulled batch by batch; ends early on an error, which it leaves behind.
-struct Origins<'a> {
-    context: &'a Context,
-    rows: &'a mut Rows,
+struct Origins<'a, 'r> {
+    rows: &'a mut Running<'r>,
     batch: std::vec::IntoIter<u64>,
     failed: &'a mut Option<StepError>,
 }
 
-impl Iterator for Origins<'_> {
+impl Iterator for Origins<'_, '_> {
     type Item = u64;
 
     fn next(&mut self) -> Option<u64> {
@@ -101,11 +98,7 @@ impl Iterator for Origins<'_> {
             if let Some(origin) = self.batch.next() {
                 return Some(origin);
             }
-            let next = self
-                .context
-                .check()
-                .and_then(|()| wait(self.rows.next()).map_err(query_error));
-            match next {
+            match self.rows.next() {
                 Ok(Some(batch)) => {
                     self.batch = batch
                         .column(0)

@@ -10,7 +10,7 @@ use prep_sql::{RECORD, Session};
 use serde::Serialize;
 
 use super::cells::{Cell, Layout};
-use crate::relation::{open_tables, query_error, relations, wait};
+use crate::relation::{Running, Wanted, open_tables};
 
 /// Whose way of writing JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,7 +74,7 @@ pub(crate) fn for_each_record(
     mut act: impl FnMut(&Value) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let names: Vec<String> = layout
         .columns
@@ -83,8 +83,7 @@ pub(crate) fn for_each_record(
         .collect();
     let is_record = matches!(names.as_slice(), [name] if name == RECORD);
     let mut count = 0;
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |cells| {
             count += 1;
             let value = match cells {

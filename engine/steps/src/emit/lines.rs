@@ -7,7 +7,7 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
-use crate::relation::{open_tables, query_error, relations, wait};
+use crate::relation::{Running, Wanted, open_tables};
 
 /// Text is handed to the store in pieces of about this size.
 const PIECE: usize = 1 << 18;
@@ -20,13 +20,12 @@ pub(crate) fn write_lines(
     inputs: &Inputs,
 ) -> Result<FileValue, StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let mut out = context.store.writer()?;
     let mut piece = Vec::with_capacity(PIECE);
     let mut count = 0;
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |cells| {
             count += 1;
             let [cell] = cells else {

@@ -7,7 +7,7 @@ use prep_formats::npy::NpyError;
 use prep_spec::model::Query;
 use prep_sql::{ColumnSource, Session};
 
-use crate::relation::{CopiedCells, open_tables, query_error, relations, wait};
+use crate::relation::{CopiedCells, Running, Wanted, open_tables};
 
 /// Writes the entries that a query passes on, in its order.
 pub(crate) fn write_npy(
@@ -17,7 +17,7 @@ pub(crate) fn write_npy(
     inputs: &Inputs,
 ) -> Result<FileValue, StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let array = match rows.columns() {
         [column] => match &column.source {
             ColumnSource::Cells { table, .. } => tables.get(table).map(|table| &table.cells),
@@ -33,8 +33,7 @@ pub(crate) fn write_npy(
     };
     let array = array.clone();
     let mut entries: Vec<u64> = Vec::new();
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         let origins = batch.column(0).as_primitive::<UInt64Type>();
         if origins.null_count() > 0 {
             return Err(StepError::input(

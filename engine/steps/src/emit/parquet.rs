@@ -8,7 +8,7 @@ use prep_sql::{ColumnSource, Session};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 
-use crate::relation::{open_tables, query_error, relations, wait};
+use crate::relation::{Running, Wanted, open_tables};
 
 /// Writes the values of a query's rows, in order.
 pub(crate) fn write_parquet(
@@ -18,7 +18,7 @@ pub(crate) fn write_parquet(
     inputs: &Inputs,
 ) -> Result<FileValue, StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows = wait(session.values(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Values)?;
     let mut fields = Vec::new();
     for column in rows.columns() {
         let ColumnSource::Values(data_type) = &column.source else {
@@ -31,8 +31,7 @@ pub(crate) fn write_parquet(
     let mut writer =
         ParquetWriter::new(context.store.writer()?, &schema).map_err(StepError::pipeline)?;
     let mut count = 0;
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
         let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
             .map_err(StepError::internal)?;

@@ -7,7 +7,7 @@ use prep_sql::Session;
 
 use super::cells::Layout;
 use super::csv::write_rows;
-use crate::relation::{open_tables, query_error, relations, wait};
+use crate::relation::{Running, Wanted, open_tables};
 use crate::value::{Storage, TableValue};
 
 /// Stores the rows of a query as canonical text. An empty text becomes a missing cell, as in any file.
@@ -18,16 +18,15 @@ pub(crate) fn store_table(
     inputs: &Inputs,
 ) -> Result<TableValue, StepError> {
     let tables = open_tables(context, inputs)?;
-    let rows = wait(session.rows(query, relations(&tables))).map_err(query_error)?;
+    let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let mut out = context.store.writer()?;
     let rows = write_rows(context, rows, &mut layout, b',', Quoting::Minimal, &mut out)?;
     let object = out.commit()?.digest;
-    Ok(TableValue::new(
-        Schema {
-            columns: layout.columns,
-            rows,
-        },
-        Storage::Text { object },
-    ))
+    let schema = Schema {
+        columns: layout.columns,
+        rows,
+    };
+    let table = TableValue::new(schema, Storage::Text { object });
+    Ok(table.with_numbers(layout.numbers))
 }

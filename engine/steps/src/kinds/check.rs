@@ -5,8 +5,8 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 use thiserror::Error;
 
-use super::{QUERY_MEMORY, one};
-use crate::relation::query_rows_as_text;
+use super::one;
+use crate::relation::{query_memory, query_rows_as_text};
 
 /// Offending rows that a message shows.
 const SHOWN: usize = 3;
@@ -47,8 +47,8 @@ impl Step for Check {
         serde_json::json!({ "sql": self.query.normal })
     }
 
-    fn memory(&self, _inputs: &Inputs) -> u64 {
-        QUERY_MEMORY
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        query_memory(&self.query, inputs)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

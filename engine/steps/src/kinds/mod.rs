@@ -65,9 +65,6 @@ pub(crate) const FILES: &str = "files";
 /// Inputs that are trees begin with this; tables have their own names, in which it cannot occur.
 pub(crate) const TREE: &str = "tree:";
 
-/// Memory that a query may need beside what its tables map, in bytes.
-const QUERY_MEMORY: u64 = 512 << 20;
-
 /// A single output.
 fn one(value: prep_core::Value) -> Outputs {
     Outputs::from([(VALUE.to_owned(), value)])

@@ -4,8 +4,9 @@ use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::{QUERY_MEMORY, one};
+use super::one;
 use crate::emit::store_table;
+use crate::relation::query_memory;
 
 pub(crate) struct QueryTable {
     pub query: Query,
@@ -18,15 +19,15 @@ impl Step for QueryTable {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
         serde_json::json!({ "sql": self.query.normal })
     }
 
-    fn memory(&self, _inputs: &Inputs) -> u64 {
-        QUERY_MEMORY
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        query_memory(&self.query, inputs)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use prep_formats::pandas::RowSelection;
+
 use crate::value::Positions;
 
 /// Which stored rows, in which order.
@@ -42,5 +44,123 @@ impl Chosen {
             let len = (rows - first).min(batch as u64);
             (first, usize::try_from(len).unwrap_or(batch))
         })
+    }
+}
+
+/// The chosen rows in ascending order, from a bit for each stored row.
+#[derive(Debug)]
+pub(super) struct StoredRows {
+    chosen: Vec<u64>,
+    /// The next stored row to look at.
+    at: u64,
+    /// The rows handed out last.
+    last: Arc<[u64]>,
+}
+
+impl Chosen {
+    /// The chosen rows in the order in which they are stored. None when they come so anyway, or one of them twice.
+    pub fn stored_rows(&self) -> Option<StoredRows> {
+        let positions = self.positions.as_ref()?;
+        if positions.is_ascending() {
+            return None;
+        }
+        let words = usize::try_from(self.stored.div_ceil(64)).ok()?;
+        let mut chosen = vec![0_u64; words];
+        for row in positions.iter() {
+            let word = chosen.get_mut(usize::try_from(row / 64).ok()?)?;
+            let bit = 1 << (row % 64);
+            if *word & bit != 0 {
+                return None;
+            }
+            *word |= bit;
+        }
+        Some(StoredRows {
+            chosen,
+            at: 0,
+            last: Arc::from([]),
+        })
+    }
+}
+
+impl StoredRows {
+    /// The next rows, `count` at most: a stretch where they follow each other. None at the end.
+    pub fn next(&mut self, count: usize) -> Option<RowSelection> {
+        let mut rows = Vec::with_capacity(count);
+        let mut at = self.at;
+        while rows.len() < count {
+            let word = usize::try_from(at / 64).ok();
+            let Some(word) = word.and_then(|word| self.chosen.get(word)) else {
+                break;
+            };
+            let rest = word >> (at % 64);
+            if rest == 0 {
+                at = (at / 64 + 1) * 64;
+                continue;
+            }
+            at += u64::from(rest.trailing_zeros());
+            rows.push(at);
+            at += 1;
+        }
+        let (first, last) = (*rows.first()?, *rows.last()?);
+        let is_stretch = last - first + 1 == rows.len() as u64;
+        self.last = rows.into();
+        Some(if is_stretch {
+            RowSelection::Range(first..last + 1)
+        } else {
+            RowSelection::Rows(self.last.clone())
+        })
+    }
+
+    /// Goes on behind the first `count` of the rows that were handed out last.
+    pub fn read(&mut self, count: usize) {
+        let read = count.checked_sub(1).and_then(|index| self.last.get(index));
+        self.at = read.or(self.last.last()).map_or(self.at, |row| row + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn in_stored_order(stored: u64, rows: Vec<u32>, batch: usize) -> Option<Vec<u64>> {
+        let chosen = Chosen::new(stored, Some(Arc::new(Positions::new(rows))));
+        let mut stored = chosen.stored_rows()?;
+        let mut found = Vec::new();
+        while let Some(rows) = stored.next(batch) {
+            let rows: Vec<u64> = match rows {
+                RowSelection::Range(range) => range.collect(),
+                RowSelection::Rows(rows) => rows.to_vec(),
+                RowSelection::All => Vec::new(),
+            };
+            // Sometimes fewer are read than were handed out.
+            let count = rows.len().min(1 + found.len() % batch);
+            stored.read(count);
+            found.extend(&rows[..count]);
+        }
+        Some(found)
+    }
+
+    proptest! {
+        #[test]
+        fn every_chosen_row_comes_once(mut rows in prop::collection::vec(0_u32..300, 2..200), batch in 1_usize..70) {
+            let found = in_stored_order(300, rows.clone(), batch);
+            let mut sorted: Vec<u64> = rows.iter().map(|row| u64::from(*row)).collect();
+            sorted.sort_unstable();
+            let repeats = sorted.windows(2).any(|pair| pair[0] == pair[1]);
+            if rows.is_sorted() || repeats {
+                prop_assert_eq!(found, None);
+            } else {
+                prop_assert_eq!(found, Some(sorted.clone()));
+            }
+            rows.sort_unstable();
+            rows.dedup();
+            rows.reverse();
+            sorted.dedup();
+            if rows.len() > 1 {
+                prop_assert_eq!(in_stored_order(300, rows, batch), Some(sorted));
+            }
+        }
     }
 }

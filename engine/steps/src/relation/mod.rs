@@ -6,20 +6,23 @@ mod files;
 mod listing;
 mod parquet;
 mod query;
+mod running;
 mod text;
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use prep_core::{Context, Failure, Inputs, StepError, Value};
+use arrow::datatypes::DataType;
+use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
 use prep_formats::pandas::TextTable;
-use prep_sql::{QueryError, Relation};
+use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
 pub(crate) use listing::{listing_schema, part};
 pub(crate) use query::{query_rows_as_text, query_values, scalar};
+pub(crate) use running::{Running, Wanted, query_memory};
 
 use crate::kinds::TREE;
 use crate::value::{Storage, TableValue};
@@ -33,6 +36,14 @@ use text::TextRelation;
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
     pub cells: CopiedCells,
+}
+
+impl OpenTable {
+    /// Do queries compute with doubles here?
+    pub(crate) fn is_number(&self, column: usize) -> bool {
+        let column = self.relation.columns().get(column);
+        column.is_some_and(|column| column.data_type == DataType::Float64)
+    }
 }
 
 /// Where the cells are that writers copy.
@@ -55,7 +66,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 let object = context.store.open_private(object)?;
                 TextTable::open(object.file(), table.schema.clone()).map_err(StepError::internal)
             })?;
-            let relation = Arc::new(TextRelation::new(text.clone(), positions, table.has_record));
+            let relation = Arc::new(TextRelation::new(text.clone(), positions, &table));
             Ok(OpenTable {
                 relation,
                 cells: CopiedCells::Text(text),
@@ -116,18 +127,6 @@ pub(crate) fn relations(
         .iter()
         .map(|(name, table)| (name.clone(), table.relation.clone()))
         .collect()
-}
-
-/// What a query's failure means.
-pub(crate) fn query_error(error: QueryError) -> StepError {
-    let failure = match error {
-        QueryError::Plan { .. }
-        | QueryError::Refused { .. }
-        | QueryError::Order(_)
-        | QueryError::Unsupported(_) => Failure::Pipeline,
-        QueryError::Run(_) => Failure::Input,
-    };
-    StepError::new(failure, error)
 }
 
 /// Waits for a future on a step's thread.

@@ -8,7 +8,7 @@ use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::{open_table, open_tables, query_error, relations, wait};
+use super::{Running, Wanted, open_table, open_tables};
 
 /// Takes the texts of two columns of a row.
 type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
@@ -23,16 +23,14 @@ pub(crate) fn query_values(
     visit: &mut Visit<'_>,
 ) -> Result<(), StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows =
-        wait(session.values_unordered(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Unordered)?;
     let mut places = [0; 2];
     for (place, name) in places.iter_mut().zip(columns) {
         let found = rows.columns().iter().position(|column| column.name == name);
         *place = found
             .ok_or_else(|| StepError::pipeline(format!("the query has no column `{name}`")))?;
     }
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         let first = text(&batch, places[0])?;
         let second = text(&batch, places[1])?;
         let (first, second) = (first.as_string::<i32>(), second.as_string::<i32>());
@@ -68,8 +66,7 @@ pub(crate) fn query_rows_as_text(
     limit: usize,
 ) -> Result<FoundRows, StepError> {
     let tables = open_tables(context, inputs)?;
-    let mut rows =
-        wait(session.values_unordered(query, relations(&tables))).map_err(query_error)?;
+    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Unordered)?;
     let columns = rows
         .columns()
         .iter()
@@ -80,8 +77,7 @@ pub(crate) fn query_rows_as_text(
         columns,
         shown: Vec::new(),
     };
-    while let Some(batch) = wait(rows.next()).map_err(query_error)? {
-        context.check()?;
+    while let Some(batch) = rows.next()? {
         let wanted = limit
             .saturating_sub(found.shown.len())
             .min(batch.num_rows());

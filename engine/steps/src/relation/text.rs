@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use prep_formats::pandas::{ColumnType, RowSelection, TextTable, arrow_type};
 use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
 
-use super::chosen::Chosen;
-use crate::value::Positions;
+use super::chosen::{Chosen, StoredRows};
+use crate::value::{Positions, TableValue};
 
 pub(crate) struct TextRelation {
     table: Arc<TextTable>,
@@ -16,16 +18,20 @@ pub(crate) struct TextRelation {
 }
 
 impl TextRelation {
-    /// `has_record`: the table is a JSON file's, with the whole records in a hidden column.
     pub(crate) fn new(
         table: Arc<TextTable>,
         positions: Option<Arc<Positions>>,
-        has_record: bool,
+        value: &TableValue,
     ) -> TextRelation {
-        let columns = table.schema().columns.iter().map(|column| RelationColumn {
+        let columns = table.schema().columns.iter().enumerate();
+        let columns = columns.map(|(index, column)| RelationColumn {
             name: column.name.clone(),
-            data_type: arrow_type(column.kind),
-            hidden: has_record && column.name == RECORD && column.kind == ColumnType::Json,
+            data_type: match value.numbers.contains(&index) {
+                true => DataType::Float64,
+                false => arrow_type(column.kind),
+            },
+            // The table is a JSON file's, with the whole records.
+            hidden: value.has_record && column.name == RECORD && column.kind == ColumnType::Json,
         });
         let columns = columns.collect();
         TextRelation {
@@ -33,6 +39,69 @@ impl TextRelation {
             table,
             columns,
         }
+    }
+}
+
+/// How the rows of a table are gone through.
+enum Pass {
+    /// As they are chosen.
+    Chosen,
+    /// As they are stored; each chosen row once.
+    Stored(StoredRows),
+}
+
+impl TextRelation {
+    fn batches(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+        mut pass: Pass,
+    ) -> impl Iterator<Item = Result<Values, ScanError>> + Send {
+        let mut first = 0;
+        std::iter::from_fn(move || {
+            let rows = match &mut pass {
+                Pass::Stored(stored) => stored.next(batch)?,
+                Pass::Chosen => {
+                    let len = (self.rows() - first).min(batch as u64);
+                    let len = usize::try_from(len).ok().filter(|len| *len > 0)?;
+                    match self.chosen.positions() {
+                        None => RowSelection::Range(first..first + len as u64),
+                        Some(positions) => RowSelection::Rows(positions.range(first, len).into()),
+                    }
+                }
+            };
+            let values = self.values(&columns, rows, batch);
+            let count = values.as_ref().map_or(batch, |values| values.rows);
+            // Rows of long texts come in shorter batches.
+            first += count as u64;
+            if let Pass::Stored(stored) = &mut pass {
+                stored.read(count);
+            }
+            Some(values)
+        })
+    }
+
+    /// The values of the first of some rows, in the relation's types.
+    fn values(
+        &self,
+        columns: &[usize],
+        rows: RowSelection,
+        batch: usize,
+    ) -> Result<Values, ScanError> {
+        let mut batches = self.table.read_batches(columns, rows, batch)?;
+        let read = batches.next().ok_or("a stored table ends early")??;
+        let arrays = columns.iter().zip(read.columns()).map(|(column, array)| {
+            match self.columns.get(*column) {
+                Some(column) if column.data_type != *array.data_type() => {
+                    Ok(cast(array, &column.data_type)?)
+                }
+                _ => Ok(array.clone()),
+            }
+        });
+        Ok(Values {
+            rows: read.num_rows(),
+            columns: arrays.collect::<Result<_, ScanError>>()?,
+        })
     }
 }
 
@@ -62,30 +131,17 @@ impl Relation for TextRelation {
         columns: Vec<usize>,
         batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
-        let mut first = 0;
-        Box::new(std::iter::from_fn(move || {
-            let len = usize::try_from((self.rows() - first).min(batch as u64))
-                .ok()
-                .filter(|len| *len > 0)?;
-            let rows = match self.chosen.positions() {
-                None => RowSelection::Range(first..first + len as u64),
-                Some(positions) => RowSelection::Rows(positions.range(first, len).into()),
-            };
-            let values = self
-                .table
-                .read_batches(&columns, rows, len)
-                .map_err(ScanError::from)
-                .and_then(|mut batches| {
-                    let batch = batches.next().ok_or("a stored table ends early")??;
-                    Ok(Values {
-                        rows: batch.num_rows(),
-                        columns: batch.columns().to_vec(),
-                    })
-                });
-            // Rows of long texts come in shorter batches.
-            first += values.as_ref().map_or(len, |values| values.rows) as u64;
-            Some(values)
-        }))
+        Box::new(self.batches(columns, batch, Pass::Chosen))
+    }
+
+    /// In the order in which they lie in the file.
+    fn scan_unordered(
+        self: Arc<Self>,
+        columns: Vec<usize>,
+        batch: usize,
+    ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
+        let pass = self.chosen.stored_rows().map_or(Pass::Chosen, Pass::Stored);
+        Box::new(self.batches(columns, batch, pass))
     }
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {

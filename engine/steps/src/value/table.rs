@@ -1,6 +1,6 @@
 //! A table: stored rows, and optionally a choice of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prep_cache::Digest;
 use prep_core::{Context, StepError, Value};
@@ -44,6 +44,9 @@ pub struct TableValue {
     /// The last column is the hidden `record`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_record: bool,
+    /// Columns that were declared numbers: queries compute with doubles, even where all cells are integers.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub numbers: BTreeSet<usize>,
     /// Further objects that the storage needs (those that a listing refers to).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     needs: Vec<Digest>,
@@ -57,8 +60,15 @@ impl TableValue {
             rows: None,
             inferred: BTreeMap::new(),
             has_record: false,
+            numbers: BTreeSet::new(),
             needs: Vec::new(),
         }
+    }
+
+    /// The same table, these columns of which were declared numbers.
+    pub fn with_numbers(mut self, numbers: BTreeSet<usize>) -> TableValue {
+        self.numbers = numbers;
+        self
     }
 
     /// A table of the files of a tree.
@@ -69,6 +79,7 @@ impl TableValue {
             rows: None,
             inferred: BTreeMap::new(),
             has_record: false,
+            numbers: BTreeSet::new(),
             needs,
         }
     }

@@ -19,7 +19,8 @@ use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
 use crate::emit::{Dialect, ObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::unpack::similar;
-use crate::kinds::{Kind, QUERY_MEMORY, one};
+use crate::kinds::{Kind, one};
+use crate::relation::query_memory;
 use crate::value::{Opener, only_tree};
 
 pub(crate) static KIND: Kind = Kind {
@@ -121,8 +122,12 @@ impl Step for Document {
         })
     }
 
-    fn memory(&self, _inputs: &Inputs) -> u64 {
-        QUERY_MEMORY
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        let queries = self.members.iter().map(|(_, query)| query);
+        queries
+            .map(|query| query_memory(query, inputs))
+            .max()
+            .unwrap_or(0)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

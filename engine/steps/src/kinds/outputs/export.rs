@@ -4,7 +4,8 @@ use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use crate::kinds::{QUERY_MEMORY, one};
+use crate::kinds::one;
+use crate::relation::query_memory;
 
 /// Writes the rows of a query.
 type Write =
@@ -46,7 +47,7 @@ impl Step for Export {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -57,8 +58,8 @@ impl Step for Export {
         params
     }
 
-    fn memory(&self, _inputs: &Inputs) -> u64 {
-        QUERY_MEMORY
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        query_memory(&self.query, inputs)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

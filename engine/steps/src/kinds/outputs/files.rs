@@ -13,7 +13,7 @@ use prep_sql::Session;
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
-use crate::relation::query_values;
+use crate::relation::{query_memory, query_values};
 use crate::value::{File, Texts, Tree, TreeBuilder, below_a_file, trees};
 
 #[derive(Debug, Error)]
@@ -80,6 +80,10 @@ impl Step for Files {
 
     fn params(&self) -> serde_json::Value {
         serde_json::json!({ "sql": self.query.normal })
+    }
+
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        query_memory(&self.query, inputs)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {

@@ -1,0 +1,134 @@
+//! Whether a query goes through its table row by row.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Distinct, Expr, GroupByExpr, Query as Tree, Select, SetExpr, TableFactor, Visit, Visitor,
+};
+
+use crate::model::Query;
+
+impl Query {
+    /// Does the query read one table, and each row for itself, so that it holds a few rows at a time? A query of which this
+    /// is not certain does not.
+    #[must_use]
+    pub fn is_stream(&self) -> bool {
+        let tree = &self.statement;
+        let plain = tree.with.is_none() && tree.order_by.is_none();
+        match tree.body.as_ref() {
+            SetExpr::Select(select) if plain => {
+                is_plain(select) && select.visit(&mut RowByRow).is_continue()
+            }
+            _ => false,
+        }
+    }
+}
+
+fn is_plain(select: &Select) -> bool {
+    let no_groups = match &select.group_by {
+        GroupByExpr::Expressions(keys, modifiers) => keys.is_empty() && modifiers.is_empty(),
+        GroupByExpr::All(_) => false,
+    };
+    let is_table = match select.from.as_slice() {
+        [from] => {
+            from.joins.is_empty() && matches!(from.relation, TableFactor::Table { args: None, .. })
+        }
+        _ => false,
+    };
+    let all = matches!(select.distinct, None | Some(Distinct::All));
+    no_groups && is_table && all && select.having.is_none() && select.qualify.is_none()
+}
+
+/// Finds what needs other rows: subqueries, windows, and functions that may collect rows or make them.
+struct RowByRow;
+
+impl Visitor for RowByRow {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _query: &Tree) -> ControlFlow<()> {
+        ControlFlow::Break(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(function) if !is_of_a_row(&function.name.to_string()) => {
+                ControlFlow::Break(())
+            }
+            Expr::Function(function) if function.over.is_some() => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }
+}
+
+/// Functions of the values in one row that need no memory to speak of. Others may, for all that is known here.
+fn is_of_a_row(name: &str) -> bool {
+    const NAMES: [&str; 34] = [
+        "abs",
+        "btrim",
+        "ceil",
+        "character_length",
+        "coalesce",
+        "concat",
+        "ends_with",
+        "floor",
+        "greatest",
+        "least",
+        "left",
+        "length",
+        "lower",
+        "lpad",
+        "ltrim",
+        "md5",
+        "nullif",
+        "nvl",
+        "power",
+        "regexp_like",
+        "regexp_replace",
+        "replace",
+        "reverse",
+        "right",
+        "round",
+        "rpad",
+        "rtrim",
+        "split_part",
+        "sqrt",
+        "starts_with",
+        "strpos",
+        "substr",
+        "trim",
+        "upper",
+    ];
+    NAMES.binary_search(&name.to_lowercase().as_str()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_reads_one_table_row_by_row() {
+        for (text, expected) in [
+            ("SELECT * FROM t", true),
+            (
+                "SELECT a, lower(b) AS b, c + 1 AS c FROM t AS x WHERE d IN (1, 2)",
+                true,
+            ),
+            ("SELECT a FROM t LIMIT 3", true),
+            ("SELECT a FROM t ORDER BY a", false),
+            ("SELECT DISTINCT a FROM t", false),
+            ("SELECT a FROM t GROUP BY a", false),
+            ("SELECT count(*) AS n FROM t", false),
+            ("SELECT unnest(a) AS b FROM t", false),
+            ("SELECT row_number() OVER () AS n FROM t", false),
+            ("SELECT a FROM t WHERE a IN (SELECT b FROM u)", false),
+            ("SELECT a FROM t JOIN u ON t.a = u.b", false),
+            ("SELECT a FROM t, u", false),
+            ("SELECT a FROM t UNION ALL SELECT a FROM u", false),
+            ("SELECT a FROM (SELECT a FROM t) AS x", false),
+            ("WITH x AS (SELECT a FROM t) SELECT a FROM x", false),
+        ] {
+            let query = Query::parse(text).expect(text);
+            assert_eq!(query.is_stream(), expected, "{text}");
+        }
+    }
+}

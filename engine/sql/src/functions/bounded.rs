@@ -1,0 +1,445 @@
+//! Functions whose result can be much larger than their arguments, bounded.
+//!
+//! `repeat(x, 1000000000)` would take what memory there is before anybody could object. Each function of this kind says
+//! beforehand what a call will return, and the call is refused if that is more than the query's memory has room for.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, ListArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, FieldRef, Float64Type, Int64Type};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::Result;
+use datafusion::logical_expr::simplify::{ExprSimplifyResult, SimplifyContext};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature,
+};
+use datafusion::scalar::ScalarValue;
+
+use crate::Grant;
+use crate::error::{Blame, Fault};
+
+/// Bytes that a call may return where nothing says it: while constants are folded before the query is given its memory.
+const CALL: u64 = 64 << 20;
+
+/// Bytes that a call may return.
+pub(super) fn allowed(args: &ScalarFunctionArgs) -> Result<u64> {
+    let Some(grant) = args.config_options.extensions.get::<Grant>() else {
+        return Ok(CALL);
+    };
+    grant.check()?;
+    Ok(grant.call())
+}
+
+/// What a text or list of one row can have at most, and all of a batch together.
+const LARGEST: u64 = i32::MAX as u64;
+
+/// What a call will return.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Size {
+    /// Bytes of all rows together.
+    total: u64,
+    /// Of the largest.
+    largest: u64,
+}
+
+impl Size {
+    fn add(&mut self, bytes: u64) {
+        self.total = self.total.saturating_add(bytes);
+        self.largest = self.largest.max(bytes);
+    }
+}
+
+/// Refuses a call that would return too much.
+pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
+    if size.largest > LARGEST {
+        let message = format!(
+            "{name} makes a value of {} MB; a value has at most 2147 MB",
+            size.largest / 1_000_000
+        );
+        return Err(Fault::error(Blame::Pipeline, message));
+    }
+    if size.total > allowed {
+        // A call may return an eighth of the query's memory.
+        let needed = size.total.saturating_mul(8).div_ceil(10_000_000) * 10;
+        let message = format!(
+            "{name} makes {} MB of a few rows: the query needs {needed} MB or more; raise --memory",
+            size.total.div_ceil(1_000_000)
+        );
+        return Err(Fault::error(Blame::Machine, message));
+    }
+    Ok(())
+}
+
+/// How a result grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Growth {
+    /// The first argument as often as the second says.
+    Times,
+    /// As many characters as the second argument says.
+    Padded,
+    /// As many numbers as there are between the arguments.
+    Series,
+    /// As many elements as the second argument says.
+    Resized,
+    /// All arguments behind each other.
+    Together,
+    /// The third argument for each of the second in the first.
+    Replaced,
+    /// Not known beforehand: a few rows at a time.
+    Unknown,
+}
+
+impl Growth {
+    /// What a call with these arguments returns, as far as it is known beforehand.
+    fn size(self, args: &[ColumnarValue], rows: usize) -> Result<Size> {
+        match self {
+            Growth::Times => times(args, rows),
+            Growth::Padded => padded(args, rows),
+            Growth::Series => series(args, rows),
+            Growth::Resized => resized(args, rows),
+            Growth::Together => Ok(sum_of_lengths(args, rows)),
+            Growth::Replaced => replaced(args, rows),
+            Growth::Unknown => Ok(Size::default()),
+        }
+    }
+}
+
+fn growth(name: &str) -> Option<Growth> {
+    Some(match name {
+        "repeat" | "array_repeat" => Growth::Times,
+        "lpad" | "rpad" => Growth::Padded,
+        "range" | "generate_series" => Growth::Series,
+        "array_resize" => Growth::Resized,
+        "concat" | "concat_ws" | "array_concat" | "make_array" | "array_append"
+        | "array_prepend" | "overlay" | "named_struct" | "struct" => Growth::Together,
+        "replace" => Growth::Replaced,
+        "regexp_replace" | "array_to_string" | "translate" => Growth::Unknown,
+        _ => return None,
+    })
+}
+
+/// The bounded form of a function, if it needs one.
+pub(crate) fn bounded(function: &Arc<ScalarUDF>) -> Option<Arc<ScalarUDF>> {
+    if function.inner().is::<Bounded>() {
+        return None;
+    }
+    let growth = growth(function.name())?;
+    let inner = function.clone();
+    Some(Arc::new(ScalarUDF::from(Bounded { inner, growth })))
+}
+
+/// Rows per batch.
+const BATCH: usize = 8192;
+/// Rows per batch where a value says how large another one becomes.
+const GROWING_BATCH: usize = 256;
+
+/// How many rows a batch of this query should have, so that those with large values are not too many.
+pub(crate) fn rows_per_batch(plan: &LogicalPlan, grant: &Grant) -> usize {
+    let mut rows = BATCH;
+    // The closures do not fail.
+    let _ = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|inner| {
+                if let Expr::ScalarFunction(function) = inner
+                    && let Some(growth) = growth(function.name())
+                {
+                    rows = rows.min(rows_for(growth, &function.args, grant));
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    rows
+}
+
+fn rows_for(growth: Growth, args: &[Expr], grant: &Grant) -> usize {
+    let text = ScalarValue::Utf8(Some("x".repeat(64)));
+    let known = args.iter().enumerate().map(|(index, arg)| match arg {
+        Expr::Literal(value, _) => Some(ColumnarValue::Scalar(value.clone())),
+        // Of a usual length.
+        _ if index == 0 && growth != Growth::Series => Some(ColumnarValue::Scalar(text.clone())),
+        _ => None,
+    });
+    let size = match known.collect::<Option<Vec<_>>>() {
+        Some(args) => growth.size(&args, 1).ok(),
+        None => None,
+    };
+    match (growth, size) {
+        (Growth::Together | Growth::Replaced | Growth::Unknown, _) => BATCH,
+        (_, None) => GROWING_BATCH,
+        (_, Some(size)) => {
+            let rows = grant.call() / 4 / size.total.max(1);
+            usize::try_from(rows).unwrap_or(BATCH).clamp(1, BATCH)
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Bounded {
+    inner: Arc<ScalarUDF>,
+    growth: Growth,
+}
+
+impl ScalarUDFImpl for Bounded {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.inner.aliases()
+    }
+
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        self.inner.schema_name(args)
+    }
+
+    fn signature(&self) -> &Signature {
+        self.inner.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(arguments)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> Result<FieldRef> {
+        self.inner.return_field_from_args(args)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.inner.coerce_types(types)
+    }
+
+    fn simplify(&self, args: Vec<Expr>, context: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        self.inner.simplify(args, context)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let allowed = allowed(&args)?;
+        let rows = args.number_rows;
+        let name = format!("{}()", self.inner.name());
+        if self.growth == Growth::Unknown {
+            return self.piecewise(&name, args, allowed);
+        }
+        within(&name, self.growth.size(&args.args, rows)?, allowed)?;
+        self.inner.invoke_with_args(args)
+    }
+}
+
+/// Most rows of which a result of unknown size is computed at a time.
+const PIECE: usize = 64;
+
+impl Bounded {
+    /// Calls the function for a few rows at a time and stops when the results together are too large.
+    fn piecewise(
+        &self,
+        name: &str,
+        args: ScalarFunctionArgs,
+        allowed: u64,
+    ) -> Result<ColumnarValue> {
+        let rows = args.number_rows;
+        let is_scalar = |arg: &ColumnarValue| matches!(arg, ColumnarValue::Scalar(_));
+        let small = sum_of_lengths(&args.args, rows).total < allowed / 64;
+        if small || args.args.iter().all(is_scalar) {
+            return self.inner.invoke_with_args(args);
+        }
+        let mut size = Size::default();
+        let mut pieces: Vec<ArrayRef> = Vec::new();
+        let (mut first, mut count) = (0, 1);
+        while first < rows {
+            count = count.min(rows - first);
+            let slice = args.args.iter().map(|arg| match arg {
+                ColumnarValue::Array(array) => ColumnarValue::Array(array.slice(first, count)),
+                scalar => scalar.clone(),
+            });
+            let piece = self.inner.invoke_with_args(ScalarFunctionArgs {
+                args: slice.collect(),
+                arg_fields: args.arg_fields.clone(),
+                number_rows: count,
+                return_field: args.return_field.clone(),
+                config_options: args.config_options.clone(),
+            })?;
+            let piece = piece.into_array(count)?;
+            let bytes = piece.get_array_memory_size() as u64;
+            size.add(bytes);
+            within(name, Size { largest: 0, ..size }, allowed)?;
+            pieces.push(piece);
+            first += count;
+            // As many rows as probably take an eighth of what is allowed.
+            let row = (bytes / count as u64).max(1);
+            count = usize::try_from(allowed / 8 / row)
+                .unwrap_or(PIECE)
+                .clamp(1, PIECE);
+        }
+        let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+        if pieces.is_empty() {
+            return self.inner.invoke_with_args(args);
+        }
+        Ok(ColumnarValue::Array(arrow::compute::concat(&pieces)?))
+    }
+}
+
+/// Bytes of a value in each row.
+fn lengths(value: &ColumnarValue, rows: usize) -> Vec<u64> {
+    match value {
+        ColumnarValue::Scalar(scalar) => {
+            let length = scalar.to_array().map_or(0, |array| length(&array, 0));
+            vec![length; rows]
+        }
+        ColumnarValue::Array(array) => (0..rows.min(array.len()))
+            .map(|row| length(array, row))
+            .collect(),
+    }
+}
+
+fn length(array: &ArrayRef, row: usize) -> u64 {
+    if array.is_null(row) {
+        return 0;
+    }
+    let bytes = match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().value(row).len(),
+        DataType::LargeUtf8 => array.as_string::<i64>().value(row).len(),
+        DataType::Utf8View => array.as_string_view().value(row).len(),
+        DataType::List(field) => {
+            let list: &ListArray = array.as_list();
+            let elements = list.value(row);
+            match field.data_type().primitive_width() {
+                Some(width) => elements.len() * width,
+                None => elements.to_data().get_slice_memory_size().unwrap_or(0),
+            }
+        }
+        other => other.primitive_width().unwrap_or(16),
+    };
+    bytes as u64
+}
+
+/// All arguments behind each other.
+pub(super) fn sum_of_lengths(args: &[ColumnarValue], rows: usize) -> Size {
+    let mut sums = vec![0_u64; rows];
+    for arg in args {
+        for (sum, length) in sums.iter_mut().zip(lengths(arg, rows)) {
+            *sum = sum.saturating_add(length);
+        }
+    }
+    collect(sums)
+}
+
+fn collect(sizes: impl IntoIterator<Item = u64>) -> Size {
+    let mut size = Size::default();
+    for bytes in sizes {
+        size.add(bytes);
+    }
+    size
+}
+
+/// A whole number in each row; a missing or negative one is 0.
+fn counts(args: &[ColumnarValue], index: usize, rows: usize) -> Result<Vec<u64>> {
+    let Some(arg) = args.get(index) else {
+        return Ok(vec![0; rows]);
+    };
+    let array = cast(&arg.to_array(rows)?, &DataType::Int64)?;
+    let array = array.as_primitive::<Int64Type>();
+    Ok(array
+        .iter()
+        .map(|count| u64::try_from(count.unwrap_or(0)).unwrap_or(0))
+        .collect())
+}
+
+fn times(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    let lengths = args.first().map(|value| lengths(value, rows));
+    let products = lengths.unwrap_or_default().into_iter();
+    let products = products.zip(counts(args, 1, rows)?);
+    Ok(collect(
+        products.map(|(length, count)| length.saturating_mul(count)),
+    ))
+}
+
+/// Characters of the filling take up to four bytes.
+fn padded(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    let is_wide = args.get(2).is_some_and(|fill| match fill {
+        ColumnarValue::Scalar(fill) => !fill.to_string().is_ascii(),
+        ColumnarValue::Array(_) => true,
+    });
+    let width = if is_wide { 4 } else { 1 };
+    let own = args.first().map(|value| lengths(value, rows));
+    let counts = counts(args, 1, rows)?.into_iter();
+    let sizes = counts.zip(own.unwrap_or_default());
+    Ok(collect(sizes.map(|(count, own)| {
+        count.saturating_mul(width).saturating_add(own)
+    })))
+}
+
+fn series(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    let number = |index: usize| -> Result<Option<Vec<Option<f64>>>> {
+        let Some(arg) = args.get(index) else {
+            return Ok(None);
+        };
+        let array = arg.to_array(rows)?;
+        if !array.data_type().is_numeric() {
+            return Ok(None);
+        }
+        let array = cast(&array, &DataType::Float64)?;
+        Ok(Some(array.as_primitive::<Float64Type>().iter().collect()))
+    };
+    let (first, second, step) = (number(0)?, number(1)?, number(2)?);
+    let mut size = Size::default();
+    for row in 0..rows {
+        let at = |values: &Option<Vec<Option<f64>>>| {
+            values.as_ref().and_then(|values| *values.get(row)?)
+        };
+        let (start, stop) = match at(&second) {
+            Some(stop) => (at(&first).unwrap_or(0.0), stop),
+            None => (0.0, at(&first).unwrap_or(0.0)),
+        };
+        let count = (stop - start) / at(&step).filter(|step| *step != 0.0).unwrap_or(1.0);
+        // Saturates; a negative count is none.
+        size.add(((count.max(0.0) + 1.0) * 8.0) as u64);
+    }
+    Ok(size)
+}
+
+fn resized(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    let width = match args.first().map(ColumnarValue::data_type) {
+        Some(DataType::List(field)) => field.data_type().primitive_width().unwrap_or(64),
+        _ => 64,
+    };
+    let counts = counts(args, 1, rows)?.into_iter();
+    Ok(collect(
+        counts.map(|count| count.saturating_mul(width as u64)),
+    ))
+}
+
+fn replaced(args: &[ColumnarValue], rows: usize) -> Result<Size> {
+    let [text, from, to] = args else {
+        return Ok(Size::default());
+    };
+    let shorter = |a: &ColumnarValue, b: &ColumnarValue| match (a, b) {
+        (ColumnarValue::Scalar(a), ColumnarValue::Scalar(b)) => {
+            matches!((a.try_as_str(), b.try_as_str()), (Some(Some(a)), Some(Some(b))) if a.len() <= b.len())
+        }
+        _ => false,
+    };
+    if shorter(to, from) {
+        return Ok(sum_of_lengths(&args[..1], rows));
+    }
+    let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
+    let froms = cast(&from.to_array(rows)?, &DataType::Utf8)?;
+    let tos = lengths(to, rows);
+    let mut size = Size::default();
+    let pairs = texts
+        .as_string::<i32>()
+        .iter()
+        .zip(froms.as_string::<i32>());
+    for ((text, from), to) in pairs.zip(tos) {
+        let (Some(text), Some(from)) = (text, from) else {
+            continue;
+        };
+        let found = match from {
+            "" => text.chars().count() + 1,
+            from => text.matches(from).count(),
+        };
+        size.add((text.len() as u64).saturating_add((found as u64).saturating_mul(to)));
+    }
+    Ok(size)
+}

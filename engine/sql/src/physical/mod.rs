@@ -1,0 +1,32 @@
+//! What this crate adds to DataFusion's physical plans.
+//!
+//! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It knows how many rows there are, by which the smaller
+//!   side of a join is the one that is held.
+//! * `joins`: a side that is too large to be held is sorted instead, and what sorts goes to disk.
+//! * `guard`: between all operators, looks whether the query is to stop, counts what operators hold without counting it
+//!   themselves, and cuts rows with long lists before they are unnested.
+
+mod guard;
+mod joins;
+mod scan;
+mod watched;
+
+use std::sync::Arc;
+
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+
+pub(crate) use scan::{Kind, Scan};
+
+/// DataFusion's rules with those of this module at their places.
+pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
+    let mut rules = PhysicalOptimizer::new().rules;
+    // Sides are chosen before, orders that joins need are made after.
+    let after = rules
+        .iter()
+        .position(|rule| rule.name() == "join_selection")
+        .map_or(0, |place| place + 1);
+    rules.insert(after, Arc::new(joins::SortLargeSides));
+    rules.push(Arc::new(guard::GuardAll));
+    rules
+}

@@ -1,0 +1,281 @@
+//! The leaf of a plan: reads a relation.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow::compute::SortOptions;
+use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::stats::Precision;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Statistics, internal_err};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
+};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
+};
+use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+
+use crate::error::Unread;
+use crate::provider::ROW;
+use crate::relation::{Relation, Values};
+
+/// What a text takes, where nothing is known of it.
+const TEXT_BYTES: usize = 48;
+
+/// What stands in a column of the scan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Value(usize),
+    Origin,
+    Position,
+}
+
+/// Reads the columns `kinds` of a relation, in order of its rows.
+#[derive(Clone)]
+pub(crate) struct Scan {
+    relation: Arc<dyn Relation>,
+    kinds: Arc<[Kind]>,
+    schema: SchemaRef,
+    /// The rows may come in any order.
+    any_order: bool,
+    limit: Option<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl Scan {
+    pub(crate) fn new(
+        relation: Arc<dyn Relation>,
+        kinds: Vec<Kind>,
+        schema: SchemaRef,
+        any_order: bool,
+        limit: Option<usize>,
+    ) -> Scan {
+        // Rows come by position: told to the engine, a sort by `_row` costs nothing.
+        let row = kinds.iter().position(|kind| *kind == Kind::Position);
+        let ordering = row.and_then(|index| {
+            let row: Arc<dyn PhysicalExpr> = Arc::new(Column::new(ROW, index));
+            let options = SortOptions {
+                descending: false,
+                nulls_first: false,
+            };
+            LexOrdering::new([PhysicalSortExpr::new(row, options)])
+        });
+        let equivalence = EquivalenceProperties::new_with_orderings(schema.clone(), ordering);
+        let properties = PlanProperties::new(
+            equivalence,
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Incremental,
+            Boundedness::Bounded,
+        );
+        let by_position = kinds.iter().all(|kind| matches!(kind, Kind::Value(_)));
+        Scan {
+            relation,
+            any_order: any_order && by_position,
+            kinds: kinds.into(),
+            schema,
+            limit,
+            // It looks for a stop itself, batch by batch.
+            properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
+        }
+    }
+
+    fn batches(&self, size: usize) -> Box<dyn Iterator<Item = Result<RecordBatch>> + Send> {
+        let values = self.kinds.iter().filter_map(|kind| match kind {
+            Kind::Value(index) => Some(*index),
+            _ => None,
+        });
+        let values: Vec<usize> = values.collect();
+        let scan = self.clone();
+        let mut first = 0;
+        if values.is_empty() {
+            let rows = self.relation.rows();
+            return Box::new(std::iter::from_fn(move || {
+                let len = usize::try_from((rows - first).min(size as u64))
+                    .ok()
+                    .filter(|len| *len > 0)?;
+                let batch = scan.assemble(first, len, Vec::new());
+                first += len as u64;
+                Some(batch)
+            }));
+        }
+        let relation = self.relation.clone();
+        let source = if self.any_order {
+            relation.scan_unordered(values, size)
+        } else {
+            relation.scan(values, size)
+        };
+        Box::new(source.map(move |values| {
+            let Values { rows, columns } =
+                values.map_err(|error| DataFusionError::External(Box::new(Unread(error))))?;
+            let batch = scan.assemble(first, rows, columns);
+            first += rows as u64;
+            batch
+        }))
+    }
+
+    /// Puts origins and positions between the values.
+    fn assemble(&self, first: u64, len: usize, values: Vec<ArrayRef>) -> Result<RecordBatch> {
+        let mut values = values.into_iter();
+        let mut origins: Option<ArrayRef> = None;
+        let mut columns = Vec::with_capacity(self.kinds.len());
+        for kind in self.kinds.iter() {
+            columns.push(match kind {
+                Kind::Value(_) => values.next().ok_or_else(|| {
+                    DataFusionError::Internal("a scan returned too few columns".to_owned())
+                })?,
+                Kind::Origin => origins
+                    .get_or_insert_with(|| {
+                        Arc::new(UInt64Array::from(self.relation.origins(first, len)))
+                    })
+                    .clone(),
+                Kind::Position => {
+                    let rows = (first..first + len as u64)
+                        .map(|row| i64::try_from(row).unwrap_or(i64::MAX));
+                    Arc::new(Int64Array::from_iter_values(rows))
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(len));
+        Ok(RecordBatch::try_new_with_options(
+            self.schema.clone(),
+            columns,
+            &options,
+        )?)
+    }
+
+    fn rows(&self) -> usize {
+        let rows = usize::try_from(self.relation.rows()).unwrap_or(usize::MAX);
+        rows.min(self.limit.unwrap_or(usize::MAX))
+    }
+}
+
+/// An estimate of what a row of these columns takes in memory.
+pub(super) fn row_bytes(schema: &SchemaRef) -> usize {
+    let width = |data_type: &DataType| data_type.primitive_width().unwrap_or(TEXT_BYTES);
+    let fields = schema.fields().iter();
+    fields.map(|field| width(field.data_type())).sum()
+}
+
+impl fmt::Debug for Scan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scan")
+            .field("schema", &self.schema)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DisplayAs for Scan {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| field.name().as_str());
+        let names: Vec<&str> = names.collect();
+        let order = if self.any_order { ", any order" } else { "" };
+        write!(
+            f,
+            "Scan: rows={}, columns=[{}]{order}",
+            self.rows(),
+            names.join(", ")
+        )
+    }
+}
+
+impl ExecutionPlan for Scan {
+    fn name(&self) -> &'static str {
+        "Scan"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        Vec::new()
+    }
+
+    fn apply_expressions(
+        &self,
+        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() {
+            Ok(self)
+        } else {
+            internal_err!("a scan has no children")
+        }
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        if children.is_empty() {
+            Ok(self)
+        } else {
+            internal_err!("a scan has no children")
+        }
+    }
+
+    fn execute(
+        &self,
+        _partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let batches = self.batches(context.session_config().batch_size());
+        let batches = batches.map_while(move |batch| {
+            if left == 0 {
+                return None;
+            }
+            Some(batch.map(|batch| {
+                let batch = batch.slice(0, batch.num_rows().min(left));
+                left -= batch.num_rows();
+                batch
+            }))
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema.clone(),
+            futures::stream::iter(batches),
+        )))
+    }
+
+    fn statistics_from_inputs(
+        &self,
+        _inputs: &[Arc<Statistics>],
+        _args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
+        let mut statistics = Statistics::new_unknown(&self.schema);
+        let rows = self.rows();
+        statistics.num_rows = Precision::Exact(rows);
+        let bytes = rows.saturating_mul(row_bytes(&self.schema));
+        statistics.total_byte_size = Precision::Inexact(bytes);
+        Ok(Arc::new(statistics))
+    }
+
+    fn fetch(&self) -> Option<usize> {
+        self.limit
+    }
+
+    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        Some(Arc::new(Scan {
+            limit,
+            ..self.clone()
+        }))
+    }
+}

@@ -1,0 +1,117 @@
+//! Conditions of joins that look for a stop.
+//!
+//! A join may compare very many pairs before it has a row to hand out, and then nothing else is asked on the way.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{FieldRef, Schema};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::internal_err;
+use datafusion::error::Result;
+use datafusion::logical_expr::ColumnarValue;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::joins::utils::JoinFilter;
+use datafusion::physical_plan::joins::{
+    HashJoinExec, NestedLoopJoinExec, NestedLoopJoinExecBuilder,
+};
+
+use crate::Grant;
+
+/// The same operator with a watched condition, if it is a join that has one.
+pub(super) fn watched(
+    plan: Arc<dyn ExecutionPlan>,
+    config: &ConfigOptions,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let Some(grant) = config.extensions.get::<Grant>() else {
+        return Ok(plan);
+    };
+    let watch = |filter: &JoinFilter| {
+        let condition = Watched {
+            inner: filter.expression().clone(),
+            grant: grant.clone(),
+        };
+        JoinFilter::new(
+            Arc::new(condition),
+            filter.column_indices().to_vec(),
+            filter.schema().clone(),
+        )
+    };
+    if let Some(join) = plan.downcast_ref::<NestedLoopJoinExec>()
+        && let Some(filter) = join.filter()
+    {
+        let (left, right) = (join.left().clone(), join.right().clone());
+        let join = NestedLoopJoinExecBuilder::new(left, right, *join.join_type())
+            .with_filter(Some(watch(filter)))
+            .with_projection_ref(join.projection().clone())
+            .build()?;
+        return Ok(Arc::new(join));
+    }
+    if let Some(join) = plan.downcast_ref::<HashJoinExec>()
+        && let Some(filter) = join.filter()
+    {
+        return join.builder().with_filter(Some(watch(filter))).build_exec();
+    }
+    Ok(plan)
+}
+
+#[derive(Debug)]
+struct Watched {
+    inner: Arc<dyn PhysicalExpr>,
+    grant: Grant,
+}
+
+impl PartialEq for Watched {
+    fn eq(&self, other: &Watched) -> bool {
+        self.inner.eq(&other.inner)
+    }
+}
+
+impl Eq for Watched {}
+
+impl Hash for Watched {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.inner.hash(state);
+    }
+}
+
+impl fmt::Display for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.inner, f)
+    }
+}
+
+impl PhysicalExpr for Watched {
+    fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
+        self.grant.check()?;
+        self.inner.evaluate(batch)
+    }
+
+    fn return_field(&self, schema: &Schema) -> Result<FieldRef> {
+        self.inner.return_field(schema)
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
+        vec![&self.inner]
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        match children.pop() {
+            Some(inner) if children.is_empty() => Ok(Arc::new(Watched {
+                inner,
+                grant: self.grant.clone(),
+            })),
+            _ => internal_err!("a watched condition is one condition"),
+        }
+    }
+
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt_sql(f)
+    }
+}

@@ -1,0 +1,241 @@
+//! What a query may use: memory, and the time until it stops.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use prep_spec::model::Query;
+use prep_sql::{Blame, Grant, QueryError, Session};
+use support::{Tables, table, used, values};
+
+const MB: u64 = 1 << 20;
+
+/// `small` has 1000 rows, `large` 400,000; texts are as long as a file's name.
+fn tables() -> Tables {
+    let rows = |count: i64| {
+        let ids = Arc::new(Int64Array::from_iter_values((0..count).rev())) as ArrayRef;
+        let names = (0..count).map(|id| format!("images/train/{id:012}.png"));
+        let names = Arc::new(StringArray::from_iter_values(names)) as ArrayRef;
+        table(vec![("id", ids), ("name", names)])
+    };
+    BTreeMap::from([
+        ("small".to_owned(), rows(1000)),
+        ("large".to_owned(), rows(400_000)),
+    ])
+}
+
+/// Peak resident memory of this process so far, in bytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+async fn count(text: &str, grant: &Grant) -> Result<usize, QueryError> {
+    let query = Query::parse(text).expect(text);
+    let session = Session::new(&std::env::temp_dir());
+    let tables = used(&query, &tables());
+    let mut rows = session.values_unordered(&query, tables, grant).await?;
+    let mut count = 0;
+    while let Some(batch) = rows.next().await? {
+        count += batch.num_rows();
+    }
+    Ok(count)
+}
+
+/// A query fits, by going to disk or in parts, or it says how much it needs; it never takes what it was not given.
+#[tokio::test]
+async fn memory_is_bounded() {
+    let cases = [
+        (
+            "SELECT unnest(range(0, 1000000000)) AS x FROM small",
+            Err(Blame::Pipeline),
+        ),
+        (
+            "SELECT unnest(range(0, 20000000)) AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT unnest(range(0, 2000)) AS x FROM small",
+            Ok(2_000_000),
+        ),
+        (
+            "SELECT l.name || '/' || x.n AS path FROM (SELECT id, unnest(range(0, 300)) AS n FROM small) x JOIN large l ON l.id = x.id",
+            Ok(300_000),
+        ),
+        (
+            "SELECT array_repeat(id, 1000000000) AS x FROM small",
+            Err(Blame::Pipeline),
+        ),
+        (
+            "SELECT array_repeat(name, 1000000) AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT repeat(name, 200000000) AS x FROM small",
+            Err(Blame::Pipeline),
+        ),
+        ("SELECT repeat('x', 3000000000) AS x", Err(Blame::Pipeline)),
+        (
+            "SELECT repeat(name, 1000000) AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT length(repeat(name, 1000)) AS x FROM large LIMIT 100000",
+            Ok(100_000),
+        ),
+        (
+            "SELECT lpad(name, 1147483647, 'x') AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT rpad(name, 2147483647, 'é') AS x FROM small",
+            Err(Blame::Pipeline),
+        ),
+        (
+            "SELECT lpad(CAST(id AS VARCHAR), 12, '0') AS x FROM large",
+            Ok(400_000),
+        ),
+        (
+            "SELECT replace(repeat(name, 1000), '0', repeat('y', 5000)) AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT regexp_replace(repeat(name, 500), '.', repeat('y', 4000), 'g') AS x FROM small",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT string_agg(repeat(name, 20), ',' ORDER BY id) AS x FROM large",
+            Err(Blame::Machine),
+        ),
+        (
+            "SELECT array_agg(repeat(name, 20) ORDER BY id) AS x FROM large",
+            Err(Blame::Machine),
+        ),
+        // What sorts, joins and groups goes to disk.
+        (
+            "SELECT a.name AS name FROM large a JOIN large b ON a.name = b.name",
+            Ok(400_000),
+        ),
+        (
+            "SELECT name FROM large INTERSECT SELECT name FROM small",
+            Ok(1000),
+        ),
+        (
+            "SELECT name FROM small INTERSECT SELECT name FROM large",
+            Ok(1000),
+        ),
+        (
+            "SELECT name FROM large EXCEPT SELECT name FROM small",
+            Ok(399_000),
+        ),
+        (
+            "SELECT name FROM large INTERSECT SELECT name FROM large",
+            Ok(400_000),
+        ),
+        (
+            "SELECT name FROM large WHERE name IN (SELECT name FROM small)",
+            Ok(1000),
+        ),
+        (
+            "SELECT name FROM large l WHERE NOT EXISTS (SELECT 1 AS x FROM small s WHERE s.name = l.name)",
+            Ok(399_000),
+        ),
+        (
+            "SELECT name, count(*) AS n FROM large GROUP BY name",
+            Ok(400_000),
+        ),
+        (
+            "SELECT name, row_number() OVER (ORDER BY name) AS n FROM large",
+            Ok(400_000),
+        ),
+    ];
+    let before = peak();
+    for (text, expected) in cases {
+        let found = count(text, &Grant::of(64 * MB)).await;
+        match (&found, &expected) {
+            (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
+            (Err(QueryError::Run { blame, message, .. }), Err(expected)) => {
+                assert_eq!(blame, expected, "{text}: {message}");
+                let says = *blame != Blame::Machine || message.contains("--memory");
+                assert!(says, "{text}: {message}");
+            }
+            // Found before the query runs.
+            (Err(QueryError::Refused { .. }), Err(Blame::Pipeline)) => {}
+            _ => panic!("{text}: {found:?}, not {expected:?}"),
+        }
+        let taken = peak().saturating_sub(before) / MB;
+        assert!(taken < 64 + 150, "{text}: {taken} MB");
+    }
+}
+
+/// The side that is held is the small one, whichever side of the operator it is on.
+#[tokio::test]
+async fn checks_hold_the_small_side() {
+    for text in [
+        "SELECT name FROM large INTERSECT SELECT name FROM small",
+        "SELECT name FROM small INTERSECT SELECT name FROM large",
+        "SELECT name FROM large EXCEPT SELECT name FROM small",
+        "SELECT name FROM large WHERE name IN (SELECT name FROM small)",
+        "SELECT l.name AS name FROM large l JOIN small s ON s.name = l.name",
+        "SELECT l.name AS name FROM small l JOIN large s ON s.name = l.name",
+    ] {
+        let query = Query::parse(text).expect(text);
+        let session = Session::new(&std::env::temp_dir());
+        let tables = used(&query, &tables());
+        let grant = Grant::of(1 << 30);
+        let plan = session
+            .explain(&query, tables, false, &grant)
+            .await
+            .expect(text);
+        let join = plan.find("HashJoinExec").expect("a hash join");
+        let scans: Vec<_> = plan[join..].match_indices("Scan: rows=").collect();
+        let held = &plan[join + scans[0].0..];
+        assert!(held.starts_with("Scan: rows=1000,"), "{text}:\n{plan}");
+    }
+}
+
+/// Queries that would run for minutes stop within a moment.
+#[tokio::test]
+async fn a_query_stops_when_it_is_told_to() {
+    let cross: Vec<String> = (0..30).map(|number| format!("small t{number}")).collect();
+    let cases = [
+        format!("SELECT count(*) AS n FROM {}", cross.join(", ")),
+        "SELECT count(*) AS n FROM large a, large b WHERE a.id + b.id = -1".to_owned(),
+        "SELECT count(*) AS n FROM large a JOIN large b ON a.id % 3 = b.id % 3".to_owned(),
+        "SELECT sum(x) AS n FROM (SELECT unnest(range(0, 100000)) AS x FROM large)".to_owned(),
+    ];
+    for text in cases {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
+        let grant = Grant {
+            memory: 256 * MB,
+            stop: Arc::new(move || flag.load(Ordering::Relaxed)),
+        };
+        let timer = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(700));
+            stop.store(true, Ordering::Relaxed);
+            Instant::now()
+        });
+        let ended = values(&text, &tables(), &grant).await.expect_err(&text);
+        let late = timer.join().expect("the timer").elapsed();
+        let QueryError::Run { blame, .. } = &ended else {
+            panic!("{text}: {ended:?}");
+        };
+        assert_eq!(*blame, Blame::Stopped, "{text}: {ended}");
+        // Alone it takes some 20 ms; other tests run beside this one.
+        assert!(late < Duration::from_secs(1), "{text}: {late:?}");
+    }
+}

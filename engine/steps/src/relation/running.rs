@@ -1,0 +1,128 @@
+//! Queries that run in a step: what they may use, and what their failures mean.
+
+use arrow::array::RecordBatch;
+use prep_core::{Context, Failure, Inputs, StepError};
+use prep_spec::model::Query;
+use prep_sql::{Blame, Grant, QueryError, ResultColumn, Rows, Session};
+use thiserror::Error;
+
+use super::{OpenTable, relations, wait};
+use crate::kinds::TREE;
+use crate::value::TableValue;
+
+/// How the rows of a query are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// In order; columns that are passed on as origins of their cells.
+    Cells,
+    /// In order, as values.
+    Values,
+    /// As values, in any order.
+    Unordered,
+}
+
+/// The rows of a query in a step.
+pub(crate) struct Running<'a> {
+    context: &'a Context,
+    query: &'a Query,
+    rows: Rows,
+}
+
+impl<'a> Running<'a> {
+    /// Starts a query over opened tables.
+    pub(crate) fn start(
+        session: &Session,
+        query: &'a Query,
+        context: &'a Context,
+        inputs: &Inputs,
+        tables: &std::collections::BTreeMap<String, OpenTable>,
+        wanted: Wanted,
+    ) -> Result<Running<'a>, StepError> {
+        let cancel = context.cancel.clone();
+        let grant = Grant {
+            memory: query_memory(query, inputs).min(context.limits.memory),
+            stop: std::sync::Arc::new(move || cancel.is_cancelled()),
+        };
+        let tables = relations(tables);
+        let rows = match wanted {
+            Wanted::Cells => wait(session.rows(query, tables, &grant)),
+            Wanted::Values => wait(session.values(query, tables, &grant)),
+            Wanted::Unordered => wait(session.values_unordered(query, tables, &grant)),
+        };
+        Ok(Running {
+            context,
+            query,
+            rows: rows.map_err(|error| failed(query, error))?,
+        })
+    }
+
+    pub(crate) fn columns(&self) -> &[ResultColumn] {
+        self.rows.columns()
+    }
+
+    /// Does the query read one table, once? Then all origins in a row are the same.
+    pub(crate) fn has_single_origin(&self) -> bool {
+        self.rows.has_single_origin()
+    }
+
+    /// The next batch; none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
+        self.context.check()?;
+        wait(self.rows.next()).map_err(|error| failed(self.query, error))
+    }
+}
+
+/// A query that failed, with the place where it stands.
+#[derive(Debug, Error)]
+#[error("{place}: {error}")]
+struct QueryFailure {
+    place: String,
+    #[source]
+    error: QueryError,
+}
+
+/// What a query's failure means.
+fn failed(query: &Query, error: QueryError) -> StepError {
+    let failure = match &error {
+        QueryError::Plan { .. }
+        | QueryError::Refused { .. }
+        | QueryError::Order(_)
+        | QueryError::Unsupported(_) => Failure::Pipeline,
+        QueryError::Run { blame, .. } => match blame {
+            Blame::Input => Failure::Input,
+            Blame::Pipeline => Failure::Pipeline,
+            Blame::Machine => Failure::Machine,
+            Blame::Stopped => return StepError::Cancelled,
+            Blame::Internal => Failure::Internal,
+        },
+    };
+    let place = query.place.clone();
+    StepError::new(failure, QueryFailure { place, error })
+}
+
+/// What a query takes that goes through its table row by row.
+const STREAM: u64 = 64 << 20;
+/// What a query takes at least that sorts, joins or groups.
+const HOLD: u64 = 256 << 20;
+/// Bytes a row that tables take while they are open: where rows start, and which are chosen.
+const INDEX: u64 = 9;
+
+/// Memory that a query may need beside what its tables map, in bytes.
+pub(crate) fn query_memory(query: &Query, inputs: &Inputs) -> u64 {
+    let (mut index, mut held) = (0, 0);
+    for (_, value) in inputs.iter().filter(|(name, _)| !name.starts_with(TREE)) {
+        let Ok(table) = TableValue::of(value) else {
+            continue;
+        };
+        index += INDEX * table.schema.rows.max(table.len());
+        // A column that is passed on is a number here. Wide tables are rarely computed with.
+        let columns = table.schema.columns.len().min(16) as u64;
+        held += table.len() * (64 + 8 * columns);
+    }
+    let work = if query.is_stream() {
+        STREAM
+    } else {
+        (2 * held).max(HOLD)
+    };
+    index + work
+}

@@ -1,0 +1,160 @@
+//! Queries in a running pipeline: what their numbers are, what they may use, and what is said when they fail.
+
+use std::fmt::Write as _;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::{Archive, Ended, Sandbox};
+
+const ID: &str = "ledger";
+
+/// A competition with one table `t` and one output.
+fn sandbox(columns: &str, table: &str, query: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let pipeline = format!(
+        "name: Ledger\ncategory: Tabular\nbundle: {{ kaggle: ledger }}\n\
+         tables:\n  t: {{ read: t.csv, columns: {{ {columns} }} }}\n\
+         public:\n  out.csv: {query}\n"
+    );
+    sandbox.pipeline(ID, &pipeline);
+    sandbox.bundle(ID, &Archive::new().file("t.csv", table).bytes());
+    sandbox
+}
+
+fn result(columns: &str, table: &str, query: &str) -> String {
+    let sandbox = sandbox(columns, table, query);
+    sandbox.run_well(ID);
+    let path = sandbox.prepared(ID).join("public/out.csv");
+    std::fs::read_to_string(path).expect("the output")
+}
+
+/// What is computed does not depend on how the numbers of a file are spelled.
+#[test]
+fn a_number_is_a_double_whatever_the_cells_look_like() {
+    let query = "SELECT a / 2 AS half, a + 1 AS more, a * a AS square FROM t";
+    let expected = "half,more,square\n0.5,2.0,1.0\n1.0,3.0,4.0\n1.5,4.0,9.0\n";
+    for cells in [
+        "1\n2\n3\n",
+        "1\n2.0\n3\n",
+        "1.0\n2.0\n3.0\n",
+        "01\n+2\n3e0\n",
+    ] {
+        let found = result("a: number", &format!("a\n{cells}"), query);
+        assert_eq!(found, expected, "{cells}");
+    }
+    // Where it is only passed on, pandas' text of it stays, and it is a number still in the next query.
+    assert_eq!(
+        result("a: number", "a\n1\n2\n", "SELECT a FROM t"),
+        "a\n1\n2\n"
+    );
+    let query = "SELECT a, a / 4 AS b FROM (SELECT a FROM t)";
+    assert_eq!(
+        result("a: number", "a\n1\n2\n", query),
+        "a,b\n1.0,0.25\n2.0,0.5\n"
+    );
+    let large = "a\n9223372036854775807\n1\n";
+    let query = "SELECT sum(a) AS s FROM t";
+    assert_eq!(
+        result("a: number", large, query),
+        "s\n9.223372036854776e+18\n"
+    );
+    assert_eq!(
+        result("a: integer", "a\n1\n2\n3\n", "SELECT a / 2 AS h FROM t"),
+        "h\n0\n1\n1\n"
+    );
+}
+
+/// Each failure has its place in the pipeline, the value, and the code of whose fault it is.
+#[test]
+fn a_query_that_fails_says_where_and_why() {
+    let table = "a,b,c\n9223372036854775807,x,0\n2,7,1\n";
+    let place = "ledger/pipeline.yaml:7:12: ";
+    for (query, code, parts) in [
+        (
+            "SELECT a + 1 AS x FROM t",
+            3,
+            &["9223372036854775807 + 1", "64-bit"][..],
+        ),
+        (
+            "SELECT a / c AS x FROM t",
+            3,
+            &["division by zero", "9223372036854775807 / 0"],
+        ),
+        (
+            "SELECT sum(a) AS x FROM t",
+            3,
+            &["sum()", "9223372036854775809"],
+        ),
+        ("SELECT CAST(b AS BIGINT) AS x FROM t", 4, &["'x'"]),
+        ("SELECT regexp_like(b, '(' || b) AS x FROM t", 3, &[]),
+        (
+            "SELECT repeat(b, 3000000000) AS x FROM t",
+            3,
+            &["repeat()", "3000 MB"],
+        ),
+    ] {
+        let sandbox = sandbox("a: integer, b: text, c: integer", table, query);
+        let ended = sandbox.run(ID).code(code).says(&[place]).says(parts);
+        for noise in [
+            "Arrow error",
+            "DataFusion",
+            "Resources exhausted",
+            "External",
+        ] {
+            assert!(!ended.stderr.contains(noise), "{}", ended.stderr);
+        }
+        assert!(!sandbox.prepared(ID).exists());
+    }
+}
+
+fn large() -> Sandbox {
+    let mut table = "a,b\n".to_owned();
+    for row in 0..60_000 {
+        let _ = writeln!(table, "{row},name {row}");
+    }
+    let query = "SELECT count(*) AS n FROM t t1, t t2 WHERE t1.a + t2.a = -1";
+    sandbox("a: integer, b: text", &table, query)
+}
+
+#[test]
+fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
+    let query = "SELECT array_agg(repeat(b, 2000) ORDER BY a) AS x FROM t";
+    let sandbox = large();
+    let pipeline = std::fs::read_to_string(sandbox.path("pipelines/ledger/pipeline.yaml"));
+    let pipeline = pipeline.expect("the pipeline");
+    let start = pipeline.find("SELECT").expect("a query");
+    let query = format!("SELECT array_to_string(x, ',') AS x FROM ({query})\n");
+    sandbox.pipeline(ID, &format!("{}{query}", &pipeline[..start]));
+    let mut arguments = Sandbox::run_arguments(&[ID]);
+    arguments.extend(["--memory".to_owned(), "200MB".to_owned()]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let ended = sandbox.prep(&arguments).code(6);
+    ended.says(&[
+        "ledger/pipeline.yaml:7:12: ",
+        "not enough memory",
+        "--memory",
+    ]);
+}
+
+/// A query that would run for minutes ends at the first Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn a_signal_stops_a_query() {
+    let sandbox = large();
+    let arguments = Sandbox::run_arguments(&[ID]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let child = sandbox.command(&arguments).stderr(Stdio::piped()).spawn();
+    let child = child.expect("the program starts");
+    thread::sleep(Duration::from_millis(1500));
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(killed.expect("kill").success());
+    let begin = Instant::now();
+    let ended = Ended::from(child.wait_with_output().expect("it ends"));
+    let took = begin.elapsed();
+    ended.code(130);
+    assert!(took < Duration::from_millis(1000), "{took:?}");
+}
