@@ -276,8 +276,11 @@ fn bury(path: &Path, content: &[u8], times: Times) -> io::Result<bool> {
     buried
 }
 
-/// What was seen in files that others hold, and since when.
-static SEEN: Mutex<Option<HashMap<PathBuf, (Vec<u8>, Instant)>>> = Mutex::new(None);
+/// A file's content, and since when it was seen.
+type Seen = (Vec<u8>, Instant);
+
+/// What was seen in files that others hold.
+static SEEN: Mutex<Option<HashMap<PathBuf, Seen>>> = Mutex::new(None);
 
 /// Has the file had this content for so long, as far as this process has looked?
 fn is_silent(path: &Path, content: &[u8], silent: Duration) -> bool {
