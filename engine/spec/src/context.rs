@@ -165,7 +165,12 @@ impl Context {
                 None if entry.value.is_null() && entry.key.contains(' ') => found.help(
                     "inside `{ }` a comma ends a value: put the query in quotes, or write the mapping in lines of its own",
                 ),
-                None => found.help(format!("its keys are {}", quoted(keys()))),
+                None => {
+                    // Kinds share keys.
+                    let mut seen = BTreeSet::new();
+                    let unique = keys().filter(|key| seen.insert(*key));
+                    found.help(format!("its keys are {}", quoted(unique)))
+                }
             });
         }
         known

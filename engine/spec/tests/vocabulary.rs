@@ -217,6 +217,10 @@ fn every_example_is_right() {
                     let lines = used.map(|key| {
                         let example = match (&key.value, method) {
                             (KeyValue::Method, Some(method)) => method.name,
+                            _ if key.name == "format" && one.name != "format" => {
+                                let json = matches!(one.name, "at" | "encoding");
+                                if json { "json" } else { "csv" }
+                            }
                             _ => key.example,
                         };
                         format!("    {}: {example}\n", key.name)

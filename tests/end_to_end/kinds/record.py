@@ -152,7 +152,56 @@ def masks():
     pd.DataFrame([[row[0], row[2] or "-"] for row in rows[2]], columns=["file", "rle"]).to_csv(out / "twos.csv", index=False)
 
 
+def read_each():
+    bundle, out = folders("read_each")
+    r = random.Random(3)
+    parts = []
+    drives = [f"2021-0{d}-US-{d}" for d in range(1, 5)]
+    for k, drive in enumerate(drives):
+        (bundle / "drives" / drive).mkdir(parents=True)
+        for phone in ("a", "b"):
+            rows = []
+            for i in range(r.randrange(0, 6)):
+                lat = r.choice([37, "37.5", "37.12345678901234567", "1e3"]) if k % 2 else r.randrange(90)
+                flag = r.choice(["True", "False"]) if k < 3 else r.choice(["1", "2"])
+                rows.append({"word": f"00{i}", "n": i, "time": 1620000000000 + i, "lat": lat, "flag": flag, "note": r.choice(["", "x", "é, \"q\"", "NA"]), "extra": 1})
+            if phone == "b" and rows:
+                rows[0]["time"] = ""
+            columns = ["word", "n", "time", "lat", "flag", "note", "extra"]
+            if k % 2:
+                columns.reverse()
+            path = bundle / "drives" / drive / f"{phone}.csv"
+            pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+            if not rows:
+                rows.append({c: 1 for c in columns} | {"note": "y", "flag": "True", "word": "w"})
+                pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    names = sorted(bundle.glob("drives/*/*.csv"), key=lambda p: p.name)
+    names.sort(key=lambda p: p.parent.name, reverse=True)
+    for path in names:
+        frame = pd.read_csv(path, dtype={"word": str})
+        frame.insert(0, "file", str(path.relative_to(bundle)))
+        parts.append(frame)
+    columns = ["file", "time", "lat", "flag", "note", "n", "word"]
+    pd.concat(parts)[columns].to_csv(out / "fixes.csv", index=False)
+    (bundle / "books").mkdir()
+    rows = []
+    for i in range(5):
+        keys = [f"{r.randrange(16**8):08x}" for _ in range(r.randrange(1, 6))] + ["ü"]
+        book = {"source": {k: "te}xt" for k in keys}, "cells": {k: r.choice(["code", "markdown"]) for k in keys}}
+        (bundle / f"books/{i}.json").write_text(json.dumps(book))
+        rows.append((f"{i}.json", " ".join(keys)))
+    pd.DataFrame(rows, columns=["id", "keys"]).to_csv(out / "order.csv", index=False)
+    (bundle / "lists").mkdir()
+    parts = []
+    for i, values in enumerate([[1, 2], [3, 4.5], [None, 6]]):
+        items = [{"x": v, "id": 10 * i + j} for j, v in enumerate(values)]
+        (bundle / f"lists/{i}.json").write_text(json.dumps(items))
+        parts.append(pd.DataFrame(items))
+    pd.concat(parts)[["id", "x"]].to_csv(out / "items.csv", index=False)
+
+
 if __name__ == "__main__":
+    read_each()
     draws()
     documents()
     documents_bson()

@@ -15,6 +15,7 @@
 //! A grader needs values instead: [`read_frame`] holds a whole table in memory.
 
 mod batches;
+mod concat;
 mod error;
 mod floats;
 mod frame;
@@ -39,6 +40,7 @@ mod words;
 mod writer;
 
 pub use batches::{Batches, RowSelection, arrow_type};
+pub use concat::{Concatenation, NoColumn};
 pub use error::CsvError;
 pub use frame::{Cell, ColumnData, Frame, FrameColumn, read_frame};
 pub use gather::{GatherOptions, gather};

@@ -16,6 +16,7 @@ use super::Kind;
 /// In the order of the reference.
 pub(super) static ALL: &[&Kind] = &[
     &read::KIND,
+    &read::EACH,
     &split::KIND,
     &permute::KIND,
     &draws::KIND,

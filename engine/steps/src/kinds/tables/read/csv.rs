@@ -15,7 +15,7 @@ use prep_formats::pandas::{
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
-use super::{Format, Read, ReadError, check_columns, failed, fits};
+use super::{Format, Read, ReadError, check_columns, each, failed, fits};
 use crate::value::{Content, Opener, Storage, TableValue};
 
 /// Bytes that go from one thread to the next at a time.
@@ -31,6 +31,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["csv", "tsv"],
     record: None,
     read,
+    each: Some(each::csv),
 };
 
 fn read(

@@ -6,15 +6,16 @@
 
 use std::io::{BufRead, BufReader};
 
-use prep_core::{BoxError, Context, StepError};
+use prep_core::{BoxError, Context, Inputs, StepError};
 use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Object, Value, WriteOptions};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_spec::words::{Holds, Word};
 use prep_sql::RECORD;
 
-use super::{Format, Read, ReadError, failed, shortened};
-use crate::value::{Content, Opener, TableValue, TableWriter};
+use super::{FILE, Format, Read, ReadError, failed, failed_at, shortened};
+use crate::relation::for_each_file;
+use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
 
 pub(super) const LIST: Format = Format {
     word: Word {
@@ -24,11 +25,11 @@ pub(super) const LIST: Format = Format {
     endings: &["json"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|reader| match &read.at {
-            None => Box::new(JsonRecords::new(reader).map(|record| Ok(record?))),
-            Some(path) => Box::new(elements(reader, path)),
-        })
+        records(context, opener, content, read, &|reader| list(read, reader))
     },
+    each: Some(|context, inputs, read| {
+        each_record(context, inputs, read, &|reader| list(read, reader))
+    }),
 };
 
 pub(super) const LINES: Format = Format {
@@ -38,15 +39,26 @@ pub(super) const LINES: Format = Format {
     },
     endings: &["jsonl", "ndjson"],
     record: Some(Holds::Values(ColumnKind::Json)),
-    read: |context, opener, content, read| {
-        records(context, opener, content, read, &|reader| {
-            Box::new(JsonLines::new(reader).map(|record| Ok(record?)))
-        })
-    },
+    read: |context, opener, content, read| records(context, opener, content, read, &lines),
+    each: Some(|context, inputs, read| each_record(context, inputs, read, &lines)),
 };
 
 /// Records of a file, one after the other.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Value, BoxError>> + 'r>;
+
+/// Parses a file.
+type Parse<'p> = dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+
+fn list<'r>(read: &Read, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+    match &read.at {
+        None => Box::new(JsonRecords::new(reader).map(|record| Ok(record?))),
+        Some(path) => Box::new(elements(reader, path)),
+    }
+}
+
+fn lines<'r>(reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+    Box::new(JsonLines::new(reader).map(|record| Ok(record?)))
+}
 
 /// The elements at a path; of an object a record with `key` and `value` for each member.
 fn elements<R: BufRead>(
@@ -68,12 +80,43 @@ fn elements<R: BufRead>(
     })
 }
 
+/// One file as a table.
 pub(super) fn records(
     context: &Context,
     opener: &Opener,
     content: &Content,
     read: &Read,
-    parse: &dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r>,
+    parse: &Parse<'_>,
+) -> Result<TableValue, StepError> {
+    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+    table(context, read, false, &|act| {
+        for_each(&opened, &read.path, read, parse, act)
+    })
+}
+
+/// The files that the input `files` names as one table.
+pub(super) fn each_record(
+    context: &Context,
+    inputs: &Inputs,
+    read: &Read,
+    parse: &Parse<'_>,
+) -> Result<TableValue, StepError> {
+    table(context, read, true, &|act| {
+        for_each_file(context, inputs, &mut |file, opened| {
+            for_each(opened, file, read, parse, act)
+        })
+    })
+}
+
+/// Takes a file's name, the number of a record in it from 1, and the record.
+type Act<'a> = dyn FnMut(&str, u64, Value) -> Result<(), StepError> + 'a;
+
+/// Makes a table of the records that `walk` hands over, of files that have names where `with_file`.
+fn table(
+    context: &Context,
+    read: &Read,
+    with_file: bool,
+    walk: &dyn Fn(&mut Act<'_>) -> Result<(), StepError>,
 ) -> Result<TableValue, StepError> {
     let declared: Vec<&Column> = read
         .columns
@@ -86,26 +129,36 @@ pub(super) fn records(
         .any(|column| column.kind == ColumnKind::Inferred)
     {
         // What a column is depends on all of its members.
-        for_each(opener, content, read, parse, |_, record| {
+        walk(&mut |_, _, record| {
             for (column, seen) in declared.iter().zip(&mut seen) {
                 seen.see(record.get(&column.name.value).unwrap_or(&Value::Null));
             }
             Ok(())
         })?;
     }
-    let mut columns: Vec<StoredColumn> = declared.iter().map(|column| stored(column)).collect();
+    let file = with_file.then(|| StoredColumn {
+        name: FILE.to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    });
+    let before = usize::from(with_file);
+    let mut columns: Vec<StoredColumn> = file.into_iter().collect();
+    columns.extend(declared.iter().map(|column| stored(column)));
     columns.push(StoredColumn {
         name: RECORD.to_owned(),
         kind: ColumnType::Json,
         nullable: false,
     });
     let mut table = TableWriter::new(context, columns)?;
-    for_each(opener, content, read, parse, |number, record| {
+    walk(&mut |path, number, record| {
+        if with_file {
+            table.cells().text(path);
+        }
         for (index, column) in declared.iter().enumerate() {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
                 let error = ReadError::NoMember {
-                    path: read.path.clone(),
+                    path: path.to_owned(),
                     record: number,
                     column: name.clone(),
                 };
@@ -113,13 +166,13 @@ pub(super) fn records(
             };
             let is_missing =
                 matches!(member, Value::Null) || member.as_str().is_some_and(str::is_empty);
-            if let Some(column) = table.schema.columns.get_mut(index) {
+            if let Some(column) = table.schema.columns.get_mut(index + before) {
                 column.nullable |= is_missing;
             }
             let seen = seen.get(index).copied().unwrap_or_default();
             write_member(table.cells(), column, member, seen).ok_or_else(|| {
                 StepError::input(ReadError::OtherMember {
-                    path: read.path.clone(),
+                    path: path.to_owned(),
                     record: number,
                     column: name.clone(),
                     declared: column.kind.name(),
@@ -135,22 +188,25 @@ pub(super) fn records(
     Ok(table)
 }
 
-/// Hands over every record, with its number from 1.
+/// Hands over every record of a file.
 fn for_each(
-    opener: &Opener,
-    content: &Content,
+    opened: &OpenContent<'_>,
+    path: &str,
     read: &Read,
-    parse: &dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r>,
-    mut act: impl FnMut(u64, Value) -> Result<(), StepError>,
+    parse: &Parse<'_>,
+    act: &mut Act<'_>,
 ) -> Result<(), StepError> {
-    let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
     let reader = BufReader::with_capacity(
         1 << 18,
-        opened.reader().map_err(|cause| failed(read, cause))?,
+        opened.reader().map_err(|cause| failed_at(path, cause))?,
     );
     let reader = BufReader::new(read.encoding.reader(reader));
     for (number, record) in (1..).zip(parse(Box::new(reader))) {
-        act(number, record.map_err(|cause| failed(read, cause))?)?;
+        act(
+            path,
+            number,
+            record.map_err(|cause| failed_at(path, cause))?,
+        )?;
     }
     Ok(())
 }

@@ -7,6 +7,7 @@
 
 mod bson;
 mod csv;
+mod each;
 mod json;
 mod npy;
 mod parquet;
@@ -29,6 +30,8 @@ use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{Kind, one};
 use crate::value::{Content, Opener, TableValue, only_tree};
 
+pub(crate) use each::KIND as EACH;
+
 pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
@@ -47,30 +50,10 @@ pub(crate) static KIND: Kind = Kind {
                     "How the file is written. Default: by its name.",
                     "json",
                 ),
-                Key::optional(
-                    "columns",
-                    Value::Columns,
-                    "Columns that the file must have, each with its type; a list of names for columns that are `inferred`. Further columns of the file are part of `*`, and `inferred`.",
-                    "{ id: integer, text: text, note: inferred }",
-                ),
-                Key::optional(
-                    "delimiter",
-                    Value::Delimiter,
-                    "Separator of a CSV file's fields. Default: a comma; a tab for `.tsv`.",
-                    "tab",
-                ),
-                Key::optional(
-                    "float_precision",
-                    Value::Word(FLOAT_PRECISION),
-                    "How decimals of a CSV file become numbers. Default: `round_trip`.",
-                    "high",
-                ),
-                Key::optional(
-                    "at",
-                    Value::Text,
-                    "Where in a JSON value the rows are: keys of objects and places in lists (from 0), with dots between; `.` is the whole. Of a list the rows are the elements, of an object the members, each as `{ key: ..., value: ... }`.",
-                    "annotations",
-                ),
+                COLUMNS,
+                DELIMITER,
+                FLOAT_PRECISION_KEY,
+                AT,
                 ENCODING,
             ],
         },
@@ -84,6 +67,34 @@ pub(crate) static KIND: Kind = Kind {
     },
 };
 
+const COLUMNS: Key = Key::optional(
+    "columns",
+    Value::Columns,
+    "Columns that the file must have, each with its type; a list of names for columns that are `inferred`. Further columns of the file are part of `*`, and `inferred`.",
+    "{ id: integer, text: text, note: inferred }",
+);
+const DELIMITER: Key = Key::optional(
+    "delimiter",
+    Value::Delimiter,
+    "Separator of a CSV file's fields. Default: a comma; a tab for `.tsv`.",
+    "tab",
+);
+const FLOAT_PRECISION_KEY: Key = Key::optional(
+    "float_precision",
+    Value::Word(FLOAT_PRECISION),
+    "How decimals of a CSV file become numbers. Default: `round_trip`.",
+    "high",
+);
+const AT: Key = Key::optional(
+    "at",
+    Value::Text,
+    "Where in a JSON value the rows are: keys of objects and places in lists (from 0), with dots between; `.` is the whole. Of a list the rows are the elements, of an object the members, each as `{ key: ..., value: ... }`.",
+    "annotations",
+);
+
+/// Name of the column that says which file a row is from.
+const FILE: &str = "file";
+
 /// How a file is read as a table: one file of this folder each.
 pub(super) struct Format {
     pub word: Word,
@@ -92,7 +103,12 @@ pub(super) struct Format {
     /// What the hidden column `record` holds, if there is one.
     pub record: Option<Holds>,
     pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
+    /// Reads the files that the input `files` names as one table, with the column `file`; none where that cannot be.
+    pub each: Option<Each>,
 }
+
+/// Reads many files as one table.
+pub(super) type Each = fn(&Context, &Inputs, &Read) -> Result<TableValue, StepError>;
 
 macro_rules! formats {
     ($($format:path),*) => {
@@ -135,7 +151,7 @@ pub(super) struct Read {
 
 impl Read {
     fn of(declaration: &Declaration) -> Option<Read> {
-        let path = declaration.text("read")?.to_owned();
+        let path = declaration.text(declaration.form.head())?.to_owned();
         let tabs = Declaration::extension(&path) == "tsv";
         let delimiter = declaration.delimiter("delimiter");
         Some(Read {
@@ -158,7 +174,7 @@ fn format(declaration: &Declaration) -> Option<&'static Format> {
     if let Some(word) = declaration.text("format") {
         return FORMATS.iter().find(|format| format.word.name == word);
     }
-    let ending = Declaration::extension(declaration.text("read")?);
+    let ending = Declaration::extension(declaration.text(declaration.form.head())?);
     FORMATS
         .iter()
         .find(|format| format.endings.contains(&ending.as_str()))
@@ -182,14 +198,15 @@ fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
 }
 
 fn check(declaration: &Declaration) -> Vec<Diagnostic> {
-    let Some(path) = declaration.text("read") else {
+    let head = declaration.form.head();
+    let Some(path) = declaration.text(head) else {
         return Vec::new();
     };
     let Some(format) = format(declaration) else {
         let message = format!("the name of `{path}` does not tell its format");
         let names = WORDS.iter().map(|word| format!("`{}`", word.name));
         let names = names.collect::<Vec<_>>().join(", ");
-        let found = declaration.fault("read", "unknown-format", message);
+        let found = declaration.fault(head, "unknown-format", message);
         return vec![found.help(format!("add `format:` with one of {names}"))];
     };
     // Each key says something about some formats only.
@@ -281,21 +298,7 @@ impl Step for ReadTable {
     }
 
     fn params(&self) -> serde_json::Value {
-        let columns: Vec<_> = self
-            .read
-            .columns
-            .iter()
-            .map(|column| (&column.name.value, column.kind.name()))
-            .collect();
-        serde_json::json!({
-            "path": self.read.path,
-            "format": self.read.format.word.name,
-            "columns": columns,
-            "delimiter": char::from(self.read.delimiter),
-            "float_precision": self.read.float_precision,
-            "at": self.read.at,
-            "encoding": self.read.encoding,
-        })
+        read_params(&self.read)
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
@@ -313,6 +316,24 @@ impl Step for ReadTable {
     }
 }
 
+/// What the result depends on.
+fn read_params(read: &Read) -> serde_json::Value {
+    let columns: Vec<_> = read
+        .columns
+        .iter()
+        .map(|column| (&column.name.value, column.kind.name()))
+        .collect();
+    serde_json::json!({
+        "path": read.path,
+        "format": read.format.word.name,
+        "columns": columns,
+        "delimiter": char::from(read.delimiter),
+        "float_precision": read.float_precision,
+        "at": read.at,
+        "encoding": read.encoding,
+    })
+}
+
 /// The file, extracted into the store, for formats that are read in place.
 fn extracted(
     context: &Context,
@@ -328,8 +349,12 @@ fn extracted(
 }
 
 fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
+    failed_at(&read.path, cause)
+}
+
+fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
     StepError::input(ReadError::Format {
-        path: read.path.clone(),
+        path: path.to_owned(),
         cause: cause.into(),
     })
 }

@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["npy"],
     record: Some(Holds::Entries),
     read,
+    each: None,
 };
 
 fn read(

@@ -17,6 +17,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["parquet"],
     record: None,
     read,
+    each: None,
 };
 
 fn read(

@@ -1,0 +1,229 @@
+//! Several files as one table, as `pandas.concat` puts together the frames that `read_csv` made of each.
+
+use std::io::{Read, Write};
+
+use super::join::Joined;
+use super::quote::push_minimal;
+use super::rows::{RawRow, RowReader, RowSink, Shape};
+use super::value::{Value, value};
+use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
+
+/// Text that is gathered before it is written, in bytes.
+const CHUNK: usize = 1 << 18;
+
+/// Some columns of several files: what they are together.
+#[derive(Debug, Clone)]
+pub struct Concatenation {
+    columns: Vec<Concatenated>,
+}
+
+#[derive(Debug, Clone)]
+struct Concatenated {
+    name: String,
+    kinds: Kinds,
+    nullable: bool,
+}
+
+/// A column that a file does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the file has no column `{name}`")]
+pub struct NoColumn {
+    /// Its name.
+    pub name: String,
+}
+
+impl Concatenation {
+    /// The columns with these names.
+    pub fn new(names: impl IntoIterator<Item = String>) -> Self {
+        let columns = names.into_iter().map(|name| Concatenated {
+            name,
+            kinds: Kinds::default(),
+            nullable: false,
+        });
+        Self {
+            columns: columns.collect(),
+        }
+    }
+
+    /// Takes a further file.
+    ///
+    /// # Errors
+    /// The first column that it does not have.
+    pub fn add(&mut self, scan: &Scan) -> Result<(), NoColumn> {
+        for column in &mut self.columns {
+            let missing = || NoColumn {
+                name: column.name.clone(),
+            };
+            let place = scan.schema.position(&column.name).ok_or_else(missing)?;
+            let own = scan.columns.get(place).ok_or_else(missing)?.joined;
+            let nullable = scan
+                .schema
+                .columns
+                .get(place)
+                .is_some_and(|own| own.nullable);
+            // A frame without rows has columns of objects, which pandas does not let decide.
+            if scan.schema.rows > 0 {
+                column.kinds.add(own, nullable);
+            }
+            column.nullable |= nullable;
+        }
+        Ok(())
+    }
+
+    /// The columns and their types.
+    pub fn columns(&self) -> Vec<Column> {
+        let columns = self.columns.iter().map(|column| Column {
+            name: column.name.clone(),
+            kind: column.kinds.together().column_type(),
+            nullable: column.nullable,
+        });
+        columns.collect()
+    }
+
+    /// Writes the rows of a file that was added, each with the cell `first` before it, as canonical text.
+    ///
+    /// # Errors
+    /// Reading or writing fails, or `raw` is not the text that was scanned.
+    pub fn write(
+        &self,
+        first: &str,
+        raw: impl Read,
+        scan: &Scan,
+        options: &ReadOptions,
+        out: impl Write,
+    ) -> Result<(), CsvError> {
+        let places = self.columns.iter().map(|column| {
+            let place = scan.schema.position(&column.name)?;
+            let own = scan.columns.get(place)?.joined;
+            Some((place, printed(own, column.kinds.together())))
+        });
+        let Some(places) = places.collect::<Option<Vec<_>>>() else {
+            return Err(CsvError::Changed {
+                expected: scan.schema.rows,
+                found: 0,
+            });
+        };
+        let mut rows = RowReader::new(options);
+        let mut sink = Printer {
+            first,
+            places,
+            scan,
+            parser: options.floats,
+            text: Vec::with_capacity(CHUNK + 4096),
+            out,
+        };
+        rows.read(raw, &mut sink, |_| false)?;
+        if rows.rows() != scan.schema.rows {
+            return Err(CsvError::Changed {
+                expected: scan.schema.rows,
+                found: rows.rows(),
+            });
+        }
+        sink.out.write_all(&sink.text)?;
+        Ok(())
+    }
+}
+
+/// The types of a column in the files.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kinds {
+    bool: bool,
+    int: bool,
+    uint: bool,
+    float: bool,
+    object: bool,
+}
+
+impl Kinds {
+    /// Takes the column of a further file. Booleans with gaps are objects of pandas.
+    fn add(&mut self, joined: Joined, nullable: bool) {
+        match joined.column_type() {
+            ColumnType::Bool if !nullable => self.bool = true,
+            ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+                self.int = true;
+            }
+            ColumnType::UInt64 => self.uint = true,
+            ColumnType::Float64 | ColumnType::Float32 => self.float = true,
+            _ => self.object = true,
+        }
+    }
+
+    /// What the column is as a whole: numbers of several types are doubles. NumPy makes numbers of booleans among numbers,
+    /// of which pandas makes objects where there are doubles; among other objects, every file keeps its own values.
+    fn together(self) -> Joined {
+        match self {
+            Self { object: true, .. } => Joined::Object,
+            Self {
+                bool: true,
+                float: true,
+                ..
+            } => Joined::ObjectOfFloats,
+            Self { float: true, .. }
+            | Self {
+                int: true,
+                uint: true,
+                ..
+            } => Joined::Float,
+            Self { int: true, .. } => Joined::Int,
+            Self { uint: true, .. } => Joined::UInt,
+            Self { bool: true, .. } => Joined::Bool,
+            _ => Joined::Object,
+        }
+    }
+}
+
+/// As what the values of one file are printed.
+fn printed(own: Joined, together: Joined) -> Joined {
+    match (own, together) {
+        (Joined::Bool, Joined::Int | Joined::UInt) => Joined::ObjectOfIntegers,
+        (Joined::Bool, Joined::Float) | (_, Joined::ObjectOfFloats) => Joined::ObjectOfFloats,
+        (Joined::Int | Joined::UInt, Joined::Float) => Joined::Float,
+        _ => own,
+    }
+}
+
+struct Printer<'a, W> {
+    first: &'a str,
+    /// Where each column is in the file, and as what its values are printed.
+    places: Vec<(usize, Joined)>,
+    scan: &'a Scan,
+    parser: FloatParser,
+    text: Vec<u8>,
+    out: W,
+}
+
+impl<W: Write> RowSink for Printer<'_, W> {
+    fn header(&mut self, _: &RawRow<'_>) -> Result<(), CsvError> {
+        Ok(())
+    }
+
+    fn shape(&mut self, _: Shape) -> Result<(), CsvError> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let changed = CsvError::Changed {
+            expected: self.scan.schema.rows,
+            found: row.number,
+        };
+        push_minimal(&mut self.text, self.first.as_bytes(), b',');
+        for (place, joined) in &self.places {
+            self.text.push(b',');
+            let cell = row.content(place + self.scan.index_columns);
+            let block = self.scan.columns.get(*place);
+            let block = block.map(|column| column.block(row.number, self.scan.block_rows));
+            let printed = block.and_then(|block| value(&cell, block, *joined, self.parser));
+            match printed {
+                Some(Value::Text(text)) => push_minimal(&mut self.text, text, b','),
+                Some(value) => value.print(&mut self.text),
+                None => return Err(changed),
+            }
+        }
+        self.text.push(b'\n');
+        if self.text.len() >= CHUNK {
+            self.out.write_all(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! `read_each`: many files of one format as one table, in the order of the table that names them.
+//!
+//! Each file is read for itself, with the types that are inferred of it alone; then the columns come together as in
+//! `pandas.concat`: numbers of several types become doubles, other types that differ keep their own values.
+
+use std::io::Read as _;
+
+use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_formats::pandas::{
+    Column, ColumnType, Concatenation, FloatParser, ReadOptions, Scan, Scanner, Schema,
+};
+use prep_spec::model::ColumnKind;
+use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+
+use super::{
+    AT, COLUMNS, DELIMITER, ENCODING, FILE, FLOAT_PRECISION_KEY, Read, WORDS, check, check_columns,
+    columns, failed_at, read_params,
+};
+use crate::kinds::{Kind, one};
+use crate::relation::for_each_file;
+use crate::value::{Storage, TableValue};
+
+/// A file is read in pieces of this size.
+const PIECE: usize = 1 << 18;
+
+pub(crate) static KIND: Kind = Kind {
+    form: Form {
+        section: Section {
+            name: "a table that is read from many files",
+            doc: "Files of one format (CSV, JSON, JSON lines, BSON), one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`.",
+            keys: &[
+                Key::required(
+                    "read_each",
+                    Value::Files,
+                    "Table whose column `file` names the files.",
+                    "truths",
+                ),
+                Key::required(
+                    "format",
+                    Value::Word(WORDS),
+                    "How the files are written.",
+                    "csv",
+                ),
+                COLUMNS,
+                DELIMITER,
+                FLOAT_PRECISION_KEY,
+                AT,
+                ENCODING,
+            ],
+        },
+        methods: &[],
+        makes: Makes::Table(|declaration| {
+            let mut all = vec![MadeColumn::text(FILE)];
+            all.extend(columns(declaration));
+            all
+        }),
+        check: Some(|declaration| {
+            let mut found = check(declaration);
+            let each = super::format(declaration).and_then(|format| format.each);
+            if each.is_none() && found.is_empty() {
+                let message = "files of this format cannot be read as one table";
+                let fault = declaration.fault("format", "no-effect", message);
+                found.push(fault.help("read_each reads `csv`, `json`, `json_lines` and `bson`"));
+            }
+            let own = declaration.columns("columns").iter();
+            for column in own.filter(|column| column.name.value == FILE) {
+                let message = "the column `file` says which file a row is from";
+                let fault =
+                    prep_spec::Diagnostic::error("duplicate-column", column.name.span, message);
+                found.push(fault.help("remove it from `columns`"));
+            }
+            found
+        }),
+    },
+    step: |declaration, _| {
+        let read = Read::of(declaration)?;
+        Some(Box::new(ReadEach { read }))
+    },
+};
+
+struct ReadEach {
+    read: Read,
+}
+
+impl Step for ReadEach {
+    fn kind(&self) -> &'static str {
+        "read_each"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        let mut params = read_params(&self.read);
+        if let Some(params) = params.as_object_mut() {
+            params.remove("path");
+        }
+        params
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let each = self.read.format.each;
+        let each = each.ok_or_else(|| StepError::internal("a format that is read file by file"))?;
+        Ok(one(each(context, inputs, &self.read)?.into_value()))
+    }
+}
+
+/// CSV files: scanned one after the other, then printed as what their columns are together.
+pub(super) fn csv(
+    context: &Context,
+    inputs: &Inputs,
+    read: &Read,
+) -> Result<TableValue, StepError> {
+    let text = read.columns.iter();
+    let text = text.filter(|column| column.kind == ColumnKind::Text);
+    let options = ReadOptions {
+        text: text.map(|column| column.name.value.clone()).collect(),
+        delimiter: read.delimiter,
+        floats: match read.float_precision.as_str() {
+            "high" => FloatParser::Fast,
+            _ => FloatParser::RoundTrip,
+        },
+        ..ReadOptions::default()
+    };
+    let names = read.columns.iter().map(|column| column.name.value.clone());
+    let mut together = Concatenation::new(names);
+    let mut scans: Vec<Scan> = Vec::new();
+    for_each_file(context, inputs, &mut |file, opened| {
+        let mut scanner = Scanner::new(&options);
+        let mut reader = opened.reader()?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            context.check()?;
+            let count = reader
+                .read(&mut piece)
+                .map_err(|cause| failed_at(file, cause))?;
+            let Some(bytes) = piece.get(..count).filter(|bytes| !bytes.is_empty()) else {
+                break;
+            };
+            scanner
+                .feed(bytes)
+                .map_err(|cause| failed_at(file, cause))?;
+        }
+        let scan = scanner.finish().map_err(|cause| failed_at(file, cause))?;
+        together
+            .add(&scan)
+            .map_err(|cause| failed_at(file, cause))?;
+        scans.push(scan);
+        Ok(())
+    })?;
+    let mut columns = vec![Column {
+        name: FILE.to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    }];
+    columns.extend(together.columns());
+    let rows = scans.iter().map(|scan| scan.schema.rows).sum();
+    let mut schema = Schema { columns, rows };
+    let inferred = check_columns(read, &mut schema).map_err(StepError::input)?;
+    let mut out = context.store.writer()?;
+    let mut head = prep_formats::pandas::CsvWriter::new(&mut out);
+    head.header(schema.columns.iter().map(|column| column.name.as_str()))
+        .map_err(StepError::machine)?;
+    head.finish().map_err(StepError::machine)?;
+    let mut scans = scans.into_iter();
+    for_each_file(context, inputs, &mut |file, opened| {
+        let scan = scans.next();
+        let scan = scan.ok_or_else(|| StepError::internal("a file that was not scanned"))?;
+        together
+            .write(file, opened.reader()?, &scan, &options, &mut out)
+            .map_err(|cause| failed_at(file, cause))?;
+        context.progress.add_file();
+        Ok(())
+    })?;
+    let object = out.commit()?.digest;
+    let mut table = TableValue::new(schema, Storage::Text { object });
+    table.inferred = inferred;
+    Ok(table)
+}
