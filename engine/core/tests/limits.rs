@@ -264,7 +264,10 @@ fn the_first_failure_among_many_things_ends_the_work_on_them() {
                 count.fetch_add(1, Ordering::SeqCst);
                 match number {
                     7 => Err(StepError::input("number 7")),
-                    _ => Ok(std::thread::sleep(Duration::from_millis(1))),
+                    _ => {
+                        std::thread::sleep(Duration::from_millis(1));
+                        Ok(())
+                    }
                 }
             },
         );
@@ -291,7 +294,8 @@ fn work_on_many_things_stops_when_the_run_is_cancelled() {
                 if number == 50 {
                     stops.cancel();
                 }
-                Ok(std::thread::sleep(Duration::from_micros(100)))
+                std::thread::sleep(Duration::from_micros(100));
+                Ok(())
             },
         )?;
         Ok(())

@@ -36,7 +36,7 @@ impl ScalarUDFImpl for JsonWith {
     }
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
-        if arguments.len() < 3 || arguments.len() % 2 == 0 {
+        if arguments.len() < 3 || arguments.len().is_multiple_of(2) {
             return Err(refused(
                 "json_with takes a record, and a key and a value for each member",
             ));
