@@ -17,6 +17,7 @@
 //! calls      functions and clauses that fit them       types      text and numbers do not meet
 //! constants  what cannot be computed, found at load    collapse   columns that a query does not name, as one
 //! replace    `* REPLACE` of columns that there are     mismatch   the planner's words for types, in the language's
+//! integers   whole numbers of 64 bits
 //! check      all queries of a pipeline, at load time   functions  one file per function
 //! rewrite    what the engine would compute otherwise   physical   operators and their memory
 //! grant      what a running query may use
@@ -29,6 +30,7 @@ mod constants;
 mod error;
 mod functions;
 mod grant;
+mod integers;
 mod mismatch;
 mod order;
 mod physical;
