@@ -188,7 +188,7 @@ fn open_files() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
-        ..limit.clone()
+        ..limit
     };
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => limit.maximum,

@@ -260,7 +260,7 @@ mod tests {
                 path.to_owned()
             }
         };
-        for (path, _) in &taken {
+        for path in taken.keys() {
             for (other, is_file) in &taken {
                 let below = path.starts_with(&format!("{other}/"));
                 if below && *is_file {

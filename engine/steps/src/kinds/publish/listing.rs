@@ -290,7 +290,9 @@ mod tests {
     use super::*;
     use crate::value::TreeEntry;
 
-    fn sample() -> Result<(Tree, Vec<Option<Written>>), Box<dyn std::error::Error>> {
+    type Sample = (Tree, Vec<Option<Written>>);
+
+    fn sample() -> Result<Sample, Box<dyn std::error::Error>> {
         let object = Digest::of(b"object");
         let base = Digest::of(b"base");
         let contents = [
