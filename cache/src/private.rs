@@ -20,7 +20,7 @@ use tempfile::NamedTempFile;
 use crate::link::copy_into;
 use crate::object::Object;
 use crate::stamp::Stamp;
-use crate::writer::{READ_ONLY, rename_into};
+use crate::writer::rename_into;
 use crate::{Digest, Store, StoreError};
 
 /// The mark: the right of the owner to execute the file.
@@ -46,7 +46,7 @@ impl Store {
                 return Ok(object);
             }
             // Somebody linked it meanwhile, and may not have seen the mark.
-            let _ = set_mode(object.file(), READ_ONLY);
+            let _ = change_mode(object.file(), |mode| mode & !MARK);
         }
         self.private_copy(digest, &object)
     }
@@ -89,10 +89,12 @@ fn is_private(file: &File) -> io::Result<bool> {
 
 /// Marks a file. False where the file system keeps no such mode.
 fn mark(file: &File) -> io::Result<bool> {
-    set_mode(file, READ_ONLY | MARK)?;
+    change_mode(file, |mode| mode | MARK)?;
     is_marked(file)
 }
 
-fn set_mode(file: &File, mode: u32) -> io::Result<()> {
-    file.set_permissions(Permissions::from_mode(mode))
+/// Leaves the rest of the mode as the user's umask made it.
+fn change_mode(file: &File, change: impl FnOnce(u32) -> u32) -> io::Result<()> {
+    let mode = file.metadata()?.mode() & 0o7777;
+    file.set_permissions(Permissions::from_mode(change(mode)))
 }

@@ -143,6 +143,11 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
         modes(&sandbox.store(), &mut found);
         assert!(found.len() > 30, "{found:?}");
         for (path, mode) in found {
+            // The mark of objects that are for the store alone; what is published has none.
+            let mode = match path.contains("/objects-v1/") && mode & 0o222 == 0 {
+                true => mode & !0o100,
+                false => mode,
+            };
             // Published files and objects are read-only, whoever may read them.
             let expected = match Path::new(&path).is_dir() {
                 true => folder,
