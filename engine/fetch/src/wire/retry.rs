@@ -43,7 +43,7 @@ impl Retry {
 
     /// How many there were.
     pub(crate) fn failures(&self) -> u32 {
-        self.failures + 1
+        self.failures
     }
 
     /// Counts a failure. `kept` tells, when this was the last one, what is there already.
@@ -70,13 +70,13 @@ impl Retry {
                 false => give_up(trouble, self.addresses),
             };
         }
+        self.failures += 1;
         if matches!(trouble, Trouble::RangeIgnored { .. }) {
             self.ignored += 1;
             if self.ignored >= IGNORED {
                 return Ok(Next::WithoutRanges(trouble));
             }
         }
-        self.failures += 1;
         let last = self.failures >= options.attempts;
         let asked = trouble.retry_after();
         let wait = asked.unwrap_or_else(|| backoff::own_pause(self.failures, options));
