@@ -221,11 +221,11 @@ async fn a_query_stops_when_it_is_told_to() {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();
         let grant = Grant {
-            memory: 256 * MB,
+            memory: 4096 * MB,
             stop: Arc::new(move || flag.load(Ordering::Relaxed)),
         };
         let timer = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(700));
+            std::thread::sleep(Duration::from_millis(200));
             stop.store(true, Ordering::Relaxed);
             Instant::now()
         });

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
-use prep_formats::{parquet::ParquetTable, sevenz};
+use prep_formats::{parquet::ParquetTable, sevenz, tar};
 use serde::Deserialize;
 
 use super::parquet;
@@ -24,6 +24,9 @@ pub enum Wanted {
     SevenZ {
         #[serde(rename = "7z")]
         members: BTreeMap<String, String>,
+    },
+    Tar {
+        tar: BTreeMap<String, String>,
     },
     File {
         md5: String,
@@ -48,6 +51,7 @@ pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
         Wanted::Folder(kind) => kind != "empty dir" || !path.is_dir(),
         Wanted::Zip { zip } => zip_members(path) != files_of(zip),
         Wanted::SevenZ { members } => sevenz_members(path) != files_of(members),
+        Wanted::Tar { tar } => tar_members(path) != files_of(tar),
         Wanted::File { md5, table: None } => content != md5,
         Wanted::File {
             md5,
@@ -96,6 +100,21 @@ fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
         Ok(())
     })
     .expect("a 7z archive");
+    members
+}
+
+fn tar_members(path: &Path) -> BTreeMap<String, String> {
+    let mut members = BTreeMap::new();
+    let file = File::open(path).expect("archive");
+    tar::read(file, u64::MAX, |name, kind, reader| {
+        let mut content = Vec::new();
+        reader.read_to_end(&mut content)?;
+        if matches!(kind, tar::TarKind::File { .. }) {
+            members.insert(name.to_owned(), hex_md5(&content));
+        }
+        Ok(())
+    })
+    .expect("a tar archive");
     members
 }
 

@@ -192,7 +192,8 @@ impl Scan {
                 b'"' => self.in_string = true,
                 b'[' | b'{' => self.depth += 1,
                 b']' | b'}' if self.depth > 0 => self.depth -= 1,
-                b']' | b'}' | b',' if self.depth == 0 => return Some(place),
+                // A colon belongs to no element: where one stands, a comma is missing before it.
+                b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place),
                 _ => {}
             }
         }
