@@ -61,12 +61,15 @@ pub fn differs(path: &Path, content: &str, wanted: &Wanted) -> Option<String> {
     wrong.then(|| "differs".to_owned())
 }
 
-/// Folders may be members or not.
+/// Folders may be members or not; a tar archive may spell names with a leading `./`.
 fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let is_file = |(_, md5): &(&String, &String)| *md5 != "dir";
     let files = members.iter().filter(is_file);
     files
-        .map(|(name, md5)| (name.clone(), md5.clone()))
+        .map(|(name, md5)| {
+            let name = name.strip_prefix("./").unwrap_or(name);
+            (name.to_owned(), md5.clone())
+        })
         .collect()
 }
 
