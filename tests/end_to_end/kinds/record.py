@@ -102,7 +102,7 @@ def documents_bson():
         doc = {
             "category_id": r.randrange(10**9), "_id": i * 3,
             "imgs": [{"picture": bytes(r.randrange(256) for _ in range(r.randrange(40)))} for _ in range(r.randrange(4))],
-            "big": bson.int64.Int64(i), "x": r.random() * 10**r.randrange(-5, 20), "none": None, "flag": i % 2 == 0,
+            "big": bson.int64.Int64(i * 2**40), "y": [0.5, float("nan"), float("inf"), -float("inf")][i % 4], "x": r.random() * 10**r.randrange(-5, 20), "none": None, "flag": i % 2 == 0,
             "at": bson.datetime_ms.DatetimeMS(r.randrange(10**12)), "oid": bson.ObjectId(bytes([i] * 12)), "t": "ü\u0001€\U0001F600", "e": {}, "l": [],
         }
         docs.append(doc)
@@ -114,7 +114,9 @@ def documents_bson():
     (out / "train.bson").write_bytes(b"".join(bson.encode(d) for d in train))
     (out / "test.bson").write_bytes(b"".join(bson.encode(d) for d in test))
     (out / "example.bson").write_bytes(b"".join(bson.encode(d) for d in train[:5]))
-    pd.DataFrame({"id": [d["_id"] for d in test], "category_id": [d["category_id"] for d in docs if d["_id"] % 2 == 1]}).to_csv(out / "answers.csv", index=False)
+    odd = pd.DataFrame([d for d in docs if d["_id"] % 2 == 1])
+    answers = pd.DataFrame({"id": odd["_id"], "category_id": odd["category_id"], "big": odd["big"], "double": odd["big"] * 2, "y": odd["y"]})
+    answers.to_csv(out / "answers.csv", index=False)
 
 
 def headers():

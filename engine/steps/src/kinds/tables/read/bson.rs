@@ -5,6 +5,7 @@
 use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
+use prep_formats::json::Value;
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
@@ -20,8 +21,19 @@ pub(super) const FORMAT: Format = Format {
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| records(context, opener, content, read, &documents),
     each: Some(|context, inputs, read| each_record(context, inputs, read, &documents)),
+    plain: Some(plain),
 };
 
 fn documents<'r>(reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     Box::new(BsonDocuments::new(reader).map(|document| Ok(document?.to_json()?)))
+}
+
+/// Extended JSON has its own spelling of integers of 64 bits, and of doubles that are no number: as cells of a column they
+/// are what they are.
+fn plain(member: &Value) -> Option<Value> {
+    if let Some(digits) = member.get("$numberLong") {
+        return digits.as_str()?.parse().ok().map(Value::Int);
+    }
+    let word = member.get("$numberDouble")?.as_str()?;
+    word.parse().ok().map(Value::Float)
 }

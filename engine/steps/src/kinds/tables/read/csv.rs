@@ -32,6 +32,7 @@ pub(super) const FORMAT: Format = Format {
     record: None,
     read,
     each: Some(each::csv),
+    plain: None,
 };
 
 fn read(

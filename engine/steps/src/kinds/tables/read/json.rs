@@ -30,6 +30,7 @@ pub(super) const LIST: Format = Format {
     each: Some(|context, inputs, read| {
         each_record(context, inputs, read, &|reader| list(read, reader))
     }),
+    plain: None,
 };
 
 pub(super) const LINES: Format = Format {
@@ -41,6 +42,7 @@ pub(super) const LINES: Format = Format {
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| records(context, opener, content, read, &lines),
     each: Some(|context, inputs, read| each_record(context, inputs, read, &lines)),
+    plain: None,
 };
 
 /// Records of a file, one after the other.
@@ -123,6 +125,7 @@ fn table(
         .iter()
         .filter(|column| column.name.value != RECORD)
         .collect();
+    let plain = |member: &Value| read.format.plain.and_then(|plain| plain(member));
     let mut seen: Vec<Seen> = declared.iter().map(|_| Seen::default()).collect();
     if declared
         .iter()
@@ -131,7 +134,8 @@ fn table(
         // What a column is depends on all of its members.
         walk(&mut |_, _, record| {
             for (column, seen) in declared.iter().zip(&mut seen) {
-                seen.see(record.get(&column.name.value).unwrap_or(&Value::Null));
+                let member = record.get(&column.name.value).unwrap_or(&Value::Null);
+                seen.see(plain(member).as_ref().unwrap_or(member));
             }
             Ok(())
         })?;
@@ -164,6 +168,8 @@ fn table(
                 };
                 return Err(StepError::input(error));
             };
+            let plain = plain(member);
+            let member = plain.as_ref().unwrap_or(member);
             let is_missing =
                 matches!(member, Value::Null) || member.as_str().is_some_and(str::is_empty);
             if let Some(column) = table.schema.columns.get_mut(index + before) {

@@ -105,6 +105,8 @@ pub(super) struct Format {
     pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
     /// Reads the files that the input `files` names as one table, with the column `file`; none where that cannot be.
     pub each: Option<Each>,
+    /// A member of a record that the format spells in its own way, as a plain value; for formats of records.
+    pub plain: Option<fn(&prep_formats::json::Value) -> Option<prep_formats::json::Value>>,
 }
 
 /// Reads many files as one table.

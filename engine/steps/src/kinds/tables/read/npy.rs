@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     record: Some(Holds::Entries),
     read,
     each: None,
+    plain: None,
 };
 
 fn read(

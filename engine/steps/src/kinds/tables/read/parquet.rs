@@ -18,6 +18,7 @@ pub(super) const FORMAT: Format = Format {
     record: None,
     read,
     each: None,
+    plain: None,
 };
 
 fn read(
