@@ -90,7 +90,7 @@ pub fn unused_lists(
         if !context.used_lists.contains(&name.value) {
             let message = format!("nothing uses the list `{}`", name.value);
             let found = Diagnostic::error("unused-list", name.span, message);
-            let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `constants(value, list)`";
+            let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`";
             unused.push(found.help(help));
         }
     }

@@ -29,11 +29,12 @@ Every table has an order, and the hidden column `_row`: a row's position, from 0
 can be given its name. The rows of a query come in the order of its tables in `FROM`, the first table first, unless
 `ORDER BY` says otherwise.
 
-Two functions stand for several columns. They are items of a list after `SELECT`:
+Three functions stand for several columns. They are items of a list after `SELECT`:
 
 | item | columns |
 |---|---|
 | `one_hot(column, list)`, `one_hot(column, 'a', 'b')` | for each text one of that name: 1 where the column equals the text, else 0 |
+| `multi_hot(column, list)`, `multi_hot(column, 'a', 'b')` | for each text one of that name: 1 where it is one of the texts that the column lists, separated by commas, else 0 |
 | `constants(value, list)`, `constants(value, 'a', 'b')` | for each text one of that name, with the value |
 ";
 

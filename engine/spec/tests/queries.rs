@@ -74,6 +74,10 @@ fn expands_macros() {
             "SELECT CAST(coalesce(t.a = 'x', false) AS BIGINT) AS \"x\", CAST(coalesce((a OR b) = 'y', false) AS BIGINT) AS \"y\", CAST(coalesce(lower(a) = 'z', false) AS BIGINT) AS \"z\" FROM t",
         ),
         (
+            "SELECT multi_hot(labels, 'Bark', 'Run') FROM t",
+            "SELECT CAST(coalesce(array_has(string_to_array(labels, ','), 'Bark'), false) AS BIGINT) AS \"Bark\", CAST(coalesce(array_has(string_to_array(labels, ','), 'Run'), false) AS BIGINT) AS \"Run\" FROM t",
+        ),
+        (
             "WITH w AS (SELECT constants(1.0 / 3, 'a', 'b\"c') FROM t) SELECT * FROM w",
             "WITH w AS (SELECT 1.0 / 3 AS \"a\", 1.0 / 3 AS \"b\"\"c\" FROM t) SELECT * FROM w",
         ),

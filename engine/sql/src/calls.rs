@@ -69,7 +69,7 @@ fn names(state: &SessionState) -> Vec<String> {
     let window_names = window_names.filter(|name| window(state, name).is_some());
     let names = scalar_names.chain(aggregate_names).chain(window_names);
     let mut names: Vec<String> = names.cloned().collect();
-    names.extend([UNNEST, "one_hot"].map(str::to_owned));
+    names.extend([UNNEST, "one_hot", "multi_hot"].map(str::to_owned));
     names.sort();
     names
 }

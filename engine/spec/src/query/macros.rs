@@ -1,7 +1,9 @@
-//! `one_hot` and `constants`: one item of a select list that stands for many.
+//! `one_hot`, `multi_hot` and `constants`: one item of a select list that stands for many.
 //!
 //! - `one_hot(column, list)` or `one_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the column
 //!   equals the text, else 0 (also where it is null).
+//! - `multi_hot(column, list)` or `multi_hot(column, 'a', 'b')`: for each text a column of that name, 1 where the text is
+//!   one of those that the column lists, separated by commas, else 0 (also where it is null).
 //! - `constants(value, list)` or `constants(value, 'a', 'b')`: for each text a column of that name with the value.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +22,7 @@ use crate::suggest::nearest;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Macro {
     OneHot,
+    MultiHot,
     Constants,
 }
 
@@ -34,6 +37,7 @@ fn which(function: &Function) -> Option<Macro> {
     };
     match name.as_ident()?.value.to_ascii_lowercase().as_str() {
         "one_hot" => Some(Macro::OneHot),
+        "multi_hot" => Some(Macro::MultiHot),
         "constants" => Some(Macro::Constants),
         _ => None,
     }
@@ -93,10 +97,9 @@ impl Expander<'_> {
     fn call(&mut self, kind: Macro, function: &Function) -> Result<Vec<SelectItem>, Fault> {
         let at = place(function);
         let usage = || {
-            let first = if kind == Macro::OneHot {
-                "column"
-            } else {
-                "value"
+            let first = match kind {
+                Macro::OneHot | Macro::MultiHot => "column",
+                Macro::Constants => "value",
             };
             let name = function.name.to_string().to_ascii_lowercase();
             let message = format!("`{name}` takes a {first} and a list, or texts");
@@ -139,7 +142,8 @@ impl Expander<'_> {
             .iter()
             .map(|text| SelectItem::ExprWithAlias {
                 expr: match kind {
-                    Macro::OneHot => one_hot(value, text),
+                    Macro::OneHot => digit(equals(value, text)),
+                    Macro::MultiHot => digit(lists(value, text)),
                     Macro::Constants => value.clone(),
                 },
                 alias: Ident::with_quote('"', text),
@@ -173,22 +177,46 @@ fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// `CAST(coalesce(column = 'text', false) AS BIGINT)`
-fn one_hot(column: &Expr, text: &str) -> Expr {
+/// `column = 'text'`
+fn equals(column: &Expr, text: &str) -> Expr {
     let column = match column {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Function(_) | Expr::Nested(_) => {
             column.clone()
         }
         other => Expr::Nested(Box::new(other.clone())),
     };
-    let equal = Expr::BinaryOp {
+    Expr::BinaryOp {
         left: Box::new(column),
         op: BinaryOperator::Eq,
-        right: Box::new(Expr::value(Value::SingleQuotedString(text.to_owned()))),
-    };
-    let args = [equal, Expr::value(Value::Boolean(false))];
-    let coalesce = Function {
-        name: ObjectName::from(vec![Ident::new("coalesce")]),
+        right: Box::new(quoted(text)),
+    }
+}
+
+/// `array_has(string_to_array(column, ','), 'text')`
+fn lists(column: &Expr, text: &str) -> Expr {
+    let texts = call("string_to_array", [column.clone(), quoted(",")]);
+    call("array_has", [texts, quoted(text)])
+}
+
+/// `CAST(coalesce(condition, false) AS BIGINT)`
+fn digit(condition: Expr) -> Expr {
+    let known = call("coalesce", [condition, Expr::value(Value::Boolean(false))]);
+    Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(known),
+        data_type: DataType::BigInt(None),
+        array: false,
+        format: None,
+    }
+}
+
+fn quoted(text: &str) -> Expr {
+    Expr::value(Value::SingleQuotedString(text.to_owned()))
+}
+
+fn call(name: &str, args: [Expr; 2]) -> Expr {
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
         uses_odbc_syntax: false,
         parameters: FunctionArguments::None,
         args: FunctionArguments::List(FunctionArgumentList {
@@ -202,14 +230,7 @@ fn one_hot(column: &Expr, text: &str) -> Expr {
         null_treatment: None,
         over: None,
         within_group: Vec::new(),
-    };
-    Expr::Cast {
-        kind: CastKind::Cast,
-        expr: Box::new(Expr::Function(coalesce)),
-        data_type: DataType::BigInt(None),
-        array: false,
-        format: None,
-    }
+    })
 }
 
 /// Finds calls that are no item of a select list: those are left over.

@@ -27,7 +27,7 @@ pub static PIPELINE: Section = Section {
         Key::optional(
             "lists",
             Value::Lists,
-            "Named lists of texts: for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
+            "Named lists of texts: for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
             "{ authors: [EAP, HPL, MWS] }",
         ),
         Key::optional(
