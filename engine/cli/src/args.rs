@@ -99,6 +99,8 @@ pub enum Verb {
     Grade(verbs::grade::GradeArgs),
     GradeSample(verbs::grade_sample::GradeSample),
     Validate(verbs::validate::Validate),
+    Experiments(verbs::experiments::ExperimentsArgs),
+    Submissions(verbs::submissions::Submissions),
     Cache(verbs::cache::Cache),
     Schema(verbs::schema::Schema),
     Completions(verbs::completions::Completions),

@@ -109,6 +109,8 @@ fn lists() {
         submission_path: "x.csv".to_owned(),
     };
     assert_eq!(list::parse(text).unwrap(), [entry]);
+    let none = list::parse("{\"competition_id\": \"a\", \"submission_path\": null}").unwrap();
+    assert_eq!(none[0].submission_path, "None");
     let table = [
         (
             "\n{x",

@@ -2,6 +2,7 @@
 
 pub mod diagnostics;
 pub mod diff;
+pub mod experiments;
 pub mod layers;
 pub mod printer;
 pub mod progress;

@@ -3,6 +3,7 @@
 pub mod cache;
 pub mod completions;
 pub mod demo;
+pub mod experiments;
 pub mod grade;
 pub mod grade_sample;
 pub mod graph;
@@ -12,6 +13,7 @@ pub mod plan;
 pub mod rules;
 pub mod run;
 pub mod schema;
+pub mod submissions;
 pub mod validate;
 pub mod why;
 
@@ -32,6 +34,8 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Grade(verb) => verb.call(session),
         Verb::GradeSample(verb) => verb.call(session),
         Verb::Validate(verb) => verb.call(session),
+        Verb::Experiments(verb) => verb.call(session),
+        Verb::Submissions(verb) => verb.call(session),
         Verb::Cache(verb) => verb.call(session),
         Verb::Schema(verb) => verb.call(session),
         Verb::Completions(verb) => verb.call(session),

@@ -71,6 +71,10 @@ fn entry(line: usize, json: &str) -> Result<Entry, ListError> {
     Ok(Entry {
         line,
         competition_id: text("competition_id")?,
-        submission_path: text("submission_path")?,
+        submission_path: match map.get("submission_path") {
+            // A run without a submission; the benchmark takes it for a file of this name.
+            Some(Value::Null) => "None".to_owned(),
+            _ => text("submission_path")?,
+        },
     })
 }

@@ -1,0 +1,248 @@
+//! Experiments as tables, JSON, CSV, and rows of the benchmark's leaderboard.
+
+use std::fmt::Write as _;
+
+use prep_experiments::{Estimate, Experiment, METRICS, SetSummary};
+use serde_json::{Map, Value, json};
+
+use crate::output::table::{Align, Table};
+
+/// Figures in the order of importance: heading and metric.
+const SHOWN: [(&str, &str); 7] = [
+    ("any medal %", "any_medal_percentage"),
+    ("gold %", "gold_medal_percentage"),
+    ("silver %", "silver_medal_percentage"),
+    ("bronze %", "bronze_medal_percentage"),
+    ("above median %", "above_median_percentage"),
+    ("valid %", "valid_submissions_percentage"),
+    ("submitted %", "submission_exists_percentage"),
+];
+
+/// A row per experiment and set.
+pub fn by_set(experiments: &[Experiment]) -> Table {
+    let mut columns = vec![
+        ("experiment", Align::Left),
+        ("set", Align::Left),
+        ("seeds", Align::Right),
+    ];
+    columns.extend(SHOWN.iter().map(|(heading, _)| (*heading, Align::Right)));
+    let mut table =
+        Table::new(&columns).spare(&["submitted %", "bronze %", "silver %", "gold %", "valid %"]);
+    for (experiment, set, figures) in rows(experiments) {
+        let mut cells = vec![experiment.to_owned(), set.to_owned()];
+        match figures {
+            None => cells.push("-".to_owned()),
+            Some(figures) => {
+                cells.push(figures.seeds.to_string());
+                cells.extend(SHOWN.iter().map(|(_, metric)| shown(figures, metric)));
+            }
+        }
+        table.row(cells);
+    }
+    table
+}
+
+/// A row per experiment and competition.
+pub fn by_competition(experiments: &[Experiment]) -> Table {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("set", Align::Left),
+        ("experiment", Align::Left),
+        right("runs"),
+        right("valid"),
+        right("above median"),
+        right("gold"),
+        right("silver"),
+        right("bronze"),
+        right("score"),
+    ])
+    .spare(&["set", "experiment"]);
+    for (experiment, one) in competitions(experiments) {
+        let score = match (one.mean_score, one.score_standard_error) {
+            (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
+            _ => "-".to_owned(),
+        };
+        let mut cells = vec![
+            one.competition.clone(),
+            one.complexity.unwrap_or("").to_owned(),
+            experiment.to_owned(),
+        ];
+        let counts = [
+            one.runs,
+            one.valid,
+            one.above_median,
+            one.gold,
+            one.silver,
+            one.bronze,
+        ];
+        cells.extend(counts.iter().map(ToString::to_string));
+        cells.push(score);
+        table.row(cells);
+    }
+    table
+}
+
+/// A row per experiment and set, figures unrounded.
+pub fn csv_by_set(experiments: &[Experiment]) -> String {
+    let mut text = "experiment,set,competitions,seeds,padded".to_owned();
+    for metric in &METRICS {
+        let name = metric.name;
+        let _ = write!(text, ",{name},{name}_standard_error");
+    }
+    text.push('\n');
+    for (experiment, set, figures) in rows(experiments) {
+        let Some(figures) = figures else { continue };
+        let _ = write!(
+            text,
+            "{},{},{},{},{}",
+            cell(experiment),
+            cell(set),
+            figures.competitions,
+            figures.seeds,
+            figures.padded
+        );
+        for (_, one) in &figures.estimates {
+            let _ = write!(text, ",{},{}", one.mean, one.standard_error);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// A row per experiment and competition.
+pub fn csv_by_competition(experiments: &[Experiment]) -> String {
+    let mut text = "experiment,competition,complexity,runs,submissions,valid,above_median,gold,silver,bronze,any_medal,\
+                    mean_score,score_standard_error\n"
+        .to_owned();
+    let number = |value: Option<f64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for (experiment, one) in competitions(experiments) {
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            cell(experiment),
+            cell(&one.competition),
+            one.complexity.unwrap_or(""),
+            one.runs,
+            one.submissions,
+            one.valid,
+            one.above_median,
+            one.gold,
+            one.silver,
+            one.bronze,
+            one.any_medal,
+            number(one.mean_score),
+            number(one.score_standard_error)
+        );
+    }
+    text
+}
+
+/// Rows of the leaderboard in the benchmark's README. Cells that only the authors know are empty.
+pub fn markdown(experiments: &[Experiment]) -> String {
+    let mut text = "| Agent | LLM(s) used | Low == Lite (%) | Medium (%) | High (%) | All (%) | Running Time (hours) | \
+                    Date | Known Leakage[^1] | Source Code Available | Grading Reports Available |\n\
+                    |-------|-------------|-----------------|------------|----------|---------|----------------------|\
+                    ------|---------------|----------------------|---------------------------|\n"
+        .to_owned();
+    for experiment in experiments {
+        let cell = |names: &[&str]| {
+            let mut sets = experiment.sets.iter();
+            let figures = sets.find(|(set, _)| names.contains(&set.as_str()));
+            match figures {
+                Some((_, Ok(figures))) => {
+                    let padded = if figures.padded > 0 { "[^3]" } else { "" };
+                    shown(figures, "any_medal_percentage") + padded
+                }
+                _ => "-".to_owned(),
+            }
+        };
+        let _ = writeln!(
+            text,
+            "| {} | | {} | {} | {} | {} | | | | | |",
+            experiment.name.replace('|', "\\|"),
+            cell(&["low", "lite"]),
+            cell(&["medium"]),
+            cell(&["high"]),
+            cell(&["all", "split75"])
+        );
+    }
+    text
+}
+
+/// Everything.
+pub fn json(experiments: &[Experiment]) -> Value {
+    let experiments = experiments.iter().map(|experiment| {
+        let sets = experiment.sets.iter().map(|(set, figures)| match figures {
+            Err(error) => json!({ "set": set, "error": error.to_string() }),
+            Ok(figures) => json!({
+                "set": set,
+                "num_competitions_per_seed": figures.competitions,
+                "num_seeds_averaged": figures.seeds,
+                "padded_runs": figures.padded,
+                "metrics": metrics(figures),
+                "seeds": figures.by_seed.iter().map(|seed| {
+                    let values = METRICS.iter().zip(seed);
+                    let values = values.map(|(metric, value)| (metric.name.to_owned(), json!(value)));
+                    Value::Object(values.collect())
+                }).collect::<Vec<_>>(),
+            }),
+        });
+        json!({
+            "experiment": experiment.name,
+            "sets": sets.collect::<Vec<_>>(),
+            "competitions": experiment.competitions,
+        })
+    });
+    json!({ "experiments": experiments.collect::<Vec<_>>() })
+}
+
+fn metrics(figures: &SetSummary) -> Map<String, Value> {
+    let estimates = figures.estimates.iter();
+    estimates
+        .map(|(name, estimate)| ((*name).to_owned(), json!(estimate)))
+        .collect()
+}
+
+fn rows(experiments: &[Experiment]) -> impl Iterator<Item = (&str, &str, Option<&SetSummary>)> {
+    experiments.iter().flat_map(|experiment| {
+        let sets = experiment.sets.iter();
+        sets.map(|(set, figures)| {
+            (
+                experiment.name.as_str(),
+                set.as_str(),
+                figures.as_ref().ok(),
+            )
+        })
+    })
+}
+
+fn competitions(
+    experiments: &[Experiment],
+) -> impl Iterator<Item = (&str, &prep_experiments::Competition)> {
+    experiments.iter().flat_map(|experiment| {
+        let competitions = experiment.competitions.iter();
+        competitions.map(|one| (experiment.name.as_str(), one))
+    })
+}
+
+/// `62.12 ± 1.52`.
+fn shown(figures: &SetSummary, metric: &str) -> String {
+    let estimate = figures.estimate(metric);
+    estimate.map_or_else(
+        || "-".to_owned(),
+        |Estimate {
+             mean,
+             standard_error,
+             ..
+         }| format!("{mean:.2} ± {standard_error:.2}"),
+    )
+}
+
+/// A cell of a CSV, in quotes where it needs them.
+fn cell(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

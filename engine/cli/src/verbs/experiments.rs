@@ -1,0 +1,222 @@
+//! `prep experiments`: grading reports of many runs, the numbers of a leaderboard.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use prep_experiments::{
+    Choice, Experiment, ExperimentsError, Group, Missing, Report, Run, Set, Take, summarise,
+};
+
+use crate::args::at_least_one;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::experiments;
+use crate::{Ended, Session};
+
+/// Sum up grading reports: medals and valid submissions in percent, mean and standard error over seeds, by complexity
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep experiments runs/*/*grading_report*.json --name my-agent
+  prep experiments --groups runs/run_group_experiments.csv
+  prep experiments --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
+  prep experiments reports/*.json --set low --per-competition
+
+The k-th runs of all competitions of a set make up seed k. There are as many seeds as the competition with
+the fewest runs has runs; of the others the last ones count (--take first counts as the benchmark's script
+does). Reports are in order of their paths, run groups in order of their names.")]
+pub struct ExperimentsArgs {
+    /// Grading reports of one experiment
+    #[arg(
+        value_name = "REPORT.json",
+        required_unless_present = "groups",
+        conflicts_with = "groups"
+    )]
+    reports: Vec<PathBuf>,
+    /// What the experiment of these reports is called
+    #[arg(long, value_name = "NAME", default_value = "experiment")]
+    name: String,
+    /// A CSV of experiment_id,run_group: which run groups make up which experiment
+    #[arg(long, value_name = "TABLE.csv")]
+    groups: Option<PathBuf>,
+    /// Folder of the run groups: DIR/RUN_GROUP/*grading_report*.json [default: the table's folder]
+    #[arg(long, value_name = "DIR", requires = "groups")]
+    runs: Option<PathBuf>,
+    /// Only these experiments of the table
+    #[arg(long, value_name = "ID", requires = "groups")]
+    experiment: Vec<String>,
+    /// Sets to give figures for: a name, or a text file with one id per line [default: low, medium, high, all]
+    #[arg(long, value_name = "NAME|FILE")]
+    set: Vec<String>,
+    /// Exactly so many seeds [default: all that are complete]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    seeds: Option<usize>,
+    /// Which runs count where a competition has more than there are seeds
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    take: TakeArg,
+    /// Count missing runs as failed ones, instead of leaving incomplete seeds out
+    #[arg(long)]
+    pad_missing: bool,
+    /// Competition by competition instead of by set
+    #[arg(long)]
+    per_competition: bool,
+    /// How results are shown; --json shows everything
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    format: Format,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TakeArg {
+    /// The last runs: earlier ones failed for reasons of the machine.
+    #[default]
+    Last,
+    /// The first runs.
+    First,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    #[default]
+    Text,
+    Csv,
+    /// A row of the benchmark's leaderboard.
+    Markdown,
+}
+
+impl ExperimentsArgs {
+    pub fn call(&self, session: &Session) -> Ended {
+        let sets = self.sets()?;
+        let choice = Choice {
+            take: match self.take {
+                TakeArg::Last => Take::Last,
+                TakeArg::First => Take::First,
+            },
+            number: self.seeds,
+            pad: self.pad_missing,
+        };
+        let mut found = Vec::new();
+        for (name, reports) in self.experiments(session)? {
+            let runs = runs(&reports)?;
+            found.push(summarise(&name, &runs, &sets, &choice));
+        }
+        let printer = &session.printer;
+        match (printer.json, self.format, self.per_competition) {
+            (true, _, _) => printer.json(&experiments::json(&found))?,
+            (_, Format::Text, false) => printer.table(&experiments::by_set(&found))?,
+            (_, Format::Text, true) => printer.table(&experiments::by_competition(&found))?,
+            (_, Format::Csv, false) => printer.result(&experiments::csv_by_set(&found))?,
+            (_, Format::Csv, true) => printer.result(&experiments::csv_by_competition(&found))?,
+            (_, Format::Markdown, _) => printer.result(&experiments::markdown(&found))?,
+        }
+        Ok(self.complete(session, &found))
+    }
+
+    fn sets(&self) -> Result<Vec<Set>, CliError> {
+        if self.set.is_empty() {
+            return Ok(Set::leaderboard());
+        }
+        let set = |name: &String| match Set::named(name) {
+            Some(set) => Ok(set),
+            None if Path::new(name).extension().is_some() => {
+                Set::read(Path::new(name)).map_err(failed)
+            }
+            None => {
+                let error = CliError::usage(format!("there is no set `{name}`"));
+                let near = prep_spec::nearest(name, prep_splits::set_names());
+                Err(match near {
+                    Some(_) => error.suggest(near),
+                    None => error.help("name a set, or a text file with one id per line"),
+                })
+            }
+        };
+        self.set.iter().map(set).collect()
+    }
+
+    /// The experiments' names, and the files of their reports in order.
+    fn experiments(&self, session: &Session) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
+        let Some(table) = &self.groups else {
+            let mut reports = self.reports.clone();
+            reports.sort();
+            return Ok(vec![(self.name.clone(), reports)]);
+        };
+        let groups = prep_experiments::experiments(table).map_err(failed)?;
+        let folder = table.parent().unwrap_or(Path::new(""));
+        let runs = self.runs.as_deref().unwrap_or(folder);
+        self.wanted(&groups, table)?
+            .into_iter()
+            .map(|name| {
+                let own = groups.iter().filter(|group| group.experiment == name);
+                let own = own.map(|group| group.run_group.as_str());
+                let mut reports = Vec::new();
+                for (group, found) in prep_experiments::collect(own, runs).map_err(failed)? {
+                    match found {
+                        Ok(path) => reports.push(path),
+                        Err(why) => session.printer.warning(format!(
+                            "{name}: the run group {group} is left out: {}",
+                            match why {
+                                Missing::Folder => "there is no such folder",
+                                Missing::Report => "it has no grading report",
+                            }
+                        )),
+                    }
+                }
+                Ok((name.to_owned(), reports))
+            })
+            .collect()
+    }
+
+    /// The experiments that are asked for, each once, in the table's order.
+    fn wanted<'a>(&self, groups: &'a [Group], table: &Path) -> Result<Vec<&'a str>, CliError> {
+        let mut names: Vec<&str> = Vec::new();
+        for group in groups {
+            if !names.contains(&group.experiment.as_str()) {
+                names.push(&group.experiment);
+            }
+        }
+        for wanted in &self.experiment {
+            if !names.contains(&wanted.as_str()) {
+                let message = format!("{} has no experiment `{wanted}`", table.display());
+                let near = prep_spec::nearest(wanted, names.iter().copied());
+                return Err(CliError::new(Exit::Input, message).suggest(near));
+            }
+        }
+        names.retain(|name| {
+            self.experiment.is_empty() || self.experiment.iter().any(|one| one == name)
+        });
+        Ok(names)
+    }
+
+    /// Says what has no figures. Sets that were not asked for by name and were not tried are no failure.
+    fn complete(&self, session: &Session, found: &[Experiment]) -> Exit {
+        let mut exit = Exit::Success;
+        for experiment in found {
+            let nothing = experiment.sets.iter().all(|(_, figures)| figures.is_err());
+            for (set, figures) in &experiment.sets {
+                let Err(error) = figures else { continue };
+                let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
+                if nothing || !self.set.is_empty() {
+                    session.printer.error(&CliError::new(Exit::Input, text));
+                    exit = Exit::Input;
+                } else {
+                    session.printer.message(text);
+                }
+            }
+        }
+        exit
+    }
+}
+
+/// The runs of all reports, in order.
+fn runs(reports: &[PathBuf]) -> Result<Vec<Run>, CliError> {
+    let mut runs = Vec::new();
+    for path in reports {
+        runs.extend(Report::read(path).map_err(failed)?.runs);
+    }
+    Ok(runs)
+}
+
+/// A file that cannot be used ends the verb.
+#[allow(clippy::needless_pass_by_value)] // for map_err
+pub fn failed(error: ExperimentsError) -> CliError {
+    CliError::new(Exit::Input, error.to_string())
+}

@@ -1,0 +1,70 @@
+//! `prep submissions`: the list for `prep grade` from folders of runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prep_experiments::Places;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{Ended, Session};
+
+use super::experiments::failed;
+
+/// Make the list of submissions for `prep grade` from folders of runs
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep submissions runs/2026-01-01T00-00-00-GMT_run-group_my-agent -o submissions.jsonl
+  prep submissions runs/*_my-agent/metadata.json > submissions.jsonl
+
+A run is a folder ID_anything with submission/submission.csv. The runs of a group are those that its
+metadata.json names; without that file, its folders ID_anything.")]
+pub struct Submissions {
+    /// A folder of runs, or its metadata.json
+    #[arg(value_name = "RUNS", required = true)]
+    runs: Vec<PathBuf>,
+    /// Where to write the list [default: stdout]
+    #[arg(long, short, value_name = "FILE.jsonl")]
+    output: Option<PathBuf>,
+    /// The submission, below a run's folder
+    #[arg(long, value_name = "PATH", default_value = "submission/submission.csv")]
+    submission: PathBuf,
+    /// The agent's log, below a run's folder
+    #[arg(long, value_name = "PATH", default_value = "logs/agent.log")]
+    logs: PathBuf,
+    /// The agent's code, below a run's folder
+    #[arg(long, value_name = "PATH", default_value = "code/train.py")]
+    code: PathBuf,
+}
+
+impl Submissions {
+    pub fn call(&self, session: &Session) -> Ended {
+        let places = Places {
+            submission: self.submission.clone(),
+            logs: self.logs.clone(),
+            code: self.code.clone(),
+        };
+        let mut text = String::new();
+        let (mut runs, mut missing) = (0, 0);
+        for path in &self.runs {
+            for entry in prep_experiments::list(path, &places).map_err(failed)? {
+                runs += 1;
+                missing += usize::from(entry.submission_path.is_none());
+                text.push_str(&entry.line());
+                text.push('\n');
+            }
+        }
+        match &self.output {
+            None => session.printer.result(&text)?,
+            Some(path) => std::fs::write(path, &text).map_err(|error| {
+                let message = format!("cannot write {}: {error}", path.display());
+                CliError::new(Exit::Machine, message)
+            })?,
+        }
+        session.printer.message(format!(
+            "{runs} runs, {missing} of them without a submission"
+        ));
+        Ok(Exit::Success)
+    }
+}

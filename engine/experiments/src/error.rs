@@ -1,0 +1,64 @@
+//! Why reports cannot be summed up.
+
+use std::path::PathBuf;
+
+/// A file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentsError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(
+        "{} is a Git LFS pointer, not the file itself; `git lfs pull` in its checkout fetches it",
+        path.display()
+    )]
+    Pointer { path: PathBuf },
+    #[error("{} is not JSON: {source}", path.display())]
+    Json {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+    #[error("{} is no grading report: {problem}", path.display())]
+    NoReport { path: PathBuf, problem: String },
+    #[error("{}:{line}: expected `experiment_id,run_group`, found `{found}`", path.display())]
+    Table {
+        path: PathBuf,
+        line: usize,
+        found: String,
+    },
+    #[error(
+        "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename those that do not count"
+    )]
+    SeveralReports {
+        group: String,
+        count: usize,
+        names: String,
+    },
+    #[error("{} names no competition", path.display())]
+    EmptySet { path: PathBuf },
+    #[error("{} has no `runs`; expected the metadata.json of a run group", path.display())]
+    NoRuns { path: PathBuf },
+}
+
+/// Why an experiment has no number for a set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SeedsError {
+    #[error("no run of {}", shown(.missing))]
+    Missing { missing: Vec<String> },
+    #[error("there is no run of any of the competitions")]
+    Nothing,
+    #[error("there are {there} complete seeds, {wanted} are wanted")]
+    TooFew { there: usize, wanted: usize },
+}
+
+/// Some names, and how many more there are.
+fn shown(names: &[String]) -> String {
+    const SOME: usize = 5;
+    let some: Vec<&str> = names.iter().take(SOME).map(String::as_str).collect();
+    match names.len().checked_sub(SOME) {
+        Some(more @ 1..) => format!("{} and {more} more", some.join(", ")),
+        _ => some.join(", "),
+    }
+}

@@ -1,0 +1,136 @@
+//! Which run group belongs to which experiment, and where its report is.
+//!
+//! The table is a CSV of `experiment_id,run_group`; a run group is a folder with one file `*grading_report*.json`.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::ExperimentsError;
+use crate::report;
+
+/// A line of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    pub experiment: String,
+    pub run_group: String,
+}
+
+/// Why a run group does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    Folder,
+    Report,
+}
+
+/// Reads the table in a file. Run groups keep its order; a header and empty lines are left out.
+///
+/// # Errors
+/// When it cannot be read, or a line has no comma.
+pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
+    let text = report::read(path)?;
+    let lines = text.lines().enumerate();
+    let lines =
+        lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with("experiment_id"));
+    lines
+        .map(|(index, line)| {
+            let (experiment, run_group) =
+                line.split_once(',')
+                    .ok_or_else(|| ExperimentsError::Table {
+                        path: path.to_owned(),
+                        line: index + 1,
+                        found: line.to_owned(),
+                    })?;
+            Ok(Group {
+                experiment: experiment.trim().to_owned(),
+                run_group: run_group.trim().to_owned(),
+            })
+        })
+        .collect()
+}
+
+/// The report of each run group below the folder `runs`, in order of the groups' names, which are dates.
+///
+/// # Errors
+/// When a group has more than one report, or its folder cannot be read.
+pub fn collect<'a>(
+    groups: impl IntoIterator<Item = &'a str>,
+    runs: &Path,
+) -> Result<Vec<(String, Result<PathBuf, Missing>)>, ExperimentsError> {
+    let mut groups: Vec<&str> = groups.into_iter().collect();
+    groups.sort_unstable();
+    groups
+        .into_iter()
+        .map(|group| Ok((group.to_owned(), report_of(group, &runs.join(group))?)))
+        .collect()
+}
+
+fn report_of(group: &str, folder: &Path) -> Result<Result<PathBuf, Missing>, ExperimentsError> {
+    if !folder.is_dir() {
+        return Ok(Err(Missing::Folder));
+    }
+    let failed = |source| ExperimentsError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.contains("grading_report") && name.ends_with(".json") && entry.path().is_file() {
+            found.push((name, entry.path()));
+        }
+    }
+    found.sort();
+    if found.len() > 1 {
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        return Err(ExperimentsError::SeveralReports {
+            group: group.to_owned(),
+            count: found.len(),
+            names: names.join(", "),
+        });
+    }
+    Ok(found.pop().map(|(_, path)| path).ok_or(Missing::Report))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_as_it_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.csv");
+        std::fs::write(&path, "experiment_id,run_group\na, g2 \r\n\n b,g1,x\n").unwrap();
+        let groups = experiments(&path).unwrap();
+        let plain: Vec<(&str, &str)> = groups
+            .iter()
+            .map(|group| (group.experiment.as_str(), group.run_group.as_str()))
+            .collect();
+        assert_eq!(plain, [("a", "g2"), ("b", "g1,x")]);
+        std::fs::write(&path, "x\n").unwrap();
+        assert!(experiments(&path).unwrap_err().to_string().contains(":1:"));
+        std::fs::write(&path, "version https://git-lfs.github.com/spec/v1\n").unwrap();
+        assert!(experiments(&path).unwrap_err().to_string().contains("LFS"));
+    }
+
+    #[test]
+    fn a_group_has_one_report() {
+        let dir = tempfile::tempdir().unwrap();
+        for (group, name) in [("b", "x_grading_report.json"), ("a", "notes.json")] {
+            std::fs::create_dir(dir.path().join(group)).unwrap();
+            std::fs::write(dir.path().join(group).join(name), "{}").unwrap();
+        }
+        let found = collect(["c", "b", "a"], dir.path()).unwrap();
+        assert_eq!(found[0], ("a".to_owned(), Err(Missing::Report)));
+        assert!(
+            found[1]
+                .1
+                .as_ref()
+                .unwrap()
+                .ends_with("b/x_grading_report.json")
+        );
+        assert_eq!(found[2].1, Err(Missing::Folder));
+        std::fs::write(dir.path().join("b/grading_report_2.json"), "{}").unwrap();
+        let error = collect(["b"], dir.path()).unwrap_err().to_string();
+        assert!(error.contains("2 grading reports"), "{error}");
+    }
+}

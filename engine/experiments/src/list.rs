@@ -1,0 +1,215 @@
+//! From a folder of runs to the list of submissions that is graded.
+//!
+//! A run group is a folder with `metadata.json`, whose `runs` names its runs in order. A run is a folder
+//! `ID_anything`, with `submission/submission.csv` and, if they are kept, logs and code. A folder without metadata is
+//! taken by its sub-folders.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::error::ExperimentsError;
+use crate::report;
+
+/// A line of the list. Keys and their order are the benchmark's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submission {
+    pub competition_id: String,
+    /// None where there is no such file.
+    pub submission_path: Option<String>,
+    pub logs_path: Option<String>,
+    pub code_path: Option<String>,
+}
+
+impl Submission {
+    /// The line, as Python's `json.dumps` writes it.
+    pub fn line(&self) -> String {
+        let text = |text: &str| ascii(&serde_json::Value::from(text).to_string());
+        let path = |path: &Option<String>| path.as_deref().map_or_else(|| "null".to_owned(), text);
+        format!(
+            r#"{{"competition_id": {}, "submission_path": {}, "logs_path": {}, "code_path": {}}}"#,
+            text(&self.competition_id),
+            path(&self.submission_path),
+            path(&self.logs_path),
+            path(&self.code_path)
+        )
+    }
+}
+
+/// JSON with everything beyond ASCII escaped.
+fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            let mut units = [0; 2];
+            let units = c.encode_utf16(&mut units).iter();
+            out.extend(units.map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
+/// Where a run keeps its files, below its folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    pub submission: PathBuf,
+    pub logs: PathBuf,
+    pub code: PathBuf,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        Places {
+            submission: "submission/submission.csv".into(),
+            logs: "logs/agent.log".into(),
+            code: "code/train.py".into(),
+        }
+    }
+}
+
+/// The submissions of a run group.
+pub type List = Vec<Submission>;
+
+/// Lists the submissions of the run group at `path`: a folder, or its `metadata.json`.
+///
+/// # Errors
+/// When it cannot be read, or its metadata are none.
+pub fn list(path: &Path, places: &Places) -> Result<List, ExperimentsError> {
+    let metadata = match path.is_dir() {
+        true => path.join("metadata.json"),
+        false => path.to_owned(),
+    };
+    let folder = match path.is_dir() {
+        true => path,
+        false => path.parent().unwrap_or(Path::new("")),
+    };
+    let runs = match path.is_dir() && !metadata.exists() {
+        true => sub_folders(folder)?,
+        false => named(&metadata)?,
+    };
+    Ok(runs
+        .iter()
+        .map(|run| {
+            let folder = plain(&folder.join(run));
+            let there = |place: &Path| {
+                let path = plain(&folder.join(place));
+                path.exists().then(|| path.to_string_lossy().into_owned())
+            };
+            Submission {
+                competition_id: run.split('_').next().unwrap_or_default().to_owned(),
+                submission_path: there(&places.submission),
+                logs_path: there(&places.logs),
+                code_path: there(&places.code),
+            }
+        })
+        .collect())
+}
+
+/// The runs that metadata name, in their order.
+fn named(metadata: &Path) -> Result<Vec<String>, ExperimentsError> {
+    let text = report::read(metadata)?;
+    let value: Value = serde_json::from_str(&text).map_err(|source| ExperimentsError::Json {
+        path: metadata.to_owned(),
+        source,
+    })?;
+    match value.get("runs") {
+        Some(Value::Object(runs)) => Ok(runs.keys().cloned().collect()),
+        _ => Err(ExperimentsError::NoRuns {
+            path: metadata.to_owned(),
+        }),
+    }
+}
+
+fn sub_folders(folder: &Path) -> Result<Vec<String>, ExperimentsError> {
+    let failed = |source| ExperimentsError::Read {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_dir() && name.contains('_') {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The path without `.` and repeated separators.
+fn plain(path: &Path) -> PathBuf {
+    path.components()
+        .filter(|part| !matches!(part, Component::CurDir))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_listed_in_the_order_of_the_metadata() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("b_1/submission")).unwrap();
+        std::fs::write(at("b_1/submission/submission.csv"), "").unwrap();
+        std::fs::create_dir_all(at("a_2_x/logs")).unwrap();
+        std::fs::write(at("a_2_x/logs/agent.log"), "").unwrap();
+        let ids = |list: &List| -> Vec<String> {
+            list.iter().map(|one| one.competition_id.clone()).collect()
+        };
+        let by_folder = list(dir.path(), &Places::default()).unwrap();
+        assert_eq!(ids(&by_folder), ["a", "b"]);
+        std::fs::write(
+            at("metadata.json"),
+            r#"{"run_group": "g", "runs": {"b_1": {"success": true}, "a_2_x": {}, "gone_3": {}}}"#,
+        )
+        .unwrap();
+        for path in [dir.path().to_owned(), at("metadata.json")] {
+            let found = list(&path, &Places::default()).unwrap();
+            assert_eq!(ids(&found), ["b", "a", "gone"]);
+            assert!(
+                found[0]
+                    .submission_path
+                    .as_ref()
+                    .unwrap()
+                    .ends_with("b_1/submission/submission.csv")
+            );
+            assert_eq!(
+                (&found[0].logs_path, &found[2].submission_path),
+                (&None, &None)
+            );
+            assert!(found[1].logs_path.is_some());
+        }
+        std::fs::write(at("metadata.json"), "{}").unwrap();
+        assert!(
+            list(dir.path(), &Places::default())
+                .unwrap_err()
+                .to_string()
+                .contains("`runs`")
+        );
+    }
+
+    #[test]
+    fn lines_are_those_of_python() {
+        let line = Submission {
+            competition_id: "a".into(),
+            submission_path: Some("é\"\u{1f600}".into()),
+            logs_path: None,
+            code_path: Some("c".into()),
+        }
+        .line();
+        let expected = r#"{"competition_id": "a", "submission_path": "\u00e9\"\ud83d\ude00", "logs_path": null, "code_path": "c"}"#;
+        assert_eq!(line, expected);
+    }
+
+    #[test]
+    fn paths_are_plain() {
+        for (path, expected) in [("./a//b/./c", "a/b/c"), ("../a", "../a"), ("/a/b/", "/a/b")] {
+            assert_eq!(plain(Path::new(path)), Path::new(expected));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What is counted in a seed, and what the seeds come to.
+
+use serde::Serialize;
+
+use crate::report::Run;
+
+/// A share of a seed's runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Key in results; the benchmark's words.
+    pub name: &'static str,
+    /// Whether a run counts.
+    pub counts: fn(&Run) -> bool,
+}
+
+/// In the order of the benchmark's script.
+pub const METRICS: [Metric; 7] = [
+    Metric {
+        name: "submission_exists_percentage",
+        counts: |run| run.exists,
+    },
+    Metric {
+        name: "valid_submissions_percentage",
+        counts: |run| run.valid,
+    },
+    Metric {
+        name: "above_median_percentage",
+        counts: |run| run.above_median,
+    },
+    Metric {
+        name: "gold_medal_percentage",
+        counts: |run| run.gold,
+    },
+    Metric {
+        name: "silver_medal_percentage",
+        counts: |run| run.silver,
+    },
+    Metric {
+        name: "bronze_medal_percentage",
+        counts: |run| run.bronze,
+    },
+    Metric {
+        name: "any_medal_percentage",
+        counts: Run::any_medal,
+    },
+];
+
+impl Metric {
+    /// The share of runs that count, in percent.
+    pub fn of(&self, seed: &[Run]) -> f64 {
+        let count = seed.iter().filter(|run| (self.counts)(run)).count();
+        count as f64 / seed.len() as f64 * 100.0
+    }
+}
+
+/// A mean over seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    pub mean: f64,
+    /// Bounds of the 95 % confidence interval, if the mean is distributed normally.
+    pub ci_lower: f64,
+    pub ci_upper: f64,
+    /// Standard deviation of the seeds (with n - 1) divided by the root of n; 0 for one seed.
+    pub standard_error: f64,
+}
+
+/// The mean of values and its standard error. There is at least one value.
+pub fn estimate(values: &[f64]) -> Estimate {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let standard_error = match values.len() {
+        0 | 1 => 0.0,
+        _ => (squares / (n - 1.0)).sqrt() / n.sqrt(),
+    };
+    Estimate {
+        mean,
+        ci_lower: mean - 1.96 * standard_error,
+        ci_upper: mean + 1.96 * standard_error,
+        standard_error,
+    }
+}

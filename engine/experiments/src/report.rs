@@ -1,0 +1,226 @@
+//! Reading grading reports: those of the benchmark, and those that `prep grade` writes.
+//!
+//! A report is written by Python's `json`, which writes `NaN` and `Infinity` where JSON has no number. Scores are read
+//! as `None` then; medals do not depend on them any more.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::error::ExperimentsError;
+
+/// A grading report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// In order of competitions; several of one competition in the report's order.
+    pub runs: Vec<Run>,
+}
+
+/// One graded submission, or its absence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Run {
+    pub competition: String,
+    /// None also where it is no finite number.
+    pub score: Option<f64>,
+    pub gold: bool,
+    pub silver: bool,
+    pub bronze: bool,
+    pub above_median: bool,
+    pub exists: bool,
+    pub valid: bool,
+}
+
+impl Run {
+    /// A run that came to nothing.
+    pub fn failed(competition: &str) -> Run {
+        Run {
+            competition: competition.to_owned(),
+            ..Run::default()
+        }
+    }
+
+    pub fn any_medal(&self) -> bool {
+        self.gold || self.silver || self.bronze
+    }
+}
+
+impl Report {
+    /// Reads the report in a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is none.
+    pub fn read(path: &Path) -> Result<Report, ExperimentsError> {
+        parse(&read(path)?, path)
+    }
+}
+
+/// A text file, which is no pointer to one.
+pub(crate) fn read(path: &Path) -> Result<String, ExperimentsError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ExperimentsError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    match text.starts_with("version https://git-lfs") {
+        true => Err(ExperimentsError::Pointer {
+            path: path.to_owned(),
+        }),
+        false => Ok(text),
+    }
+}
+
+/// Parses a report: that of a list of submissions, or that of a single one.
+///
+/// # Errors
+/// When it is no report; `path` names it.
+pub fn parse(text: &str, path: &Path) -> Result<Report, ExperimentsError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let value: Value =
+        serde_json::from_str(&without_nan(text)).map_err(|source| ExperimentsError::Json {
+            path: path.to_owned(),
+            source,
+        })?;
+    let wrong = |problem: String| ExperimentsError::NoReport {
+        path: path.to_owned(),
+        problem,
+    };
+    let entries = match &value {
+        Value::Object(map) if map.contains_key("competition_id") => std::slice::from_ref(&value),
+        Value::Object(map) => match map.get("competition_reports") {
+            Some(Value::Array(entries)) => entries,
+            _ => return Err(wrong("it has no list `competition_reports`".to_owned())),
+        },
+        _ => return Err(wrong("it is no JSON object".to_owned())),
+    };
+    let mut runs = entries
+        .iter()
+        .enumerate()
+        .map(|(index, entry)| {
+            run(entry).map_err(|problem| wrong(format!("entry {}: {problem}", index + 1)))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    runs.sort_by(|a, b| a.competition.cmp(&b.competition));
+    Ok(Report { runs })
+}
+
+fn run(entry: &Value) -> Result<Run, String> {
+    let Value::Object(entry) = entry else {
+        return Err("it is no JSON object".to_owned());
+    };
+    let competition = match entry.get("competition_id") {
+        Some(Value::String(id)) => id.clone(),
+        _ => return Err("it has no `competition_id`".to_owned()),
+    };
+    Ok(Run {
+        competition,
+        score: entry.get("score").and_then(Value::as_f64),
+        gold: flag(entry, "gold_medal")?,
+        silver: flag(entry, "silver_medal")?,
+        bronze: flag(entry, "bronze_medal")?,
+        above_median: flag(entry, "above_median")?,
+        exists: flag(entry, "submission_exists")?,
+        valid: flag(entry, "valid_submission")?,
+    })
+}
+
+fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
+    match entry.get(key) {
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(format!("`{key}` is {other}, expected true or false")),
+        None => Err(format!("it has no `{key}`")),
+    }
+}
+
+/// The text with `null` for the numbers that Python writes and JSON does not know. Strings stay as they are.
+fn without_nan(text: &str) -> String {
+    const WORDS: [&str; 3] = ["-Infinity", "Infinity", "NaN"];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', 'N', 'I', '-']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let length = if from.starts_with('"') {
+            string_length(from)
+        } else if let Some(word) = WORDS.iter().find(|word| from.starts_with(**word)) {
+            out.push_str("null");
+            rest = from.get(word.len()..).unwrap_or_default();
+            continue;
+        } else {
+            1
+        };
+        let (taken, behind) = from.split_at(length);
+        out.push_str(taken);
+        rest = behind;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Bytes of the string at the start of `text`, quotes included; all of it if the string does not end.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_python_writes_for_no_number_is_none() {
+        for (text, expected) in [
+            (r#"{"a": NaN}"#, r#"{"a": null}"#),
+            (r#"[Infinity, -Infinity, -1]"#, "[null, null, -1]"),
+            (r#"{"NaN": "a \" NaN"}"#, r#"{"NaN": "a \" NaN"}"#),
+            (r#""no end NaN"#, r#""no end NaN"#),
+        ] {
+            assert_eq!(without_nan(text), expected);
+        }
+    }
+
+    const ENTRY: &str = r#""gold_medal": true, "silver_medal": false, "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true"#;
+
+    #[test]
+    fn a_report_has_many_entries_or_is_one() {
+        let path = Path::new("r.json");
+        let many = format!(
+            r#"{{"total_runs": 2, "competition_reports": [{{"competition_id": "b", "score": 0.5, {ENTRY}, "reason": null}}, {{"competition_id": "a", "score": NaN, {ENTRY}}}]}}"#
+        );
+        let runs = parse(&many, path).unwrap().runs;
+        assert_eq!((runs[0].competition.as_str(), runs[0].score), ("a", None));
+        assert_eq!((runs[1].score, runs[1].gold), (Some(0.5), true));
+        let one = format!(r#"{{"competition_id": "b", "score": null, {ENTRY}}}"#);
+        assert_eq!(parse(&one, path).unwrap().runs.len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_report_is_named() {
+        for (text, expected) in [
+            ("{", "r.json is not JSON"),
+            ("[]", "no JSON object"),
+            ("{}", "no list `competition_reports`"),
+            (
+                r#"{"competition_reports": [1]}"#,
+                "entry 1: it is no JSON object",
+            ),
+            (
+                r#"{"competition_id": "a"}"#,
+                "entry 1: it has no `gold_medal`",
+            ),
+            (
+                r#"{"competition_id": "a", "gold_medal": 1}"#,
+                "`gold_medal` is 1, expected true or false",
+            ),
+        ] {
+            let error = parse(text, Path::new("r.json")).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

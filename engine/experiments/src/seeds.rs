@@ -1,0 +1,178 @@
+//! From runs to seeds: each has one run of every competition.
+//!
+//! Runs of one competition are in order of time. There are as many seeds as the competition with the fewest runs has
+//! runs. Which runs of a competition with more of them count is a choice: the last ones, since earlier ones are there
+//! because they failed for reasons of the machine (so the benchmark's authors counted); or the first ones (so their
+//! script counts).
+
+use std::collections::HashMap;
+
+use crate::error::SeedsError;
+use crate::report::Run;
+
+/// Which runs count where a competition has more than there are seeds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Take {
+    #[default]
+    Last,
+    First,
+}
+
+/// How seeds are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Choice {
+    pub take: Take,
+    /// Exactly so many seeds; all that there are if not given.
+    pub number: Option<usize>,
+    /// As many seeds as the competition with the most runs has; a missing run counts as one that failed.
+    pub pad: bool,
+}
+
+/// The seeds of an experiment for a set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seeds {
+    /// Every seed's runs, in the order of the competitions.
+    pub seeds: Vec<Vec<Run>>,
+    /// Runs that were not there.
+    pub padded: usize,
+}
+
+/// Makes seeds of the runs, which are in order of time, for the competitions of a set.
+///
+/// # Errors
+/// When a competition has no run, or there are fewer seeds than wanted.
+pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<Seeds, SeedsError> {
+    let mut by_competition: HashMap<&str, Vec<&Run>> = HashMap::new();
+    for run in runs {
+        by_competition
+            .entry(&run.competition)
+            .or_default()
+            .push(run);
+    }
+    let rows: Vec<(&str, &[&Run])> = competitions
+        .iter()
+        .map(|id| {
+            let runs = by_competition.get(id.as_str());
+            (id.as_str(), runs.map(Vec::as_slice).unwrap_or_default())
+        })
+        .collect();
+    let counts = || rows.iter().map(|(_, runs)| runs.len());
+    if counts().max().unwrap_or(0) == 0 {
+        return Err(SeedsError::Nothing);
+    }
+    let there = match choice.pad {
+        true => counts().max().unwrap_or(0),
+        false => counts().min().unwrap_or(0),
+    };
+    if there == 0 {
+        let missing = rows.iter().filter(|(_, runs)| runs.is_empty());
+        return Err(SeedsError::Missing {
+            missing: missing.map(|(id, _)| (*id).to_owned()).collect(),
+        });
+    }
+    let number = match choice.number {
+        Some(wanted) if wanted > there => return Err(SeedsError::TooFew { there, wanted }),
+        Some(wanted) => wanted,
+        None => there,
+    };
+    let mut padded = 0;
+    let mut seeds = Vec::with_capacity(number);
+    for seed in 0..number {
+        let runs = rows.iter().map(|(id, runs)| {
+            let skipped = match choice.take {
+                Take::First => 0,
+                Take::Last => runs.len().saturating_sub(number),
+            };
+            runs.get(skipped + seed).map_or_else(
+                || {
+                    padded += 1;
+                    Run::failed(id)
+                },
+                |run| (*run).clone(),
+            )
+        });
+        seeds.push(runs.collect());
+    }
+    Ok(Seeds { seeds, padded })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a1 b1 a2`: runs of competitions a, b, a; the number is the score.
+    fn runs(text: &str) -> Vec<Run> {
+        text.split_whitespace()
+            .map(|word| Run {
+                score: word[1..].parse().ok(),
+                ..Run::failed(&word[..1])
+            })
+            .collect()
+    }
+
+    fn shown(seeds: &Seeds) -> String {
+        let seeds = seeds.seeds.iter().map(|seed| {
+            let runs = seed.iter().map(|run| match run.score {
+                Some(score) => format!("{}{score}", run.competition),
+                None => format!("{}-", run.competition),
+            });
+            runs.collect::<Vec<_>>().join(" ")
+        });
+        seeds.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[test]
+    fn seeds_are_as_many_as_the_rarest_competition_has_runs() {
+        let choice = |take, number, pad| Choice { take, number, pad };
+        let three = "a1 b1 a2 b2 a3";
+        for (text, choice, expected) in [
+            (three, choice(Take::First, None, false), "a1 b1 | a2 b2"),
+            (three, choice(Take::Last, None, false), "a2 b1 | a3 b2"),
+            (three, choice(Take::First, Some(1), false), "a1 b1"),
+            (three, choice(Take::Last, Some(1), false), "a3 b2"),
+            (
+                three,
+                choice(Take::First, None, true),
+                "a1 b1 | a2 b2 | a3 b-",
+            ),
+            (
+                three,
+                choice(Take::Last, None, true),
+                "a1 b1 | a2 b2 | a3 b-",
+            ),
+            (three, choice(Take::Last, Some(2), true), "a2 b1 | a3 b2"),
+            ("a1", choice(Take::Last, None, true), "a1 b-"),
+        ] {
+            let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
+            assert_eq!(shown(&found), expected, "{text} {choice:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let set = ["a".to_owned(), "b".to_owned()];
+        let choice = |number, pad| Choice {
+            number,
+            pad,
+            ..Choice::default()
+        };
+        for (text, choice, expected) in [
+            ("a1", choice(None, false), "no run of b"),
+            ("c1", choice(None, false), "there is no run of any"),
+            ("", choice(None, true), "there is no run of any"),
+            (
+                "a1 b1",
+                choice(Some(2), false),
+                "1 complete seeds, 2 are wanted",
+            ),
+            (
+                "a1",
+                choice(Some(2), true),
+                "1 complete seeds, 2 are wanted",
+            ),
+        ] {
+            let error = seeds(&runs(text), &set, &choice).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

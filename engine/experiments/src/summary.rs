@@ -1,0 +1,145 @@
+//! One experiment: its figures for every set, and competition by competition.
+
+use serde::Serialize;
+
+use crate::error::SeedsError;
+use crate::metrics::{Estimate, METRICS, estimate};
+use crate::report::Run;
+use crate::seeds::{Choice, Seeds, seeds};
+use crate::sets::Set;
+
+/// An experiment's figures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    pub name: String,
+    pub sets: Vec<(String, Result<SetSummary, SeedsError>)>,
+    /// Every competition with a run, by id.
+    pub competitions: Vec<Competition>,
+}
+
+/// The figures for a set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SetSummary {
+    pub set: String,
+    pub competitions: usize,
+    pub seeds: usize,
+    /// Runs that were not there and count as failed.
+    pub padded: usize,
+    /// Figure by figure, in the order of [`METRICS`].
+    #[serde(skip)]
+    pub estimates: Vec<(&'static str, Estimate)>,
+    /// The same figures of every seed.
+    #[serde(skip)]
+    pub by_seed: Vec<Vec<f64>>,
+}
+
+impl SetSummary {
+    /// The figure called `name`.
+    pub fn estimate(&self, name: &str) -> Option<Estimate> {
+        let mut estimates = self.estimates.iter();
+        estimates
+            .find(|(metric, _)| *metric == name)
+            .map(|(_, one)| *one)
+    }
+}
+
+/// One competition of an experiment, over the runs that count.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Competition {
+    pub competition: String,
+    /// low, medium, high or dev.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complexity: Option<&'static str>,
+    pub runs: usize,
+    pub submissions: usize,
+    pub valid: usize,
+    pub above_median: usize,
+    pub gold: usize,
+    pub silver: usize,
+    pub bronze: usize,
+    pub any_medal: usize,
+    /// Of the runs with a score.
+    pub mean_score: Option<f64>,
+    pub score_standard_error: Option<f64>,
+}
+
+/// Sums up the runs of an experiment, which are in order of time.
+pub fn summarise(name: &str, runs: &[Run], sets: &[Set], choice: &Choice) -> Experiment {
+    let made: Vec<(&Set, Result<Seeds, SeedsError>)> = sets
+        .iter()
+        .map(|set| (set, seeds(runs, &set.competitions, choice)))
+        .collect();
+    let mut ids: Vec<&str> = runs.iter().map(|run| run.competition.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let competitions = ids.into_iter().map(|id| {
+        // The runs that count in the first set that has them.
+        let counting = made.iter().find_map(|(set, seeds)| {
+            let at = set.competitions.iter().position(|one| one == id)?;
+            let seeds = &seeds.as_ref().ok()?.seeds;
+            Some(
+                seeds
+                    .iter()
+                    .filter_map(|seed| seed.get(at))
+                    .collect::<Vec<_>>(),
+            )
+        });
+        let all = || runs.iter().filter(|run| run.competition == id).collect();
+        competition(id, &counting.unwrap_or_else(all))
+    });
+    Experiment {
+        name: name.to_owned(),
+        competitions: competitions.collect(),
+        sets: made
+            .iter()
+            .map(|(set, seeds)| {
+                let summary = seeds.as_ref().map(|seeds| of_set(set, seeds));
+                (set.name.clone(), summary.map_err(Clone::clone))
+            })
+            .collect(),
+    }
+}
+
+fn of_set(set: &Set, seeds: &Seeds) -> SetSummary {
+    let by_seed: Vec<Vec<f64>> = seeds
+        .seeds
+        .iter()
+        .map(|seed| METRICS.iter().map(|metric| metric.of(seed)).collect())
+        .collect();
+    let estimates = METRICS.iter().enumerate().map(|(at, metric)| {
+        let values: Vec<f64> = by_seed
+            .iter()
+            .filter_map(|seed| seed.get(at).copied())
+            .collect();
+        (metric.name, estimate(&values))
+    });
+    SetSummary {
+        set: set.name.clone(),
+        competitions: set.competitions.len(),
+        seeds: seeds.seeds.len(),
+        padded: seeds.padded,
+        estimates: estimates.collect(),
+        by_seed,
+    }
+}
+
+fn competition(id: &str, runs: &[&Run]) -> Competition {
+    let count = |counts: fn(&Run) -> bool| runs.iter().filter(|run| counts(run)).count();
+    let scores: Vec<f64> = runs.iter().filter_map(|run| run.score).collect();
+    let score = (!scores.is_empty()).then(|| estimate(&scores));
+    Competition {
+        competition: id.to_owned(),
+        complexity: prep_splits::sets_of(id)
+            .find(|set| ["low", "medium", "high", "dev"].contains(set)),
+        runs: runs.len(),
+        submissions: count(|run| run.exists),
+        valid: count(|run| run.valid),
+        above_median: count(|run| run.above_median),
+        gold: count(|run| run.gold),
+        silver: count(|run| run.silver),
+        bronze: count(|run| run.bronze),
+        any_medal: count(Run::any_medal),
+        mean_score: score.map(|score| score.mean),
+        score_standard_error: score.map(|score| score.standard_error),
+    }
+}

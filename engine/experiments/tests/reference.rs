@@ -1,0 +1,121 @@
+//! The same figures as the benchmark's own script, for published reports and for made-up ones.
+
+use std::path::Path;
+
+use prep_experiments::{Choice, Experiment, Run, Set, Take, parse, summarise};
+use serde_json::{Value, json};
+
+fn data(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name);
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The runs of an experiment, through reports as files have them.
+fn runs(reports: &Value, experiment: &str) -> Vec<Run> {
+    let texts = reports["experiments"][experiment].as_array().unwrap();
+    let read = texts.iter().flat_map(|text| {
+        let entries = text.as_str().unwrap().split_whitespace().map(|word| {
+            let split = word
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(word.len());
+            let (number, flags) = word.split_at(split);
+            let has = |flag: char| flags.contains(flag);
+            json!({
+                "competition_id": reports["competitions"][number.parse::<usize>().unwrap()],
+                "score": null,
+                "submission_exists": has('e'),
+                "valid_submission": has('v'),
+                "above_median": has('m'),
+                "gold_medal": has('g'),
+                "silver_medal": has('s'),
+                "bronze_medal": has('b'),
+            })
+        });
+        let report = json!({ "competition_reports": entries.collect::<Vec<_>>() });
+        parse(&report.to_string(), Path::new("report.json"))
+            .unwrap()
+            .runs
+    });
+    read.collect()
+}
+
+fn summary(reports: &Value, experiment: &str, set: &str, choice: &Choice) -> Experiment {
+    let sets = [Set::named(set).unwrap()];
+    summarise(experiment, &runs(reports, experiment), &sets, choice)
+}
+
+#[test]
+fn figures_are_those_of_the_benchmarks_script() {
+    let (reports, cases) = (data("reports.json"), data("expected.json"));
+    let cases = cases.as_array().unwrap();
+    let mut refused = 0;
+    for case in cases {
+        let choice = Choice {
+            take: Take::First,
+            number: case["seeds"].as_u64().map(|number| number as usize),
+            pad: case["pad"].as_bool().unwrap(),
+        };
+        let (name, set) = (
+            case["experiment"].as_str().unwrap(),
+            case["set"].as_str().unwrap(),
+        );
+        let found = summary(&reports, name, set, &choice).sets.remove(0).1;
+        let expected = &case["found"];
+        let Some(metrics) = expected["metrics"].as_object() else {
+            refused += 1;
+            assert!(found.is_err(), "{case}");
+            continue;
+        };
+        let found = found.unwrap();
+        assert_eq!(json!(found.seeds), expected["seeds"], "{case}");
+        assert_eq!(metrics.len(), found.estimates.len());
+        for (metric, values) in metrics {
+            let one = found.estimate(metric).unwrap();
+            let ours = [one.mean, one.ci_lower, one.ci_upper, one.standard_error];
+            for (ours, theirs) in ours.iter().zip(values.as_array().unwrap()) {
+                let theirs = theirs.as_f64().unwrap();
+                assert!(
+                    (ours - theirs).abs() < 1e-10,
+                    "{case} {metric}: {ours} {theirs}"
+                );
+            }
+        }
+    }
+    assert!(
+        cases.len() == 256 && refused > 10,
+        "{refused} of {}",
+        cases.len()
+    );
+}
+
+/// The row of the benchmark's leaderboard that these three reports were published for.
+#[test]
+fn the_published_row_is_found_again() {
+    let reports = data("reports.json");
+    for (set, expected) in [
+        ("low", "62.12 ± 1.52"),
+        ("medium", "36.84 ± 1.52"),
+        ("high", "33.33 ± 0.00"),
+        ("all", "43.56 ± 0.89"),
+    ] {
+        for take in [Take::First, Take::Last] {
+            let choice = Choice {
+                take,
+                ..Choice::default()
+            };
+            let found = summary(&reports, "published", set, &choice)
+                .sets
+                .remove(0)
+                .1
+                .unwrap();
+            let one = found.estimate("any_medal_percentage").unwrap();
+            assert_eq!(
+                format!("{:.2} ± {:.2}", one.mean, one.standard_error),
+                expected,
+                "{set}"
+            );
+        }
+    }
+}
