@@ -46,6 +46,9 @@ pub enum QueryError {
     Run {
         blame: Blame,
         message: String,
+        /// Line and column in the query's text, from 1, of what could not be computed.
+        place: Option<(u64, u64)>,
+        help: Option<String>,
         /// The relation's own error, if it was one.
         #[source]
         cause: Option<Cause>,
@@ -145,10 +148,13 @@ impl QueryError {
     /// An error of a running query.
     pub(crate) fn run(error: DataFusionError, pool: Option<&Pool>) -> QueryError {
         let (blame, message) = blame(&error, pool);
+        let help = way_out(&error, &message);
         let has_cause = causes(&error).any(|cause| cause.is::<Unread>());
         QueryError::Run {
             blame,
             message,
+            place: None,
+            help,
             cause: has_cause.then(|| Cause(Arc::new(error))),
         }
     }
@@ -215,11 +221,50 @@ fn blame(error: &DataFusionError, pool: Option<&Pool>) -> (Blame, String) {
     (Blame::Pipeline, message(error))
 }
 
+/// What is to be said of an error.
+pub(crate) fn said(error: &DataFusionError) -> String {
+    blame(error, None).1
+}
+
+/// What can be done about a value that cannot be computed.
+fn way_out(error: &DataFusionError, message: &str) -> Option<String> {
+    let mut arrays = causes(error).filter_map(|cause| cause.downcast_ref::<ArrowError>());
+    let is_cast = arrays.any(|error| matches!(error, ArrowError::CastError(_)));
+    let help = if is_cast {
+        "TRY_CAST makes such values missing, and WHERE leaves their rows out"
+    } else if message.starts_with("division by zero") {
+        "NULLIF(x, 0) in place of the divisor x makes the result missing"
+    } else if message.starts_with("beyond 64-bit integers") {
+        "CAST(x AS DOUBLE) computes with numbers that have no such limit"
+    } else {
+        return None;
+    };
+    Some(help.to_owned())
+}
+
+/// A failed cast in the words of SQL.
+fn cast(text: &str) -> String {
+    let parts = text
+        .strip_prefix("Cannot cast string '")
+        .and_then(|rest| rest.strip_suffix(" type")?.rsplit_once("' to value of "));
+    let Some((value, data_type)) = parts else {
+        return text.to_owned();
+    };
+    let data_type = match data_type {
+        "Int64" => "BIGINT",
+        "Int32" => "INTEGER",
+        "Float64" => "DOUBLE",
+        "Boolean" => "BOOLEAN",
+        other => other,
+    };
+    format!("'{value}' cannot be cast to {data_type}")
+}
+
 /// Whose fault an error of the arrays is; none for one that only wraps another.
 fn arrow(error: &ArrowError) -> Option<(Blame, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
-        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Blame::Input, text.clone()),
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Blame::Input, cast(text)),
         ArrowError::DivideByZero => (Blame::Pipeline, "division by zero".to_owned()),
         ArrowError::ArithmeticOverflow(text) => (Blame::Pipeline, text.clone()),
         ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
@@ -276,6 +321,13 @@ fn message(error: &DataFusionError) -> String {
         .split("\nThis issue was likely caused")
         .next()
         .unwrap_or(&text);
+    if let Some((_, regex)) = text.split_once("regex parse error:")
+        && let Some(fault) = regex
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("error: "))
+    {
+        return format!("a regular expression is wrong: {fault}");
+    }
     for prefix in [
         "Error during planning: ",
         "Schema error: ",

@@ -20,7 +20,7 @@
 //! integers   whole numbers of 64 bits
 //! check      all queries of a pipeline, at load time   functions  one file per function
 //! rewrite    what the engine would compute otherwise   physical   operators and their memory
-//! grant      what a running query may use
+//! grant      what a running query may use          failing    the row at which a query failed
 //! ```
 
 mod calls;
@@ -28,6 +28,7 @@ mod check;
 mod collapse;
 mod constants;
 mod error;
+mod failing;
 mod functions;
 mod grant;
 mod integers;

@@ -11,6 +11,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigNonZeroUsize;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::execution::session_state::SessionState;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
@@ -18,6 +19,7 @@ use futures::StreamExt;
 use prep_spec::model::Query;
 
 use crate::error::Blame;
+use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::grant::{Grant, Pool};
 use crate::plan::{Planned, Rows as RowOrder, plan_opaque, plan_typed};
@@ -50,8 +52,12 @@ pub struct Rows {
     /// Does the query read one table, once?
     single: bool,
     running: Running,
-    /// What starting again takes; none once a row was handed out.
-    again: Option<(Session, LogicalPlan, Grant)>,
+    /// What running it again takes.
+    session: Session,
+    plan: LogicalPlan,
+    grant: Grant,
+    /// No row was handed out yet.
+    is_fresh: bool,
 }
 
 /// A query that runs.
@@ -144,7 +150,10 @@ impl Session {
             fields: stands_for_several.then_some(fields),
             single: scans(&plan) == 1,
             running: self.execute(&plan, grant, Sides::Held).await?,
-            again: Some((self.clone(), plan, grant.clone())),
+            session: self.clone(),
+            plan,
+            grant: grant.clone(),
+            is_fresh: true,
         })
     }
 
@@ -156,6 +165,18 @@ impl Session {
         sides: Sides,
     ) -> Result<(Arc<dyn ExecutionPlan>, TaskContext, Arc<Pool>), QueryError> {
         let pool = Arc::new(Pool::new(grant.pool()));
+        let state = self.state_for(plan, grant, sides);
+        let physical = state
+            .create_physical_plan(plan)
+            .await
+            .map_err(|error| QueryError::prepare(error, &pool))?;
+        let runtime = self.runtime(pool.clone())?;
+        let context = TaskContext::from(&state).with_runtime(runtime);
+        Ok((physical, context, pool))
+    }
+
+    /// The session as a query with this grant runs in it.
+    fn state_for(&self, plan: &LogicalPlan, grant: &Grant, sides: Sides) -> SessionState {
         let mut state = (*self.state).clone();
         let options = state.config_mut().options_mut();
         if let Ok(batch) = ConfigNonZeroUsize::try_new(rows_per_batch(plan, grant)) {
@@ -169,13 +190,7 @@ impl Session {
         options.extensions.insert(grant.clone());
         // Functions get the options as they are now.
         state.mark_start_execution();
-        let physical = state
-            .create_physical_plan(plan)
-            .await
-            .map_err(|error| QueryError::prepare(error, &pool))?;
-        let runtime = self.runtime(pool.clone())?;
-        let context = TaskContext::from(&state).with_runtime(runtime);
-        Ok((physical, context, pool))
+        state
     }
 
     async fn execute(
@@ -236,7 +251,7 @@ impl Rows {
             let next = self.running.stream.next().await.transpose();
             let error = match next {
                 Ok(batch) => {
-                    self.again = None;
+                    self.is_fresh = false;
                     return self.columns_of(batch);
                 }
                 Err(error) => QueryError::run(error, Some(&self.running.pool)),
@@ -248,12 +263,37 @@ impl Rows {
                     ..
                 }
             );
-            match self.again.take() {
-                Some((session, plan, grant)) if is_memory && self.running.pool.lacking() > 0 => {
-                    self.running = session.execute(&plan, &grant, Sides::Sorted).await?;
-                }
-                _ => return Err(error),
+            if !is_memory || !self.is_fresh || self.running.pool.lacking() == 0 {
+                return Err(self.with_row(error).await);
             }
+            self.is_fresh = false;
+            let (plan, grant) = (&self.plan, &self.grant);
+            self.running = self.session.execute(plan, grant, Sides::Sorted).await?;
+        }
+    }
+
+    /// A failure of a value, with the row where it can be told.
+    async fn with_row(&self, error: QueryError) -> QueryError {
+        let QueryError::Run {
+            blame: blame @ (Blame::Input | Blame::Pipeline),
+            help,
+            cause: None,
+            ..
+        } = &error
+        else {
+            return error;
+        };
+        let state = self.session.state_for(&self.plan, &self.grant, Sides::Held);
+        let found = failing::find(&self.session, &state, &self.plan, &self.grant);
+        match found.await {
+            Some(failing) => QueryError::Run {
+                blame: *blame,
+                message: failing.message,
+                place: failing.place,
+                help: help.clone(),
+                cause: None,
+            },
+            None => error,
         }
     }
 }

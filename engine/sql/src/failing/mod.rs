@@ -1,0 +1,301 @@
+//! Which row a query failed at.
+//!
+//! Operators compute a batch at a time, and what fails says neither which of its rows it was nor where that row came from.
+//! So a query that failed of a value is looked at once more. From its leaves up, what feeds an operator runs again, with
+//! the numbers of the tables' rows beside it (`trace`), and the operator's expressions are computed from that: first of a
+//! whole batch, and where that fails, of ever smaller parts, of the row alone, and of ever smaller parts of the
+//! expression. It costs a query that succeeds nothing.
+//!
+//! Behind groups, unions and `unnest` rows are no rows of a table any more: there it is the values that tell.
+
+mod trace;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Int64Type};
+use arrow::util::display::array_value_to_string;
+use datafusion::common::DFSchema;
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::TaskContext;
+use datafusion::execution::session_state::SessionState;
+use datafusion::logical_expr::expr::{AggregateFunction, WindowFunction};
+use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
+use datafusion::logical_expr::{Expr, LogicalPlan};
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+use datafusion::physical_plan::execute_stream;
+use futures::StreamExt;
+
+use crate::error::said;
+use crate::grant::{Grant, Pool};
+use crate::{QueryError, Session};
+use trace::{Traced, trace};
+
+/// Values that a message shows, and characters of each.
+const VALUES: usize = 3;
+const CHARACTERS: usize = 60;
+
+/// What is known of a failure.
+#[derive(Debug)]
+pub(crate) struct Failing {
+    /// What was said of the row that failed, and which it is.
+    pub message: String,
+    /// Line and column in the query's text of a column that was computed with.
+    pub place: Option<(u64, u64)>,
+}
+
+/// Looks for the row at which `plan` fails. None where it cannot be told.
+pub(crate) async fn find(
+    session: &Session,
+    state: &SessionState,
+    plan: &LogicalPlan,
+    grant: &Grant,
+) -> Option<Failing> {
+    let plan = state.optimize(plan).ok()?;
+    let mut nodes = Vec::new();
+    // The closure does not fail.
+    let _ = plan.apply(|node| {
+        nodes.push(node);
+        Ok(TreeNodeRecursion::Continue)
+    });
+    let search = Search {
+        session,
+        state,
+        grant,
+    };
+    // Inputs before what they feed.
+    for node in nodes.into_iter().rev() {
+        for (exprs, input) in computed(node) {
+            let exprs: Vec<Expr> = exprs.into_iter().filter(can_fail).collect();
+            if exprs.is_empty() {
+                continue;
+            }
+            let traced = trace(input).ok()?;
+            if let Some(found) = search.among(&traced, &exprs).await.ok()? {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+/// What an operator computes, by the input from which it does.
+fn computed(node: &LogicalPlan) -> Vec<(Vec<Expr>, &LogicalPlan)> {
+    match node {
+        LogicalPlan::Join(join) => {
+            let (left, right) = join.on.iter().cloned().unzip();
+            vec![(left, &join.left), (right, &join.right)]
+        }
+        node => match node.inputs().as_slice() {
+            [input] => {
+                let exprs = node.expressions();
+                vec![(exprs.iter().flat_map(arguments).collect(), input)]
+            }
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// What is computed row by row: of an aggregate or a window function, what it is given.
+fn arguments(expr: &Expr) -> Vec<Expr> {
+    let mut found = Vec::new();
+    let mut is_whole = true;
+    // The closure does not fail.
+    let _ = expr.apply(|inner| {
+        let (args, order, filter) = match inner {
+            Expr::AggregateFunction(AggregateFunction { params, .. }) => {
+                (&params.args, &params.order_by, &params.filter)
+            }
+            Expr::WindowFunction(function) => {
+                let WindowFunction { params, .. } = function.as_ref();
+                found.extend(params.partition_by.iter().cloned());
+                (&params.args, &params.order_by, &params.filter)
+            }
+            _ => return Ok(TreeNodeRecursion::Continue),
+        };
+        is_whole = false;
+        found.extend(args.iter().cloned());
+        found.extend(order.iter().map(|sort| sort.expr.clone()));
+        found.extend(filter.iter().map(|filter| filter.as_ref().clone()));
+        Ok(TreeNodeRecursion::Jump)
+    });
+    if is_whole {
+        found.push(expr.clone());
+    }
+    found
+}
+
+/// Does an expression compute anything that can be computed from a row?
+fn can_fail(expr: &Expr) -> bool {
+    let is_plain =
+        |expr: &Expr| matches!(expr, Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_));
+    let is_of_others = |expr: &Expr| {
+        matches!(
+            expr,
+            Expr::ScalarSubquery(_) | Expr::InSubquery(_) | Expr::Exists(_) | Expr::Unnest(_)
+        )
+    };
+    let computes = expr.exists(|inner| Ok(!is_plain(inner))).unwrap_or(false);
+    computes && !expr.exists(|inner| Ok(is_of_others(inner))).unwrap_or(true)
+}
+
+struct Search<'s> {
+    session: &'s Session,
+    state: &'s SessionState,
+    grant: &'s Grant,
+}
+
+impl Search<'_> {
+    /// Runs `traced` and looks for a row at which one of the expressions fails.
+    async fn among(&self, traced: &Traced, exprs: &[Expr]) -> Result<Option<Failing>> {
+        let schema = traced.plan.schema();
+        let compiled = exprs.iter().map(|expr| self.compile(expr, schema));
+        let compiled = compiled.collect::<Result<Vec<_>>>()?;
+        let planner = self.state.query_planner();
+        let physical = planner.create_physical_plan(&traced.plan, self.state);
+        let pool = Arc::new(Pool::new(self.grant.pool()));
+        let runtime = self.session.runtime(pool).map_err(external)?;
+        let context = TaskContext::from(self.state).with_runtime(runtime);
+        let mut stream = execute_stream(physical.await?, Arc::new(context))?;
+        while let Some(batch) = stream.next().await {
+            let batch = batch?;
+            for (expr, compiled) in exprs.iter().zip(&compiled) {
+                if let Err(error) = compiled.evaluate(&batch) {
+                    return Ok(Some(self.narrow(expr, compiled, error, &batch, traced)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn compile(&self, expr: &Expr, schema: &DFSchema) -> Result<Arc<dyn PhysicalExpr>> {
+        let context = PhysicalPlanningContext::default();
+        create_physical_expr(expr, schema, self.state.execution_props(), &context)
+    }
+
+    /// The smallest part of `expr` that fails of a batch, and the row.
+    fn narrow(
+        &self,
+        expr: &Expr,
+        compiled: &Arc<dyn PhysicalExpr>,
+        error: DataFusionError,
+        batch: &RecordBatch,
+        traced: &Traced,
+    ) -> Failing {
+        let schema = traced.plan.schema();
+        let (mut expr, mut error, mut batch) = (expr.clone(), error, batch.clone());
+        let mut compiled = compiled.clone();
+        loop {
+            if let Some(row) = first(&compiled, &batch) {
+                batch = batch.slice(row, 1);
+                error = compiled.evaluate(&batch).err().unwrap_or(error);
+            }
+            let mut smaller = None;
+            // The closure does not fail.
+            let _ = expr.apply_children(|child| {
+                if can_fail(child)
+                    && let Ok(part) = self.compile(child, schema)
+                    && let Err(cause) = part.evaluate(&batch)
+                    && said(&cause) == said(&error)
+                {
+                    smaller = Some((child.clone(), part, cause));
+                    return Ok(TreeNodeRecursion::Stop);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            });
+            match smaller {
+                Some(part) => (expr, compiled, error) = part,
+                None => break,
+            }
+        }
+        Failing {
+            message: describe(&expr, &error, &batch, traced),
+            place: place(&expr),
+        }
+    }
+}
+
+/// The first row of a batch of which an expression cannot be computed alone.
+fn first(expr: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Option<usize> {
+    let (mut start, mut length) = (0, batch.num_rows());
+    let fails = |start, length| expr.evaluate(&batch.slice(start, length)).is_err();
+    while length > 1 {
+        let half = length / 2;
+        if fails(start, half) {
+            length = half;
+        } else {
+            (start, length) = (start + half, length - half);
+        }
+    }
+    (length == 1 && fails(start, 1)).then_some(start)
+}
+
+/// What is to be said: the cause, the row, and what stands in it.
+fn describe(expr: &Expr, error: &DataFusionError, batch: &RecordBatch, traced: &Traced) -> String {
+    let mut text = said(error);
+    if batch.num_rows() != 1 {
+        return text;
+    }
+    let schema = traced.plan.schema();
+    let cell = |index: usize| batch.columns().get(index);
+    let rows = traced.rows.iter().filter_map(|(table, column)| {
+        let array = cell(schema.maybe_index_of_column(column)?)?;
+        let rows = array.as_primitive_opt::<Int64Type>()?;
+        rows.is_valid(0)
+            .then(|| format!("row {} of `{table}`", rows.value(0) + 1))
+    });
+    let rows: Vec<String> = rows.collect();
+    if !rows.is_empty() {
+        let _ = write!(text, ", in {}", rows.join(" and "));
+    }
+    let mut columns: Vec<_> = expr.column_refs().into_iter().collect();
+    columns.sort_by_key(|column| schema.maybe_index_of_column(column));
+    let values = columns.into_iter().filter_map(|column| {
+        let array = cell(schema.maybe_index_of_column(column)?)?;
+        // What the engine made itself has no name for people.
+        let is_made = column.name.starts_with("__") || column.name.contains('(');
+        (!is_made).then(|| format!("`{}` is {}", column.name, shown(array)))
+    });
+    let values: Vec<String> = values.take(VALUES).collect();
+    if !values.is_empty() {
+        let _ = write!(text, ", where {}", values.join(" and "));
+    }
+    text
+}
+
+/// The first value of an array, as messages have it.
+fn shown(array: &Arc<dyn Array>) -> String {
+    if array.is_null(0) {
+        return "missing".to_owned();
+    }
+    let text = array_value_to_string(array, 0).unwrap_or_default();
+    let mut short: String = text.chars().take(CHARACTERS).collect();
+    if short.len() < text.len() {
+        short.push_str("...");
+    }
+    match array.data_type() {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => format!("'{short}'"),
+        _ => short,
+    }
+}
+
+/// Where a column of the expression stands in the query.
+fn place(expr: &Expr) -> Option<(u64, u64)> {
+    let mut found = None;
+    // The closure does not fail.
+    let _ = expr.apply(|inner| {
+        let spans = inner.spans();
+        found = spans.and_then(|spans| spans.first());
+        Ok(match found {
+            Some(_) => TreeNodeRecursion::Stop,
+            None => TreeNodeRecursion::Continue,
+        })
+    });
+    found.map(|span| (span.start.line, span.start.column))
+}
+
+fn external(error: QueryError) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

@@ -1,0 +1,128 @@
+//! Plans that carry the numbers of their tables' rows.
+
+use std::sync::Arc;
+
+use datafusion::common::Column;
+use datafusion::error::Result;
+use datafusion::logical_expr::logical_plan::{Projection, SubqueryAlias, TableScan};
+use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, TableScanBuilder};
+
+use crate::provider::ROW;
+
+/// A plan with further columns.
+pub(super) struct Traced {
+    pub plan: LogicalPlan,
+    /// Tables, each with the column that holds the number of its row, from 0.
+    pub rows: Vec<(String, Column)>,
+}
+
+/// Adds a column for each table of which a row of the plan is made.
+pub(super) fn trace(plan: &LogicalPlan) -> Result<Traced> {
+    carry(plan, &mut 0)
+}
+
+fn carry(plan: &LogicalPlan, number: &mut usize) -> Result<Traced> {
+    match plan {
+        LogicalPlan::TableScan(table) => scan(plan, table, number),
+        LogicalPlan::Projection(projection) => {
+            let input = carry(&projection.input, number)?;
+            let mut exprs = projection.expr.clone();
+            let rows = input.rows.iter();
+            exprs.extend(rows.map(|(_, column)| Expr::Column(column.clone())));
+            let plan = Projection::try_new(exprs, Arc::new(input.plan))?;
+            Ok(Traced {
+                plan: LogicalPlan::Projection(plan),
+                rows: input.rows,
+            })
+        }
+        LogicalPlan::SubqueryAlias(alias) => {
+            let input = carry(&alias.input, number)?;
+            let rows = input.rows.into_iter().map(|(table, column)| {
+                let column = Column::new(Some(alias.alias.clone()), column.name);
+                (table, column)
+            });
+            let rows = rows.collect();
+            let plan = SubqueryAlias::try_new(Arc::new(input.plan), alias.alias.clone())?;
+            Ok(Traced {
+                plan: LogicalPlan::SubqueryAlias(plan),
+                rows,
+            })
+        }
+        LogicalPlan::Filter(_) | LogicalPlan::Sort(_) | LogicalPlan::Limit(_) => {
+            through(plan, number, |_| true)
+        }
+        LogicalPlan::Window(_) => through(plan, number, |_| true),
+        LogicalPlan::Join(join) => {
+            let join_type = join.join_type;
+            through(plan, number, |side| match join_type {
+                JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => side == 0,
+                JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => side == 1,
+                _ => true,
+            })
+        }
+        other => Ok(Traced {
+            plan: other.clone(),
+            rows: Vec::new(),
+        }),
+    }
+}
+
+/// An operator that hands on all columns of those inputs for which `keeps` holds.
+fn through(
+    plan: &LogicalPlan,
+    number: &mut usize,
+    keeps: impl Fn(usize) -> bool,
+) -> Result<Traced> {
+    let mut inputs = Vec::new();
+    let mut rows = Vec::new();
+    for (side, input) in plan.inputs().into_iter().enumerate() {
+        if keeps(side) {
+            let input = carry(input, number)?;
+            inputs.push(input.plan);
+            rows.extend(input.rows);
+        } else {
+            inputs.push(input.clone());
+        }
+    }
+    Ok(Traced {
+        plan: plan.with_new_exprs(plan.expressions(), inputs)?,
+        rows,
+    })
+}
+
+fn scan(plan: &LogicalPlan, table: &TableScan, number: &mut usize) -> Result<Traced> {
+    let all = table.source.schema();
+    let Ok(row) = all.index_of(ROW) else {
+        return Ok(Traced {
+            plan: plan.clone(),
+            rows: Vec::new(),
+        });
+    };
+    let mut projection = match &table.projection {
+        Some(projection) => projection.clone(),
+        None => (0..all.fields().len()).collect(),
+    };
+    if !projection.contains(&row) {
+        projection.push(row);
+    }
+    let whole = TableScanBuilder::new(table.table_name.clone(), table.source.clone())
+        .with_projection(Some(projection))
+        .with_filters(table.filters.clone())
+        .with_fetch(table.fetch)
+        .build()?;
+    let columns = table.projected_schema.columns().into_iter();
+    let mut exprs: Vec<Expr> = columns.map(Expr::Column).collect();
+    // Of a name that no other column has, however tables are joined and named.
+    let name = format!("__row_{number}");
+    *number += 1;
+    let own = Column::new(Some(table.table_name.clone()), ROW);
+    exprs.push(Expr::Column(own).alias(&name));
+    let plan = Projection::try_new(exprs, Arc::new(LogicalPlan::TableScan(whole)))?;
+    Ok(Traced {
+        plan: LogicalPlan::Projection(plan),
+        rows: vec![(
+            table.table_name.table().to_owned(),
+            Column::new_unqualified(name),
+        )],
+    })
+}
