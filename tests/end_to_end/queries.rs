@@ -69,25 +69,49 @@ fn a_number_is_a_double_whatever_the_cells_look_like() {
 #[test]
 fn a_query_that_fails_says_where_and_why() {
     let table = "a,b,c\n9223372036854775807,x,0\n2,7,1\n";
-    let place = "ledger/pipeline.yaml:7:12: ";
+    // At the query, or at a column of what could not be computed.
+    let place = "ledger/pipeline.yaml:7:";
     for (query, code, parts) in [
         (
             "SELECT a + 1 AS x FROM t",
             3,
-            &["9223372036854775807 + 1", "64-bit"][..],
+            &[
+                "9223372036854775807 + 1",
+                "64-bit",
+                "row 1 of `t`",
+                "CAST(x AS DOUBLE)",
+            ][..],
         ),
         (
             "SELECT a / c AS x FROM t",
             3,
-            &["division by zero", "9223372036854775807 / 0"],
+            &[
+                "9223372036854775807 / 0",
+                "row 1 of `t`",
+                "`c` is 0",
+                "NULLIF",
+            ],
         ),
         (
             "SELECT sum(a) AS x FROM t",
             3,
             &["sum()", "9223372036854775809"],
         ),
-        ("SELECT CAST(b AS BIGINT) AS x FROM t", 4, &["'x'"]),
-        ("SELECT regexp_like(b, '(' || b) AS x FROM t", 3, &[]),
+        (
+            "SELECT CAST(b AS BIGINT) AS x FROM t",
+            4,
+            &[
+                "'x' cannot be cast to BIGINT",
+                "row 1 of `t`",
+                "`b` is 'x'",
+                "TRY_CAST",
+            ],
+        ),
+        (
+            "SELECT regexp_like(b, '(' || b) AS x FROM t",
+            3,
+            &["unclosed group", "row 1 of `t`"],
+        ),
         (
             "SELECT repeat(b, 3000000000) AS x FROM t",
             3,
@@ -105,6 +129,115 @@ fn a_query_that_fails_says_where_and_why() {
             assert!(!ended.stderr.contains(noise), "{}", ended.stderr);
         }
         assert!(!sandbox.prepared(ID).exists());
+    }
+}
+
+/// What shows only while a split, a draw or a file is worked on has the place of its word, too.
+#[test]
+fn a_setting_that_does_not_fit_says_where_it_stands() {
+    let mut table = "id,g,k,h\n".to_owned();
+    for row in 0..12 {
+        let (group, class) = (if row == 0 { "b" } else { "a" }, row % 4);
+        let half = if row == 5 { "" } else { "1" };
+        let _ = writeln!(table, "i{row},{group},{class},{half}");
+    }
+    let columns = "id: text, g: text, k: integer, h: inferred";
+    let split = |rest: &str| format!("{{ split: t, method: {rest} }}");
+    let draws = |rest: &str| format!("{{ draws: t, generator: numpy, seed: 0, values: [{rest}] }}");
+    for (made, code, word, parts) in [
+        (
+            split("shuffle, test_size: 100, seed: 0"),
+            4,
+            "100,",
+            &["12 rows"][..],
+        ),
+        (
+            split("shuffle, test_size: SELECT 1.5 AS n FROM t LIMIT 1, seed: 0"),
+            4,
+            "SELECT 1.5",
+            &["test_size 1.5"],
+        ),
+        (
+            split("sample, test_size: SELECT id AS n FROM t LIMIT 1, seed: 0"),
+            3,
+            "SELECT id",
+            &["'i0'", "select one number"],
+        ),
+        (
+            split("sample, test_size: 13, seed: 0"),
+            4,
+            "13,",
+            &["of 12"],
+        ),
+        (
+            split("python_sample, test_size: 13, seed: 0"),
+            4,
+            "13,",
+            &["of 12"],
+        ),
+        (
+            split("first_fit, test_size: 13, groups: k"),
+            4,
+            "13,",
+            &["12 rows"],
+        ),
+        (
+            split("shuffle, test_size: 7, groups: k, seed: 0"),
+            4,
+            "7,",
+            &["whole groups are counted"],
+        ),
+        (
+            split("shuffle, test_size: 0.5, seed: 0, stratify: g"),
+            4,
+            "g }",
+            &["`g` is `b` in row 1 alone"],
+        ),
+        (
+            split("shuffle, test_size: 0.5, seed: 0, stratify: h"),
+            4,
+            "h }",
+            &["row 6 has no value in `h`"],
+        ),
+        (
+            split("shuffle, test_size: 2, seed: 0, stratify: k"),
+            4,
+            "2, seed",
+            &["4 classes"],
+        ),
+        (
+            split("shuffle, test_size: 0.5, seed: 0, within: g"),
+            4,
+            "g }",
+            &["whose `g` is `b`"],
+        ),
+        (
+            draws("{ x: integers, low: 3, high: k }"),
+            4,
+            "x: integers",
+            &["row 1: `x` cannot be drawn"],
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        let (names, outputs) = match made.contains("split:") {
+            true => (
+                "m, n",
+                "  m.csv: SELECT id FROM m\n  n.csv: SELECT id FROM n\n",
+            ),
+            false => ("m", "  m.csv: SELECT x FROM m\n"),
+        };
+        let pipeline = format!(
+            "name: Ledger\ncategory: Tabular\nbundle: {{ kaggle: ledger }}\n\
+             tables:\n  t: {{ read: t.csv, columns: {{ {columns} }} }}\n  {names}: {made}\n\
+             public:\n{outputs}"
+        );
+        sandbox.pipeline(ID, &pipeline);
+        sandbox.bundle(ID, &Archive::new().file("t.csv", &table).bytes());
+        let line = format!("  {names}: {made}");
+        let column = line.find(word).expect("the word") + 1;
+        let place = format!("ledger/pipeline.yaml:6:{column}\n");
+        let ended = sandbox.run(ID).code(code);
+        ended.says(&[place.as_str(), line.as_str()]).says(parts);
     }
 }
 
@@ -130,11 +263,7 @@ fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
     arguments.extend(["--memory".to_owned(), "200MB".to_owned()]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let ended = sandbox.prep(&arguments).code(6);
-    ended.says(&[
-        "ledger/pipeline.yaml:7:12: ",
-        "not enough memory",
-        "--memory",
-    ]);
+    ended.says(&["ledger/pipeline.yaml:7:12", "not enough memory", "--memory"]);
 }
 
 /// A query that would run for minutes ends at the first Ctrl-C.

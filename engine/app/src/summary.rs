@@ -1,6 +1,8 @@
 //! What a run came to, competition by competition.
 
 use prep_core::{Failure, Graph, NodeId, RunReport, StepOutcome};
+use prep_spec::Diagnostics;
+use prep_steps::PlacedError;
 use serde::Serialize;
 
 use crate::assemble::Verification;
@@ -39,6 +41,9 @@ pub struct StepFailure {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
+    /// The same as a finding in the pipeline's file, if it is about one of its words.
+    #[serde(skip)]
+    pub place: Option<Diagnostics>,
 }
 
 /// One competition of a run.
@@ -73,27 +78,29 @@ impl Summary {
         let outcomes = || {
             nodes
                 .iter()
-                .filter_map(|node| Some((graph.node(*node), report.outcomes.get(node)?)))
+                .filter_map(|id| Some((*id, graph.node(*id), report.outcomes.get(id)?)))
         };
         let count = |wanted: fn(&StepOutcome) -> bool| {
-            outcomes().filter(|(_, outcome)| wanted(outcome)).count()
+            outcomes().filter(|(_, _, outcome)| wanted(outcome)).count()
         };
         let steps_run = count(|outcome| matches!(outcome, StepOutcome::Done { .. }));
         let steps_reused = count(|outcome| matches!(outcome, StepOutcome::Reused));
         let mut differ = false;
         let mut failures: Vec<StepFailure> = outcomes()
-            .filter_map(|(node, outcome)| {
+            .filter_map(|(node_id, node, outcome)| {
                 let StepOutcome::Failed { failure, message } = outcome else {
                     return None;
                 };
                 differ |= *failure == Failure::Check
                     && matches!(node.action.kind(), "checksum" | "bundle");
                 let step = Some(node.name.clone());
+                let placed = report.errors.get(&node_id).and_then(PlacedError::of);
                 Some(StepFailure {
                     step,
                     failure: *failure,
                     message: for_people(message),
                     help: None,
+                    place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
                 })
             })
             .collect();
@@ -144,6 +151,7 @@ impl Summary {
             failure: error.failure(),
             message: error.to_string(),
             help: error.help.clone(),
+            place: error.diagnostics.clone(),
         };
         Summary {
             id: id.to_owned(),

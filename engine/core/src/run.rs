@@ -48,6 +48,8 @@ pub struct RunReport {
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
     /// What the nodes took that ran.
     pub figures: HashMap<NodeId, Figures>,
+    /// Why nodes failed: what their outcomes say as text.
+    pub errors: HashMap<NodeId, StepError>,
 }
 
 impl RunReport {
@@ -225,6 +227,7 @@ impl Scheduler {
         next.looks = self.looks + 1;
         next.reasons = self.reasons;
         next.report.figures = self.report.figures;
+        next.report.errors = self.report.errors;
         for (id, outcome) in self.report.outcomes {
             let ended = match outcome {
                 StepOutcome::Done { .. } => next.report.outcomes.contains_key(&id),
@@ -389,10 +392,12 @@ impl Scheduler {
             Err(error) if self.note_lost(&error) => return,
             Err(error) => {
                 self.stop |= !keep_going;
-                StepOutcome::Failed {
+                let outcome = StepOutcome::Failed {
                     failure: error.failure(),
                     message: chain(&error),
-                }
+                };
+                self.report.errors.insert(id, error);
+                outcome
             }
         };
         let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);

@@ -123,7 +123,7 @@ impl Diagnostic {
 }
 
 /// All findings in one file: never empty, ordered by place.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
     source: Arc<SourceFile>,
     list: Vec<Diagnostic>,

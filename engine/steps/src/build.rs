@@ -22,6 +22,7 @@ use crate::kinds::{
     self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, TREE, Unpack, VALUE,
     is_archive,
 };
+use crate::placed::Placed;
 
 /// What a pipeline does not say itself.
 pub struct Surroundings<'a> {
@@ -145,19 +146,18 @@ impl Builder<'_> {
         step: impl Step + 'static,
         inputs: Inputs,
     ) -> Result<Port, BuildError> {
-        self.boxed(name, Box::new(step), inputs).map(value_of)
+        let step = self.placed(Box::new(step));
+        self.add(name, step, inputs).map(value_of)
     }
 
-    fn boxed(
-        &mut self,
-        name: &str,
-        step: Box<dyn Step>,
-        inputs: Inputs,
-    ) -> Result<NodeId, BuildError> {
+    fn placed(&self, step: Box<dyn Step>) -> Placed {
+        Placed::new(step, self.pipeline.source.clone())
+    }
+
+    fn add(&mut self, name: &str, step: Placed, inputs: Inputs) -> Result<NodeId, BuildError> {
         let competition = &self.pipeline.id;
-        Ok(self
-            .graph
-            .add(competition, name, Action::Step(step), inputs)?)
+        let step = Action::Step(Box::new(step));
+        Ok(self.graph.add(competition, name, step, inputs)?)
     }
 
     /// The tree of an archive inside the bundle, or of the bundle itself (empty path).
@@ -206,11 +206,13 @@ impl Builder<'_> {
                     session: self.around.session.clone(),
                 });
                 let trees = self.trees_behind(&query.tables);
-                (self.boxed(&step_name, step, inputs)?, trees)
+                let step = self.placed(step);
+                (self.add(&step_name, step, inputs)?, trees)
             }
             Made::List(texts) => {
                 let texts = texts.clone();
-                let node = self.boxed(&step_name, Box::new(List { texts }), Inputs::new())?;
+                let step = self.placed(Box::new(List { texts }));
+                let node = self.add(&step_name, step, Inputs::new())?;
                 (node, BTreeSet::new())
             }
             Made::Kind(declaration) => self.declared(&step_name, declaration)?,
@@ -305,7 +307,8 @@ impl Builder<'_> {
         inputs.dedup_by(|one, other| one.0 == other.0);
         let step = kinds::step(declaration, self.around.session);
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
-        Ok((self.boxed(name, step, inputs)?, trees))
+        let step = self.placed(step).declared(declaration);
+        Ok((self.add(name, step, inputs)?, trees))
     }
 
     /// The tables of a query, as inputs.

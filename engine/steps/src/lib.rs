@@ -3,6 +3,7 @@
 //! ```text
 //! build      a pipeline -> steps and the edges between them
 //! members    which members of its bundle a pipeline reads
+//! placed     failures with their place in the pipeline
 //! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
 //! emit/      rows of a query -> CSV, JSON, parquet, stored table
@@ -18,9 +19,11 @@ mod description;
 mod emit;
 mod kinds;
 mod members;
+mod placed;
 mod relation;
 pub mod value;
 
 pub use build::{BuildError, Checksums, Surroundings, build};
 pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle, vocabulary};
 pub use members::members;
+pub use placed::PlacedError;

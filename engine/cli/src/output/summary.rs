@@ -34,7 +34,9 @@ pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError
         for failure in &summary.failures {
             let Some(step) = &failure.step else { continue };
             let message = format!("{}/{step}: {}", summary.id, failure.message);
-            printer.error(&CliError::new(Exit::of(failure.failure), message));
+            let mut error = CliError::new(Exit::of(failure.failure), message);
+            error.diagnostics.clone_from(&failure.place);
+            printer.error(&error);
         }
     }
     for summary in &preparation.summaries {

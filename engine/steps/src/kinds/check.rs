@@ -6,6 +6,7 @@ use prep_sql::Session;
 use thiserror::Error;
 
 use super::one;
+use crate::placed::{Subject, blamed};
 use crate::relation::{query_memory, query_rows_as_text};
 
 /// Offending rows that a message shows.
@@ -60,7 +61,8 @@ impl Step for Check {
                 rows: found.rows,
                 shown: found.shown,
             };
-            return Err(StepError::new(Failure::Check, error));
+            let query = Subject::Query(Box::new(self.query.clone()), None);
+            return Err(blamed(Failure::Check, query, error));
         }
         Ok(one(Value::new(
             serde_json::json!({ "value": "passed" }),

@@ -1,6 +1,6 @@
 //! What the kinds that draw from a seeded generator have in common: `seed`, or `after` another that drew.
 
-use prep_core::{Inputs, StepError};
+use prep_core::{Failure, Inputs, StepError};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Value, Word};
@@ -8,6 +8,7 @@ use prep_splits::{Rng, RngKind};
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::placed::{Subject, blamed};
 use crate::value::{TableValue, generator};
 
 /// Name of the input with a generator that goes on, and of the output with the generator as it was left. No table can
@@ -76,14 +77,16 @@ impl Seeded {
     pub fn start(&self, inputs: &Inputs) -> Result<Rng, StepError> {
         let Some(before) = inputs.get(GENERATOR) else {
             let seed = self.seed.unwrap_or(0);
-            return Rng::new(self.generator, seed).map_err(StepError::pipeline);
+            return Rng::new(self.generator, seed)
+                .map_err(|error| blamed(Failure::Pipeline, Subject::Key("seed"), error));
         };
         let rng = generator::of(before)?;
         if rng.kind() != self.generator {
-            return Err(StepError::pipeline(GeneratorError::Other {
+            let error = GeneratorError::Other {
                 wanted: self.generator.name(),
                 found: rng.kind().name(),
-            }));
+            };
+            return Err(blamed(Failure::Pipeline, Subject::Key("after"), error));
         }
         Ok(rng)
     }

@@ -3,7 +3,7 @@
 use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow::util::display::{ArrayFormatter, FormatOptions, array_value_to_string};
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_spec::model::Query;
 use prep_sql::Session;
@@ -117,12 +117,16 @@ pub(crate) fn scalar(context: &Context, value: &Value) -> Result<f64, StepError>
         .next()
         .ok_or_else(|| StepError::internal("a table of one row has no batch"))?;
     let values = values.map_err(StepError::internal)?;
-    let number = cast(&values.columns[0], &DataType::Float64).map_err(StepError::pipeline)?;
+    let found = &values.columns[0];
+    let number = cast(found, &DataType::Float64).map_err(StepError::pipeline)?;
     let number = number.as_primitive::<arrow::datatypes::Float64Type>();
     if number.is_null(0) {
-        return Err(StepError::pipeline(
-            "a query for one value gave a missing value",
-        ));
+        let text = array_value_to_string(found, 0).unwrap_or_default();
+        return Err(StepError::pipeline(if found.is_null(0) {
+            "a query for one value gave a missing value".to_owned()
+        } else {
+            format!("a query for one value gave '{text}'; select one number")
+        }));
     }
     Ok(number.value(0))
 }

@@ -4,10 +4,10 @@ use arrow::array::RecordBatch;
 use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::model::Query;
 use prep_sql::{Blame, Grant, QueryError, ResultColumn, Rows, Session};
-use thiserror::Error;
 
 use super::{OpenTable, relations, wait};
 use crate::kinds::TREE;
+use crate::placed::{Subject, helped};
 use crate::value::TableValue;
 
 /// How the rows of a query are wanted.
@@ -72,16 +72,7 @@ impl<'a> Running<'a> {
     }
 }
 
-/// A query that failed, with the place where it stands.
-#[derive(Debug, Error)]
-#[error("{place}: {error}")]
-struct QueryFailure {
-    place: String,
-    #[source]
-    error: QueryError,
-}
-
-/// What a query's failure means.
+/// What a query's failure means, and where it stands.
 fn failed(query: &Query, error: QueryError) -> StepError {
     let failure = match &error {
         QueryError::Plan { .. }
@@ -96,8 +87,14 @@ fn failed(query: &Query, error: QueryError) -> StepError {
             Blame::Internal => Failure::Internal,
         },
     };
-    let place = query.place.clone();
-    StepError::new(failure, QueryFailure { place, error })
+    let (place, help) = match &error {
+        QueryError::Plan { place, .. } => (*place, None),
+        QueryError::Refused { place, help, .. } => (*place, help.clone()),
+        QueryError::Run { place, help, .. } => (*place, help.clone()),
+        QueryError::Order(_) | QueryError::Unsupported(_) => (None, None),
+    };
+    let word = Subject::Query(Box::new(query.clone()), place);
+    helped(failure, word, error, help)
 }
 
 /// What a query takes that goes through its table row by row.

@@ -7,6 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Column, ColumnType};
+use prep_spec::Span;
 use prep_spec::model::{Comparison, Declaration, Item, Operand, Setting};
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use prep_splits::{RandomError, Rng};
@@ -16,6 +17,7 @@ use thiserror::Error;
 
 use crate::kinds::generator::{AFTER, GENERATOR, GENERATORS, SEED, Seeded, check_generator};
 use crate::kinds::{Kind, VALUE};
+use crate::placed::{Subject, blamed};
 use crate::relation::open_table;
 use crate::value::{TableWriter, generator, input};
 
@@ -170,6 +172,9 @@ struct Drawn {
     name: String,
     draw: Draw,
     when: Vec<Comparison>,
+    /// Where it stands in the pipeline.
+    #[serde(skip)]
+    span: Span,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -226,6 +231,7 @@ impl Drawn {
             name: item.name.value.clone(),
             draw,
             when,
+            span: item.name.span,
         })
     }
 
@@ -332,8 +338,10 @@ impl Draws {
                     continue;
                 }
                 let place = table.columns().iter().position(|one| one.name == *name);
-                let place =
-                    place.ok_or_else(|| StepError::pipeline(DrawError::NoColumn(name.clone())))?;
+                let place = place.ok_or_else(|| {
+                    let error = DrawError::NoColumn(name.clone());
+                    blamed(Failure::Pipeline, Subject::At(value.span), error)
+                })?;
                 columns.push((name.clone(), place));
             }
         }
@@ -395,11 +403,12 @@ impl Row<'_> {
                 .ok_or_else(|| self.missing(value, operand, "whole number"))
         };
         let refused = |cause| {
-            StepError::input(DrawError::Refused {
+            let error = DrawError::Refused {
                 row: self.number,
                 drawn: value.name.clone(),
                 cause,
-            })
+            };
+            blamed(Failure::Input, Subject::At(value.span), error)
         };
         Ok(Some(match &value.draw {
             Draw::Random => Cell::Number(rng.random()),
@@ -433,12 +442,13 @@ impl Row<'_> {
             Operand::Column(name) => name.clone(),
             Operand::Number(number) => number.to_string(),
         };
-        StepError::input(DrawError::Missing {
+        let error = DrawError::Missing {
             row: self.number,
             column,
             wanted,
             drawn: value.name.clone(),
-        })
+        };
+        blamed(Failure::Input, Subject::At(value.span), error)
     }
 
     fn number(&self, operand: &Operand) -> Option<f64> {

@@ -2,15 +2,19 @@
 
 mod keys;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError, Value as StepValue};
+use std::sync::Arc;
+
+use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError, Value as StepValue};
 use prep_spec::Diagnostic;
 use prep_spec::model::{Declaration, Setting};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
-use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Size, Split};
+use prep_splits::{Keys, Method, Order, PythonRandom, Rng, Role, Size, Split, SplitError};
+use prep_sql::Relation;
 use thiserror::Error;
 
 use crate::kinds::generator::{GENERATOR, check_generator};
 use crate::kinds::{Kind, splits};
+use crate::placed::{Subject, blamed, helped};
 use crate::relation::{open_table, scalar};
 use crate::value::{TableValue, generator, input};
 
@@ -109,6 +113,22 @@ enum SplitTableError {
         #[source]
         cause: serde_json::Error,
     },
+    #[error(
+        "`{column}` is {value} in row {row} alone, and `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
+    )]
+    LoneClass {
+        column: String,
+        value: String,
+        row: usize,
+    },
+    #[error("the {rows} rows whose `{column}` is {value} cannot be split: {cause}")]
+    Group {
+        column: String,
+        value: String,
+        rows: u32,
+        #[source]
+        cause: Box<SplitError>,
+    },
     #[error("`{method}` cannot go on with the generator `{found}`; it draws from `python`")]
     OtherGenerator {
         method: &'static str,
@@ -149,9 +169,15 @@ impl Step for SplitRows {
         let rows = usize::try_from(table.len())
             .ok()
             .filter(|rows| u32::try_from(*rows).is_ok());
-        let rows = rows.ok_or_else(|| StepError::input(SplitTableError::TooLong(table.len())))?;
+        let rows = rows.ok_or_else(|| {
+            let error = SplitTableError::TooLong(table.len());
+            blamed(Failure::Input, Subject::Key("split"), error)
+        })?;
         let method = match inputs.get("test_size") {
-            Some(size) => with_test_size(&self.method, scalar(context, size)?)?,
+            Some(size) => {
+                let size = scalar(context, size).map_err(|error| size_fault(&error))?;
+                with_test_size(&self.method, size)?
+            }
             None => self.method.clone(),
         };
         let codes = match &self.keys {
@@ -166,8 +192,15 @@ impl Step for SplitRows {
             }
             None => None,
         };
-        let keys = self.keys.as_ref().zip(codes.as_deref());
-        let keys = keys.map(|((role, _), codes)| Keys { role: *role, codes });
+        let with_codes = self.keys.as_ref().zip(codes.as_deref());
+        let keys = with_codes.map(|((role, _), codes)| Keys { role: *role, codes });
+        let refused = |error| match with_codes {
+            Some(((role, column), codes)) => match open_table(context, value) {
+                Ok(table) => of_keys(error, table, *role, column, codes),
+                Err(error) => error,
+            },
+            None => of_sizes(error),
+        };
         let mut outputs = Outputs::new();
         let parts = match (&method, keys) {
             (
@@ -183,14 +216,14 @@ impl Step for SplitRows {
                     None => PythonRandom::new((*seed).into()),
                 };
                 let parts = prep_splits::python_sample(rows as u32, *test_size, &mut generator)
-                    .map_err(StepError::input)?;
+                    .map_err(refused)?;
                 outputs.insert(
                     GENERATOR.to_owned(),
                     generator::into_value(&Rng::Python(generator)),
                 );
                 parts.ordered(order.unwrap_or(Order::Split))
             }
-            _ => prep_splits::split(&method, rows, keys).map_err(StepError::input)?,
+            _ => prep_splits::split(&method, rows, keys).map_err(refused)?,
         };
         let Split {
             train: first,
@@ -209,21 +242,85 @@ impl Step for SplitRows {
 fn python(method: &Method, generator: Rng) -> Result<PythonRandom, StepError> {
     match generator {
         Rng::Python(generator) => Ok(generator),
-        other => Err(StepError::input(SplitTableError::OtherGenerator {
-            method: method.name(),
-            found: other.kind().name(),
-        })),
+        other => {
+            let error = SplitTableError::OtherGenerator {
+                method: method.name(),
+                found: other.kind().name(),
+            };
+            Err(blamed(Failure::Pipeline, Subject::Key("after"), error))
+        }
     }
+}
+
+/// The key that a refusal is about.
+fn word(error: &SplitError) -> Subject {
+    Subject::Key(error.parameter().unwrap_or("test_size"))
+}
+
+fn of_sizes(error: SplitError) -> StepError {
+    blamed(Failure::Input, word(&error), error)
+}
+
+/// A refusal with the key's value in place of its number.
+fn of_keys(
+    error: SplitError,
+    table: Arc<dyn Relation>,
+    role: Role,
+    column: &str,
+    codes: &[u32],
+) -> StepError {
+    let first = |code: u32| codes.iter().position(|one| *one == code).unwrap_or(0);
+    let value = |row| keys::value(&table, column, row);
+    let column = column.to_owned();
+    let error = match error {
+        SplitError::ClassTooSmall { class } => {
+            let row = first(class);
+            value(row).map(|value| SplitTableError::LoneClass {
+                column,
+                value,
+                row: row + 1,
+            })
+        }
+        SplitError::InGroup {
+            group,
+            rows,
+            source,
+        } => value(first(group)).map(|value| SplitTableError::Group {
+            column,
+            value,
+            rows,
+            cause: source,
+        }),
+        other if role == Role::Groups => {
+            let help = "with `groups` whole groups are counted, not rows".to_owned();
+            return helped(Failure::Input, word(&other), other, Some(help));
+        }
+        other => return of_sizes(other),
+    };
+    match error {
+        Ok(error) => blamed(Failure::Input, Subject::Key(role.name()), error),
+        Err(error) => error,
+    }
+}
+
+/// What is wrong with the value of a query, at the query.
+fn size_fault(error: &StepError) -> StepError {
+    blamed(
+        error.failure(),
+        Subject::Key("test_size"),
+        error.to_string(),
+    )
 }
 
 /// The method with a size that a query computed: a whole number above 1 counts rows, anything else is a share.
 fn with_test_size(method: &Method, size: f64) -> Result<Method, StepError> {
     let error = |cause| {
-        StepError::input(SplitTableError::Size {
+        let error = SplitTableError::Size {
             method: method.name(),
             size,
             cause,
-        })
+        };
+        blamed(Failure::Input, Subject::Key("test_size"), error)
     };
     let mut body = serde_json::to_value(method).map_err(error)?;
     let is_count = size.fract() == 0.0 && size >= 1.0;

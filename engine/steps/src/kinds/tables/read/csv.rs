@@ -97,7 +97,7 @@ fn read(
     };
     let mut schema = scan.schema;
     let inferred = check_columns(read, &mut schema)
-        .map_err(|error| StepError::input(with_cell(error, opener, content, read, &options)))?;
+        .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
     let numbers = numbers(read, &schema);
     let mut table = TableValue::new(schema, Storage::Text { object });
     table.inferred = inferred;

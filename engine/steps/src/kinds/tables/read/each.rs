@@ -157,7 +157,7 @@ pub(super) fn csv(
     columns.extend(together.columns());
     let rows = scans.iter().map(|scan| scan.schema.rows).sum();
     let mut schema = Schema { columns, rows };
-    let inferred = check_columns(read, &mut schema).map_err(StepError::input)?;
+    let inferred = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
     let mut out = context.store.writer()?;
     let mut head = prep_formats::pandas::CsvWriter::new(&mut out);
     head.header(schema.columns.iter().map(|column| column.name.as_str()))

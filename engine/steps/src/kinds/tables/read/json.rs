@@ -6,7 +6,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use prep_core::{BoxError, Context, Inputs, StepError};
+use prep_core::{BoxError, Context, Failure, Inputs, StepError};
 use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Object, Value, WriteOptions};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
@@ -14,6 +14,7 @@ use prep_spec::words::{Holds, Word};
 use prep_sql::RECORD;
 
 use super::{FILE, Format, Read, ReadError, failed, failed_at, shortened};
+use crate::placed::{Subject, blamed};
 use crate::relation::for_each_file;
 use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
 
@@ -166,7 +167,8 @@ fn table(
                     record: number,
                     column: name.clone(),
                 };
-                return Err(StepError::input(error));
+                let column = Subject::At(column.name.span);
+                return Err(blamed(Failure::Input, column, error));
             };
             let plain = plain(member);
             let member = plain.as_ref().unwrap_or(member);
@@ -177,13 +179,14 @@ fn table(
             }
             let seen = seen.get(index).copied().unwrap_or_default();
             write_member(table.cells(), column, member, seen).ok_or_else(|| {
-                StepError::input(ReadError::OtherMember {
+                let error = ReadError::OtherMember {
                     path: path.to_owned(),
                     record: number,
                     column: name.clone(),
                     declared: column.kind.name(),
                     found: shown(member),
-                })
+                };
+                blamed(Failure::Input, Subject::At(column.name.span), error)
             })?;
         }
         table.cells().text(&compact(&record)?);

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{ColumnType, Misfit, Schema};
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
@@ -28,6 +28,7 @@ use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::outputs::copy::Absent;
 use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{Kind, one};
+use crate::placed::{Subject, blamed};
 use crate::value::{Content, Opener, TableValue, only_tree};
 
 pub(crate) use each::KIND as EACH;
@@ -286,6 +287,25 @@ pub(super) enum ReadError {
     },
 }
 
+impl ReadError {
+    /// The step's failure, with the declared column that it is about.
+    fn blamed(self, read: &Read) -> StepError {
+        let name = match &self {
+            ReadError::Format { .. } => None,
+            ReadError::NoColumn { column, .. }
+            | ReadError::OtherType { column, .. }
+            | ReadError::OtherCell { column, .. }
+            | ReadError::NoMember { column, .. }
+            | ReadError::OtherMember { column, .. } => Some(column),
+        };
+        let mut columns = read.columns.iter().map(|column| &column.name);
+        match name.and_then(|name| columns.find(|one| one.value == *name)) {
+            Some(column) => blamed(Failure::Input, Subject::At(column.span), self),
+            None => StepError::input(self),
+        }
+    }
+}
+
 struct ReadTable {
     read: Read,
 }
@@ -307,10 +327,11 @@ impl Step for ReadTable {
         let tree = only_tree(context, inputs)?;
         let path = &self.read.path;
         let content = tree.get(path).ok_or_else(|| {
-            StepError::input(Absent {
+            let error = Absent {
                 path: path.clone(),
                 similar: similar(&tree, path),
-            })
+            };
+            blamed(Failure::Input, Subject::Key("read"), error)
         })?;
         let opener = Opener::new(context);
         let table = (self.read.format.read)(context, &opener, &content, &self.read)?;

@@ -48,7 +48,7 @@ fn read(
         columns,
         rows: header.rows(),
     };
-    check_columns(read, &mut schema).map_err(StepError::input)?;
+    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
     let mut table = TableValue::new(
         schema,
         Storage::Npy {

@@ -39,7 +39,7 @@ fn read(
         columns: columns.collect(),
         rows: table.rows(),
     };
-    check_columns(read, &mut schema).map_err(StepError::input)?;
+    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
     Ok(TableValue::new(
         schema,
         Storage::Parquet {

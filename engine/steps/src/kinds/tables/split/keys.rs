@@ -11,12 +11,15 @@ use std::sync::Arc;
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_core::StepError;
+use arrow::util::display::array_value_to_string;
+use prep_core::{Failure, StepError};
 use prep_formats::pandas::{ColumnType, arrow_type};
 use prep_spec::alternatives;
 use prep_splits::Role;
 use prep_sql::Relation;
 use thiserror::Error;
+
+use crate::placed::{Subject, blamed};
 
 #[derive(Debug, Error)]
 enum KeyError {
@@ -43,6 +46,7 @@ pub(super) fn codes(
     role: Role,
     inferred: Option<ColumnType>,
 ) -> Result<Vec<u32>, StepError> {
+    let word = Subject::Key(role.name());
     let found = table
         .columns()
         .iter()
@@ -50,10 +54,11 @@ pub(super) fn codes(
         .find(|(_, candidate)| candidate.name == column);
     let Some((index, found)) = found else {
         let found = table.columns().iter().map(|one| one.name.clone());
-        return Err(StepError::input(KeyError::NoColumn {
+        let error = KeyError::NoColumn {
             column: column.to_owned(),
             found: found.collect(),
-        }));
+        };
+        return Err(blamed(Failure::Pipeline, word, error));
     };
     let data_type = inferred.map_or_else(|| found.data_type.clone(), arrow_type);
     let mut keys = Keys {
@@ -79,7 +84,11 @@ pub(super) fn codes(
             if role.is_sorted() && texts.is_null(row) {
                 let row = codes.len() + 1;
                 let column = column.to_owned();
-                return Err(StepError::input(KeyError::NoClass { column, row }));
+                return Err(blamed(
+                    Failure::Input,
+                    word,
+                    KeyError::NoClass { column, row },
+                ));
             }
             codes.push(keys.number((!texts.is_null(row)).then(|| texts.value(row))));
         }
@@ -88,17 +97,43 @@ pub(super) fn codes(
         let places = keys.sorted(&data_type).map_err(|key| {
             let row = codes.iter().position(|code| *code == key).unwrap_or(0) + 1;
             let value = keys.names.get(key as usize).cloned().unwrap_or_default();
-            StepError::input(KeyError::NotFinite {
+            let error = KeyError::NotFinite {
                 column: column.to_owned(),
                 value: value.into(),
                 row,
-            })
+            };
+            blamed(Failure::Input, word, error)
         })?;
         for code in &mut codes {
             *code = places.get(*code as usize).copied().unwrap_or(*code);
         }
     }
     Ok(codes)
+}
+
+/// What stands in a row of a column, for a message.
+pub(super) fn value(
+    table: &Arc<dyn Relation>,
+    column: &str,
+    row: usize,
+) -> Result<String, StepError> {
+    let index = table.columns().iter().position(|one| one.name == column);
+    let mut before = 0;
+    for values in Arc::clone(table).scan(vec![index.unwrap_or(0)], 8192) {
+        let values = values.map_err(|error| StepError::new(Failure::Input, error))?;
+        if let Some(array) = values.columns.first()
+            && row < before + values.rows
+        {
+            if array.is_null(row - before) {
+                return Ok("missing".to_owned());
+            }
+            let text = array_value_to_string(array, row - before);
+            let text = text.map_err(StepError::internal)?;
+            return Ok(format!("`{text}`"));
+        }
+        before += values.rows;
+    }
+    Ok("missing".to_owned())
 }
 
 /// The distinct keys so far, in order of first appearance.

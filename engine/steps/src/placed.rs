@@ -1,0 +1,190 @@
+//! Failures with their place in the pipeline.
+//!
+//! A step knows its parameters, not the file that they were written in. So it says which word its failure is about
+//! ([`blamed`]), and [`Placed`], which every step of a pipeline is wrapped in, knows where that word stands. What a step
+//! blames on the pipeline without naming a word is placed at the declaration as a whole.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use prep_core::{BoxError, Context, Failure, Inputs, Outputs, Step, StepError, causes, chain};
+use prep_spec::model::{Declaration, Query};
+use prep_spec::{Diagnostic, Diagnostics, SourceFile, Span};
+use thiserror::Error;
+
+/// What of a declaration a failure is about.
+#[derive(Debug, Clone)]
+pub(crate) enum Subject {
+    /// The value of a key.
+    Key(&'static str),
+    /// A part of a value.
+    At(Span),
+    /// A query, or the line and column (from 1) in its text.
+    Query(Box<Query>, Option<(u64, u64)>),
+}
+
+/// An error that knows which word of the pipeline it is about.
+#[derive(Debug, Error)]
+#[error("{error}")]
+struct Blamed {
+    word: Subject,
+    help: Option<String>,
+    #[source]
+    error: BoxError,
+}
+
+/// A failure that is about a word of the pipeline, whoever is to blame.
+pub(crate) fn blamed(failure: Failure, word: Subject, error: impl Into<BoxError>) -> StepError {
+    helped(failure, word, error, None)
+}
+
+/// The same with a way out.
+pub(crate) fn helped(
+    failure: Failure,
+    word: Subject,
+    error: impl Into<BoxError>,
+    help: Option<String>,
+) -> StepError {
+    let error = error.into();
+    StepError::new(failure, Blamed { word, help, error })
+}
+
+/// A step's failure, and the place in the pipeline that it is about.
+#[derive(Debug)]
+pub struct PlacedError {
+    source: Arc<SourceFile>,
+    found: Diagnostic,
+    error: StepError,
+}
+
+impl PlacedError {
+    /// The failure as a finding in the pipeline's file. `step` is what it is called there.
+    pub fn diagnostics(&self, step: &str) -> Diagnostics {
+        let mut found = self.found.clone();
+        found.message = format!("{step}: {}", found.message);
+        Diagnostics::of(self.source.clone(), found)
+    }
+
+    /// The place in an error or behind it.
+    pub fn of<'e>(error: &'e StepError) -> Option<&'e PlacedError> {
+        causes(error).find_map(|cause| cause.downcast_ref())
+    }
+}
+
+impl fmt::Display for PlacedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (line, column) = self.source.position(self.found.span.start);
+        let (file, message) = (&self.source.name, &self.found.message);
+        write!(f, "{file}:{line}:{column}: {message}")?;
+        match &self.found.help {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for PlacedError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// A step that knows where the words stand that it is made of.
+pub(crate) struct Placed {
+    step: Box<dyn Step>,
+    source: Arc<SourceFile>,
+    /// The declaration as a whole; none for steps that no word asks for.
+    own: Option<Span>,
+    keys: BTreeMap<&'static str, Span>,
+}
+
+impl Placed {
+    pub(crate) fn new(step: Box<dyn Step>, source: Arc<SourceFile>) -> Placed {
+        Placed {
+            step,
+            source,
+            own: None,
+            keys: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn declared(self, declaration: &Declaration) -> Placed {
+        let settings = declaration.settings();
+        Placed {
+            own: Some(declaration.name.span),
+            keys: settings
+                .map(|(key, setting)| (key.name, setting.span))
+                .collect(),
+            ..self
+        }
+    }
+
+    fn span(&self, word: &Subject) -> Option<Span> {
+        match word {
+            Subject::Key(key) => self.keys.get(key).copied().or(self.own),
+            Subject::At(span) => Some(*span),
+            Subject::Query(query, None) => Some(query.span),
+            Subject::Query(query, Some((line, column))) => {
+                let start = query.locate(&self.source, *line, *column).start;
+                Some(Span::new(start, query.span.end))
+            }
+        }
+    }
+
+    fn place(&self, error: StepError) -> StepError {
+        let failure = error.failure();
+        if failure == Failure::Cancelled || error.lost_object().is_some() {
+            return error;
+        }
+        let blamed = causes(&error).find_map(|cause| cause.downcast_ref::<Blamed>());
+        let (span, help) = match blamed {
+            Some(blamed) => (self.span(&blamed.word), blamed.help.clone()),
+            None if failure == Failure::Pipeline => (self.own, None),
+            None => (None, None),
+        };
+        let Some(span) = span else { return error };
+        let code = match failure {
+            Failure::Input => "input",
+            Failure::Check => "check",
+            Failure::Pipeline => "pipeline",
+            Failure::Machine => "machine",
+            Failure::Cancelled => "stopped",
+            Failure::Internal => "internal",
+        };
+        let found = Diagnostic::error(code, span, chain(&error));
+        let found = Diagnostic { help, ..found };
+        let source = self.source.clone();
+        StepError::new(
+            failure,
+            PlacedError {
+                source,
+                found,
+                error,
+            },
+        )
+    }
+}
+
+impl Step for Placed {
+    fn kind(&self) -> &'static str {
+        self.step.kind()
+    }
+
+    fn version(&self) -> u32 {
+        self.step.version()
+    }
+
+    fn params(&self) -> serde_json::Value {
+        self.step.params()
+    }
+
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        self.step.memory(inputs)
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let outputs = self.step.run(context, inputs);
+        outputs.map_err(|error| self.place(error))
+    }
+}
