@@ -16,6 +16,7 @@
 //! parallel      several processes with one store and one data folder
 //! queries       what queries compute, use, and say when they fail
 //! restart       a loss of power after a publication: what was torn is found and made again
+//! serve         the validation server, with many clients
 //! transcripts   what the user sees, word by word, kept as text files
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
 //! ```
@@ -45,5 +46,6 @@ mod outputs;
 mod parallel;
 mod queries;
 mod restart;
+mod serve;
 mod support;
 mod transcripts;

@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Grade.
-    let report = prep_app::report(&catalog, &settings, id, Path::new(submission))?;
+    let report = prep_app::report(&catalog, &settings, id, Path::new(submission), None)?;
     println!("{}", report.to_json().pretty());
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What it takes to grade submissions of one competition: its grader, the prepared answers, the leaderboard.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 use prep_core::Failure;
@@ -36,33 +36,59 @@ impl Grading {
         entry.pipeline()?;
         let prepared = Prepared::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
-        let pipeline = entry.load(variant)?;
-        let no_grading = || {
-            let message = format!("the pipeline of `{id}` has no section `grade`");
-            Error::new(Failure::Pipeline, message)
-        };
-        let grade = pipeline.grade.as_ref().ok_or_else(no_grading)?;
-        let grader = Grader::parse(&grade.value.rules).map_err(|error| {
-            Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name))
-        })?;
-        let answers = &grade.value.answers.value;
-        if !grader.answers_are_json() && !answers.ends_with(".csv") {
-            let message = format!("`{id}` cannot be graded: its answers are no CSV file");
-            return Err(Error::new(Failure::Pipeline, message));
-        }
-        let bytes = prepared.answers(entry, answers)?;
-        let answers = grader.read_answers(&bytes).map_err(|error| {
-            let place = prepared.place(answers);
-            let message = format!("the answers {}: {error}", place.display());
-            Error::new(Failure::Input, message)
-        })?;
+        let (grader, answers) = grader(entry, variant)?;
+        let bytes = prepared.answers(entry, &answers)?;
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: leaderboard(entry)?,
             variant: variant.to_owned(),
+            answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
-            answers,
         })
+    }
+
+    /// Grades against given answers by a competition's rules. The answers are taken as they are: nobody vouches for them.
+    ///
+    /// # Errors
+    /// When the answers or the leaderboard cannot be read; when the competition has no grading.
+    pub fn with_answers(catalog: &Catalog, id: &str, given: &Given) -> Result<Grading, Error> {
+        let entry = catalog.get(id)?;
+        let (grader, _) = grader(entry, BASE_VARIANT)?;
+        let bytes = std::fs::read(&given.answers)
+            .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
+        Ok(Grading {
+            id: id.to_owned(),
+            leaderboard: given.leaderboard(entry)?,
+            variant: BASE_VARIANT.to_owned(),
+            answers: read(&grader, &bytes, &given.answers)?,
+            grader,
+        })
+    }
+
+    /// What is prepared of a competition, as [`open`](Self::open) reads it; where something else prepared it, its answers
+    /// are taken as they are.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), but for what nobody vouches for.
+    pub fn of_any_origin(
+        catalog: &Catalog,
+        settings: &Settings,
+        id: &str,
+    ) -> Result<Grading, Error> {
+        if crate::prepared::manifest(&settings.data_dir, id)?.is_some() {
+            return Grading::open(catalog, settings, id);
+        }
+        let (_, answers) = grader(catalog.get(id)?, BASE_VARIANT)?;
+        let folder = settings.data_dir.join(id).join("prepared");
+        let answers = folder.join(answers);
+        if !answers.is_file() {
+            return Err(crate::prepared::not_prepared(id));
+        }
+        let given = Given {
+            answers,
+            leaderboard: None,
+        };
+        Grading::with_answers(catalog, id, &given)
     }
 
     /// Validates and scores a submission; none when there is no file of that name that ends in `.csv`.
@@ -73,9 +99,21 @@ impl Grading {
         })
     }
 
+    /// Validates and scores a submission that is in memory.
+    pub fn grade_bytes(&self, bytes: &[u8]) -> Outcome {
+        match submission::parse(bytes) {
+            Ok(submission) => self.grader.grade(&self.answers, &submission),
+            Err(refusal) => Outcome::Refused(refusal),
+        }
+    }
+
     /// Grades a submission, as of now, and reports.
     pub fn report(&self, path: &Path) -> CompetitionReport {
-        let outcome = self.grade(path);
+        self.report_of(path, self.grade(path))
+    }
+
+    /// Reports an outcome, as of now; `path` is what the report calls the submission.
+    pub fn report_of(&self, path: &Path, outcome: Option<Outcome>) -> CompetitionReport {
         let now = Zoned::now().datetime();
         let path = path.to_string_lossy();
         CompetitionReport::new(
@@ -89,8 +127,63 @@ impl Grading {
     }
 }
 
-/// Grades one submission. Where there is none, the report has the medals' thresholds only, for which nothing need be
-/// prepared.
+/// Answers, and if need be a leaderboard, that are not those of the data folder and the competition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub answers: PathBuf,
+    pub leaderboard: Option<PathBuf>,
+}
+
+impl Given {
+    fn leaderboard(&self, entry: &Entry) -> Result<Leaderboard, Error> {
+        match &self.leaderboard {
+            None => leaderboard(entry),
+            Some(path) => read_leaderboard(path),
+        }
+    }
+}
+
+/// The leaderboard in a file.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Error::reading("read the leaderboard", path, &error))?;
+    Leaderboard::parse(&text)
+        .map_err(|error| Error::new(Failure::Input, format!("{}: {error}", path.display())))
+}
+
+/// A competition's grader, and where its answers are below `prepared`.
+fn grader(entry: &Entry, variant: &str) -> Result<(Grader, String), Error> {
+    let pipeline = entry.load(variant)?;
+    let no_grading = || {
+        let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
+        Error::new(Failure::Pipeline, message)
+    };
+    let grade = pipeline.grade.as_ref().ok_or_else(no_grading)?;
+    let grader = Grader::parse(&grade.value.rules)
+        .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.file_name)))?;
+    let answers = &grade.value.answers.value;
+    if !grader.answers_are_json() && !answers.ends_with(".csv") {
+        let message = format!(
+            "`{}` cannot be graded: its answers are no CSV file",
+            entry.id
+        );
+        return Err(Error::new(Failure::Pipeline, message));
+    }
+    Ok((grader, answers.clone()))
+}
+
+fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
+    grader.read_answers(bytes).map_err(|error| {
+        let message = format!("the answers {}: {error}", place.display());
+        Error::new(Failure::Input, message)
+    })
+}
+
+/// Grades one submission, against what is prepared or against given answers. Where there is none, the report has the
+/// medals' thresholds only, for which nothing need be prepared.
 ///
 /// # Errors
 /// As [`Grading::open`], if there is a submission; when the competition has no leaderboard.
@@ -99,11 +192,17 @@ pub fn report(
     settings: &Settings,
     id: &str,
     submission: &Path,
+    given: Option<&Given>,
 ) -> Result<CompetitionReport, Error> {
     if submission::exists(submission) {
-        return Ok(Grading::open(catalog, settings, id)?.report(submission));
+        let grading = match given {
+            Some(given) => Grading::with_answers(catalog, id, given)?,
+            None => Grading::open(catalog, settings, id)?,
+        };
+        return Ok(grading.report(submission));
     }
-    let leaderboard = leaderboard(catalog.get(id)?)?;
+    let entry = catalog.get(id)?;
+    let leaderboard = given.map_or_else(|| leaderboard(entry), |given| given.leaderboard(entry))?;
     let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
     let variant = manifest.map_or_else(|| BASE_VARIANT.to_owned(), |one| one.variant);
     let path = submission.to_string_lossy();
@@ -118,7 +217,11 @@ pub fn report(
     ))
 }
 
-fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
+/// The competition's leaderboard.
+///
+/// # Errors
+/// When it has none.
+pub fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
     let none = || {
         Error::new(
             Failure::Pipeline,

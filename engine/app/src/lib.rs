@@ -8,7 +8,7 @@
 //! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
-//! grade_list a list of submissions, one report
+//! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
 //!
 //! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
@@ -33,6 +33,7 @@ mod prepared;
 mod run;
 mod settings;
 mod summary;
+mod validation;
 mod watch;
 
 pub use ask::ask_all;
@@ -42,11 +43,12 @@ pub use disk::Peak;
 pub use error::{Blame, Error, for_people};
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
-pub use grading::{Grading, report};
+pub use grading::{Given, Grading, leaderboard, read_leaderboard, report};
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
 pub use prepared::{manifest, not_prepared};
 pub use run::{Preparation, Run, runtime};
 pub use settings::{Options, Settings};
 pub use summary::{Checksums, State, StepFailure, Summary};
+pub use validation::{Validation, one_line};
 pub use watch::LAST;

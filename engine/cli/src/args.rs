@@ -99,6 +99,7 @@ pub enum Verb {
     Grade(verbs::grade::GradeArgs),
     GradeSample(verbs::grade_sample::GradeSample),
     Validate(verbs::validate::Validate),
+    Serve(verbs::serve::Serve),
     Experiments(verbs::experiments::ExperimentsArgs),
     Submissions(verbs::submissions::Submissions),
     Cache(verbs::cache::Cache),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::Catalog;
+use prep_app::{Catalog, Given};
 
 use crate::exit::Exit;
 use crate::{Ended, Session};
@@ -23,12 +23,41 @@ pub struct GradeSample {
     submission: PathBuf,
     #[arg(value_name = "ID")]
     id: String,
+    #[command(flatten)]
+    given: GivenArgs,
+}
+
+/// Options that name answers and leaderboard.
+#[derive(Debug, Clone, Default, Args)]
+pub struct GivenArgs {
+    /// Grade against these answers, as they are, instead of the prepared ones
+    #[arg(long, value_name = "FILE")]
+    answers: Option<PathBuf>,
+    /// Rank on this leaderboard instead of the competition's: a CSV with the column `score`, best first
+    #[arg(long, value_name = "FILE.csv", requires = "answers")]
+    leaderboard: Option<PathBuf>,
+}
+
+impl GivenArgs {
+    pub fn given(&self) -> Option<Given> {
+        Some(Given {
+            answers: self.answers.clone()?,
+            leaderboard: self.leaderboard.clone(),
+        })
+    }
 }
 
 impl GradeSample {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
-        let report = prep_app::report(&catalog, &session.settings, &self.id, &self.submission)?;
+        let given = self.given.given();
+        let report = prep_app::report(
+            &catalog,
+            &session.settings,
+            &self.id,
+            &self.submission,
+            given.as_ref(),
+        )?;
         let text = report.to_json().pretty();
         session
             .printer

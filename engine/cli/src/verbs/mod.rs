@@ -13,6 +13,7 @@ pub mod plan;
 pub mod rules;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod submissions;
 pub mod validate;
 pub mod why;
@@ -34,6 +35,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Grade(verb) => verb.call(session),
         Verb::GradeSample(verb) => verb.call(session),
         Verb::Validate(verb) => verb.call(session),
+        Verb::Serve(verb) => verb.call(session),
         Verb::Experiments(verb) => verb.call(session),
         Verb::Submissions(verb) => verb.call(session),
         Verb::Cache(verb) => verb.call(session),

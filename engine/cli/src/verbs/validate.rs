@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Grading};
-use prep_grade::Outcome;
+use prep_app::{Catalog, Grading, Validation};
 use serde_json::json;
 
+use crate::error::CliError;
 use crate::exit::Exit;
+use crate::verbs::grade_sample::GivenArgs;
 use crate::{Ended, Session};
 
 /// Check whether a submission is valid, without telling its score; ends with 0 or 1
@@ -21,39 +22,44 @@ pub struct Validate {
     submission: PathBuf,
     #[arg(value_name = "ID")]
     id: String,
+    #[command(flatten)]
+    given: GivenArgs,
 }
 
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
-        let grading = Grading::open(&catalog, &session.settings, &self.id)?;
-        let problem = match grading.grade(&self.submission) {
-            Some(Outcome::Score { .. }) => None,
-            Some(Outcome::Refused(refusal)) => Some((refusal.kind.name(), refusal.to_string())),
-            None => {
-                let message = format!(
-                    "{} is no file whose name ends in .csv",
-                    self.submission.display()
-                );
-                Some(("unreadable", message))
-            }
-        };
-        let message = match &problem {
-            None => "Submission is valid.".to_owned(),
-            Some((_, message)) => format!("Submission invalid! {message}"),
+        let found = match Validation::before_grading(&self.submission) {
+            Some(found) => found,
+            None => self.grade(session, &catalog)?,
         };
         if session.printer.json {
-            let reason = problem.as_ref().map(|(kind, _)| *kind);
-            session.printer.json(
-                &json!({ "valid": problem.is_none(), "message": message, "reason": reason }),
-            )?;
+            session.printer.json(&json!({
+                "valid": found.valid,
+                "message": found.message,
+                "reason": found.reason,
+            }))?;
         } else {
-            session.printer.result(&(message + "\n"))?;
+            session.printer.result(&(found.message + "\n"))?;
         }
-        Ok(if problem.is_none() {
+        Ok(if found.valid {
             Exit::Success
         } else {
             Exit::Failed
+        })
+    }
+
+    fn grade(&self, session: &Session, catalog: &Catalog) -> Result<Validation, CliError> {
+        let grading = match self.given.given() {
+            Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
+            None => Grading::open(catalog, &session.settings, &self.id)?,
+        };
+        let outcome = grading.grade(&self.submission);
+        Ok(match outcome {
+            Some(outcome) => Validation::of(&outcome),
+            None => Validation::before_grading(&self.submission).ok_or_else(|| {
+                CliError::new(Exit::Failed, "the submission changed while it was read")
+            })?,
         })
     }
 }

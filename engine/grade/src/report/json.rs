@@ -105,3 +105,10 @@ fn string(out: &mut String, text: &str) {
     }
     out.push('"');
 }
+
+/// A text as JSON, everything beyond ASCII escaped.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::new();
+    string(&mut out, text);
+    out
+}

@@ -1,0 +1,106 @@
+//! Whether a submission is valid, in the benchmark's words, which scripts look for. Never a score.
+
+use std::path::Path;
+
+use prep_grade::{Outcome, submission};
+
+/// The answer to "is this submission valid?".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Validation {
+    pub valid: bool,
+    pub message: String,
+    /// The kind of refusal, for programs.
+    pub reason: Option<&'static str>,
+}
+
+impl Validation {
+    /// What can be said before anything is graded: whether there is such a file.
+    pub fn before_grading(path: &Path) -> Option<Validation> {
+        let refused = |message: String| {
+            Some(Validation {
+                valid: false,
+                message: format!("Submission invalid! {message}"),
+                reason: Some("no_submission"),
+            })
+        };
+        if !path.is_file() {
+            return refused(format!(
+                "Submission file {} does not exist.",
+                path.display()
+            ));
+        }
+        match submission::exists(path) {
+            true => None,
+            false => refused("Submission file must be a CSV file.".to_owned()),
+        }
+    }
+
+    /// What grading came to.
+    pub fn of(outcome: &Outcome) -> Validation {
+        match outcome {
+            Outcome::Score { .. } => Validation {
+                valid: true,
+                message: "Submission is valid.".to_owned(),
+                reason: None,
+            },
+            Outcome::Refused(refusal) => Validation {
+                valid: false,
+                message: format!(
+                    "Submission invalid! The attempt to grade the submission has resulted in the following error message:\n{}",
+                    one_line(&refusal.to_string())
+                ),
+                reason: Some(refusal.kind.name()),
+            },
+        }
+    }
+}
+
+/// A message on one line and without braces: readers of logs take lines apart, and look for reports by their braces.
+pub fn one_line(message: &str) -> String {
+    message
+        .chars()
+        .map(|c| match c {
+            '{' => '(',
+            '}' => ')',
+            c if c.is_control() => ' ',
+            c => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_grade::{Refusal, RefusalKind};
+
+    #[test]
+    fn words_are_the_benchmarks() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = dir.path().join("a.txt");
+        std::fs::write(&text, "").unwrap();
+        let message = |path: &Path| Validation::before_grading(path).unwrap().message;
+        assert_eq!(
+            message(Path::new("None")),
+            "Submission invalid! Submission file None does not exist."
+        );
+        assert_eq!(
+            message(&text),
+            "Submission invalid! Submission file must be a CSV file."
+        );
+        let score = Outcome::Score {
+            value: 0.123_456_7,
+            rounded: 0.12346,
+        };
+        assert_eq!(Validation::of(&score).message, "Submission is valid.");
+        let refusal = Refusal::new(RefusalKind::Ids, "cell {a\nb} is unknown");
+        let refused = Validation::of(&Outcome::Refused(refusal));
+        assert!(
+            refused
+                .message
+                .ends_with("error message:\ncell (a b) is unknown"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(refused.reason, Some("ids"));
+    }
+}

@@ -1,0 +1,45 @@
+//! What submissions are graded with: read at the first request, then kept.
+//!
+//! The server starts although nothing is prepared yet, and looks again at every request until there is something.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prep_app::{Catalog, Error, Grading, Settings};
+
+pub(crate) struct Gradings {
+    settings: Settings,
+    catalog: Catalog,
+    open: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Grading>>>>>>,
+}
+
+impl Gradings {
+    pub(crate) fn new(settings: Settings, catalog: Catalog) -> Gradings {
+        Gradings {
+            settings,
+            catalog,
+            open: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn knows(&self, id: &str) -> bool {
+        self.catalog.find(id).is_some()
+    }
+
+    /// The grading of a competition. Reads the answers if nobody did yet; others wait for that.
+    pub(crate) fn get(&self, id: &str) -> Result<Arc<Grading>, Error> {
+        // Only known ids get a place: clients choose them.
+        self.catalog.get(id)?;
+        let place = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(open.entry(id.to_owned()).or_default())
+        };
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(grading) = &*place {
+            return Ok(Arc::clone(grading));
+        }
+        let grading = Arc::new(Grading::of_any_origin(&self.catalog, &self.settings, id)?);
+        *place = Some(Arc::clone(&grading));
+        Ok(grading)
+    }
+}

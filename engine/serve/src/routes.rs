@@ -1,0 +1,221 @@
+//! Which request is answered how.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use prep_app::{Error, Grading, Validation};
+use prep_grade::Outcome;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use crate::answer::{self, Answer};
+use crate::gradings::Gradings;
+use crate::upload::{self, Limits, Upload, UploadError};
+
+/// How long an upload waits for its turn.
+const TURN: Duration = Duration::from_secs(300);
+
+/// The header that chooses the competition where the server has not one of its own.
+const CHOICE: &str = "exp-id";
+
+/// What all requests share.
+pub(crate) struct Shared {
+    pub competition: Option<String>,
+    pub scores: bool,
+    pub limits: Limits,
+    pub uploads: std::path::PathBuf,
+    pub gradings: Gradings,
+    /// Uploads that may be graded at the same time: each is in memory as a whole.
+    pub turns: Semaphore,
+}
+
+/// An answer, with what only the owner is told.
+pub(crate) struct Handled {
+    pub answer: Answer,
+    pub bytes: Option<u64>,
+    pub valid: Option<bool>,
+    pub trouble: Option<String>,
+}
+
+impl From<Answer> for Handled {
+    fn from(answer: Answer) -> Handled {
+        Handled {
+            answer,
+            bytes: None,
+            valid: None,
+            trouble: None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Validation,
+    Report,
+}
+
+pub(crate) async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Handled {
+    let wanted = match request.uri().path() {
+        "/health" => return health(request.method()).into(),
+        "/validate" => Wanted::Validation,
+        "/grade" if shared.scores => Wanted::Report,
+        _ => {
+            let paths = "there are POST /validate and GET /health";
+            return answer::error(StatusCode::NOT_FOUND, "Not Found", paths).into();
+        }
+    };
+    const METHODS: &str = "OPTIONS, POST";
+    match *request.method() {
+        Method::POST => submission(&shared, wanted, request).await,
+        Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS).into(),
+        _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS).into(),
+    }
+}
+
+fn health(method: &Method) -> Answer {
+    const METHODS: &str = "GET, HEAD, OPTIONS";
+    match *method {
+        Method::GET | Method::HEAD => answer::running(),
+        Method::OPTIONS => answer::allowed(StatusCode::OK, METHODS),
+        _ => answer::allowed(StatusCode::METHOD_NOT_ALLOWED, METHODS),
+    }
+}
+
+/// Takes the upload, waits for a turn, grades.
+async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incoming>) -> Handled {
+    let (head, mut body) = request.into_parts();
+    let id = match competition(shared, &head.headers) {
+        Ok(id) => id,
+        Err(refusal) => {
+            upload::drain(&mut body).await;
+            return refusal.into();
+        }
+    };
+    let upload = match receive(shared, &head.headers, &mut body).await {
+        Ok(upload) => upload,
+        Err(error) => {
+            let handled = refused(&error);
+            upload::drain(&mut body).await;
+            return handled;
+        }
+    };
+    let bytes = Some(upload.bytes);
+    let Ok(Ok(_turn)) = timeout(TURN, shared.turns.acquire()).await else {
+        let busy = "too many submissions are waiting; try again later";
+        let answer = answer::error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", busy);
+        return Handled {
+            bytes,
+            ..answer.into()
+        };
+    };
+    let own = Arc::clone(shared);
+    let work = tokio::task::spawn_blocking(move || own.grade(&id, &upload, wanted));
+    let handled = work.await.unwrap_or_else(|error| Handled {
+        trouble: Some(error.to_string()),
+        ..unexpected("a defect of the server").into()
+    });
+    Handled { bytes, ..handled }
+}
+
+/// The competition that is asked about.
+fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, Answer> {
+    if let Some(id) = &shared.competition {
+        return Ok(id.clone());
+    }
+    let chosen = headers.get(CHOICE).and_then(|value| value.to_str().ok());
+    let details = match chosen {
+        Some(id) if shared.gradings.knows(id) => return Ok(id.to_owned()),
+        Some(_) => "there is no such competition",
+        None => "the header exp-id names no competition",
+    };
+    Err(answer::error(
+        StatusCode::BAD_REQUEST,
+        "Bad Request",
+        details,
+    ))
+}
+
+async fn receive(
+    shared: &Shared,
+    headers: &HeaderMap,
+    body: &mut Incoming,
+) -> Result<Upload, UploadError> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let length = text(CONTENT_LENGTH).and_then(|text| text.parse::<u64>().ok());
+    if length.is_some_and(|length| length > shared.limits.bytes) {
+        // Before the client is told to go on.
+        return Err(UploadError::TooLarge(shared.limits.bytes));
+    }
+    upload::receive(text(CONTENT_TYPE), body, &shared.limits, &shared.uploads).await
+}
+
+fn refused(error: &UploadError) -> Handled {
+    let (status, name) = match error {
+        UploadError::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "Request Entity Too Large"),
+        UploadError::TooSlow => (StatusCode::REQUEST_TIMEOUT, "Request Timeout"),
+        UploadError::Disk(cause) => {
+            return Handled {
+                trouble: Some(format!("cannot keep an upload: {cause}")),
+                ..unexpected("the upload cannot be kept").into()
+            };
+        }
+        UploadError::NoMultipart
+        | UploadError::NoFile
+        | UploadError::Broken(_)
+        | UploadError::Header => (StatusCode::BAD_REQUEST, "Bad Request"),
+    };
+    answer::error(status, name, &error.to_string()).into()
+}
+
+impl Shared {
+    fn grade(&self, id: &str, upload: &Upload, wanted: Wanted) -> Handled {
+        let grading = match self.gradings.get(id) {
+            Ok(grading) => grading,
+            Err(error) => return not_gradable(id, &error),
+        };
+        let bytes = match std::fs::read(upload.file.path()) {
+            Ok(bytes) => bytes,
+            Err(error) => return refused(&UploadError::Disk(error)),
+        };
+        let outcome = grading.grade_bytes(&bytes);
+        drop(bytes);
+        let found = Validation::of(&outcome);
+        let answer = match wanted {
+            Wanted::Report => report(&grading, outcome),
+            Wanted::Validation => {
+                let valid = self.competition.is_none().then_some(found.valid);
+                answer::result(&found.message, valid)
+            }
+        };
+        Handled {
+            valid: Some(found.valid),
+            ..answer.into()
+        }
+    }
+}
+
+/// The benchmark's report. The file's name on this machine is nobody's business.
+fn report(grading: &Grading, outcome: Outcome) -> Answer {
+    let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
+    answer::json(StatusCode::OK, report.to_json().pretty() + "\n")
+}
+
+/// Data that cannot be graded with. Only the owner learns where they are and what is wrong with them.
+fn not_gradable(id: &str, error: &Error) -> Handled {
+    let details = format!(
+        "Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to prepare the dataset."
+    );
+    Handled {
+        trouble: Some(error.message.clone()),
+        ..unexpected(&details).into()
+    }
+}
+
+fn unexpected(details: &str) -> Answer {
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    answer::error(status, "An unexpected error occurred.", details)
+}

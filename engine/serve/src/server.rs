@@ -1,0 +1,192 @@
+//! Listening, with limits on clients and time.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use prep_app::{Catalog, Settings};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+use crate::event::{Event, Log};
+use crate::gradings::Gradings;
+use crate::routes::{self, Handled, Shared};
+use crate::upload::Limits;
+
+/// How a server is to be.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Host and port, as `127.0.0.1:5000`; port 0 takes any that is free.
+    pub address: (String, u16),
+    /// None: the header `exp-id` of each request names it, and answers say `is_valid`.
+    pub competition: Option<String>,
+    /// Whether `POST /grade` gives scores.
+    pub scores: bool,
+    /// Bytes of an upload.
+    pub max_upload: u64,
+    /// Without a byte; an upload as a whole may take ten times as long.
+    pub timeout: Duration,
+    /// Connections at the same time; further ones wait.
+    pub clients: usize,
+    /// Submissions that are graded at the same time.
+    pub graders: usize,
+    /// A folder for uploads while they are graded.
+    pub uploads: PathBuf,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error("cannot listen on {host}:{port}: {source}")]
+    Listen {
+        host: String,
+        port: u16,
+        source: std::io::Error,
+    },
+    #[error("cannot serve: {0}")]
+    Runtime(#[from] std::io::Error),
+}
+
+/// A server that listens.
+pub struct Server {
+    listener: StdListener,
+    shared: Arc<Shared>,
+    log: Log,
+    clients: usize,
+    timeout: Duration,
+}
+
+impl Server {
+    /// Begins to listen; clients are answered once it [runs](Self::run).
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub fn bind(
+        options: Options,
+        settings: Settings,
+        catalog: Catalog,
+        log: Log,
+    ) -> Result<Server, ServeError> {
+        let (host, port) = &options.address;
+        let listen = || {
+            let listener = StdListener::bind((host.as_str(), *port))?;
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        };
+        let listener = listen().map_err(|source| ServeError::Listen {
+            host: host.clone(),
+            port: *port,
+            source,
+        })?;
+        let shared = Shared {
+            competition: options.competition,
+            scores: options.scores,
+            limits: Limits {
+                bytes: options.max_upload,
+                idle: options.timeout,
+                whole: options.timeout.saturating_mul(10),
+            },
+            uploads: options.uploads,
+            gradings: Gradings::new(settings, catalog),
+            turns: Semaphore::new(options.graders.max(1)),
+        };
+        Ok(Server {
+            listener,
+            shared: Arc::new(shared),
+            log,
+            clients: options.clients.max(1),
+            timeout: options.timeout,
+        })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// When the operating system does not tell.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Answers clients until `stop` comes. Requests that are not answered by then are dropped.
+    ///
+    /// # Errors
+    /// When threads cannot be started.
+    pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .max_blocking_threads(64)
+            .enable_all()
+            .build()?;
+        let ended = runtime.block_on(async {
+            let listener = TcpListener::from_std(self.listener.try_clone()?)?;
+            tokio::select! {
+                () = stop => {}
+                () = self.accept(&listener) => {}
+            }
+            Ok(())
+        });
+        runtime.shutdown_timeout(Duration::from_secs(1));
+        ended
+    }
+
+    async fn accept(&self, listener: &TcpListener) {
+        let free = Arc::new(Semaphore::new(self.clients));
+        loop {
+            let Ok(place) = Arc::clone(&free).acquire_owned().await else {
+                return; // It is never closed.
+            };
+            match listener.accept().await {
+                Ok((stream, client)) => {
+                    let talk = self.talk(stream, client);
+                    tokio::spawn(async move {
+                        talk.await;
+                        drop(place);
+                    });
+                }
+                // Too many open files, say: wait until some are closed.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    fn talk(&self, stream: TcpStream, client: SocketAddr) -> impl Future<Output = ()> + use<> {
+        let (shared, log) = (Arc::clone(&self.shared), Arc::clone(&self.log));
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(self.timeout)
+            .max_buf_size(64 << 10);
+        async move {
+            let service = service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+                let (shared, log) = (Arc::clone(&shared), Arc::clone(&log));
+                async move {
+                    let begun = Instant::now();
+                    let what = format!("{} {}", request.method(), request.uri().path());
+                    let Handled {
+                        answer,
+                        bytes,
+                        valid,
+                        trouble,
+                    } = routes::handle(shared, request).await;
+                    log(&Event {
+                        client,
+                        request: what,
+                        status: answer.status().as_u16(),
+                        bytes,
+                        valid,
+                        time: begun.elapsed(),
+                        trouble,
+                    });
+                    Ok::<_, Infallible>(answer)
+                }
+            });
+            // A client that goes away is its own affair.
+            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! From a multipart body to a file of its own: piece by piece, within limits.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::{self, Stream};
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use multer::{Field, Multipart};
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// Bytes that may wait for the parser: more are only there when a field's header has no end.
+const WAITING: u64 = 64 << 10;
+
+/// What an upload may take.
+#[derive(Debug, Clone)]
+pub(crate) struct Limits {
+    pub bytes: u64,
+    /// Between two pieces.
+    pub idle: Duration,
+    /// For the whole.
+    pub whole: Duration,
+}
+
+/// A file that was sent. It is removed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Upload {
+    pub file: NamedTempFile,
+    pub bytes: u64,
+}
+
+/// Why there is no file.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UploadError {
+    #[error("the body is no multipart/form-data")]
+    NoMultipart,
+    #[error("there is no file in the field `file`")]
+    NoFile,
+    #[error("the upload cannot be read: {0}")]
+    Broken(String),
+    #[error("a field's header is longer than {WAITING} bytes")]
+    Header,
+    #[error("the upload is larger than {0} bytes")]
+    TooLarge(u64),
+    #[error("nothing came for too long, or the upload took too long")]
+    TooSlow,
+    #[error("the upload cannot be kept")]
+    Disk(#[source] std::io::Error),
+}
+
+/// Writes the first file in the field `file` into `folder`. Further fields are read and left out.
+pub(crate) async fn receive(
+    content_type: Option<&str>,
+    body: &mut Incoming,
+    limits: &Limits,
+    folder: &Path,
+) -> Result<Upload, UploadError> {
+    let boundary = content_type.and_then(|text| multer::parse_boundary(text).ok());
+    let boundary = boundary.ok_or(UploadError::NoMultipart)?;
+    let waiting = Arc::new(AtomicU64::new(0));
+    let pieces = Box::pin(pieces(body, limits, Arc::clone(&waiting)));
+    let mut parts = Multipart::new(pieces, boundary);
+    let mut upload = None;
+    while let Some(mut field) = parts.next_field().await.map_err(broken)? {
+        let wanted = upload.is_none() && field.name() == Some("file") && is_file(&field);
+        if wanted {
+            upload = Some(save(&mut field, &waiting, folder).await?);
+        } else {
+            while next(&mut field, &waiting).await?.is_some() {}
+        }
+    }
+    upload.ok_or(UploadError::NoFile)
+}
+
+/// Whether a field has a file's name, be it in the form for names beyond ASCII (`filename*=UTF-8''...`).
+fn is_file(field: &Field<'_>) -> bool {
+    let extended = || {
+        let header = field.headers().get(hyper::header::CONTENT_DISPOSITION);
+        header.is_some_and(|value| {
+            let text = value.as_bytes().to_ascii_lowercase();
+            text.windows(10).any(|part| part == b"filename*=")
+        })
+    };
+    field.file_name().is_some() || extended()
+}
+
+async fn save(
+    field: &mut Field<'_>,
+    waiting: &AtomicU64,
+    folder: &Path,
+) -> Result<Upload, UploadError> {
+    let file = tempfile::Builder::new()
+        .prefix("prep-upload-")
+        .suffix(".csv")
+        .tempfile_in(folder)
+        .map_err(UploadError::Disk)?;
+    let mut out = tokio::fs::File::from_std(file.reopen().map_err(UploadError::Disk)?);
+    let mut bytes = 0;
+    while let Some(piece) = next(field, waiting).await? {
+        bytes += piece.len() as u64;
+        out.write_all(&piece).await.map_err(UploadError::Disk)?;
+    }
+    out.flush().await.map_err(UploadError::Disk)?;
+    Ok(Upload { file, bytes })
+}
+
+async fn next(field: &mut Field<'_>, waiting: &AtomicU64) -> Result<Option<Bytes>, UploadError> {
+    let piece = field.chunk().await.map_err(broken)?;
+    // What comes out of the parser does not wait any more; the rest may be a part of the boundary.
+    waiting.store(0, Ordering::Relaxed);
+    Ok(piece)
+}
+
+/// The pieces of a body. Every second poll is pending, since the parser takes all that is ready into its memory.
+fn pieces<'a>(
+    body: &'a mut Incoming,
+    limits: &Limits,
+    waiting: Arc<AtomicU64>,
+) -> impl Stream<Item = Result<Bytes, UploadError>> + Send + 'a {
+    let Limits { bytes, idle, whole } = limits.clone();
+    let end = Instant::now() + whole;
+    stream::try_unfold((body, 0), move |(body, before)| {
+        let waiting = Arc::clone(&waiting);
+        async move {
+            tokio::task::yield_now().await;
+            loop {
+                let frame = timeout_at(end, timeout(idle, body.frame()));
+                let frame = match frame.await {
+                    Ok(Ok(frame)) => frame,
+                    _ => return Err(UploadError::TooSlow),
+                };
+                let Some(frame) = frame else { return Ok(None) };
+                let frame = frame.map_err(|error| UploadError::Broken(error.to_string()))?;
+                let Ok(piece) = frame.into_data() else {
+                    continue;
+                };
+                let length = piece.len() as u64;
+                let sum = before + length;
+                if sum > bytes {
+                    return Err(UploadError::TooLarge(bytes));
+                }
+                // One piece may be as long as the connection's buffer.
+                let ahead = waiting.fetch_add(length, Ordering::Relaxed);
+                if ahead > WAITING && ahead + length > (1 << 20) {
+                    return Err(UploadError::Header);
+                }
+                return Ok(Some((piece, (body, sum))));
+            }
+        }
+    })
+}
+
+/// An error of the parser; those of the stream come through it.
+fn broken(error: multer::Error) -> UploadError {
+    match error {
+        multer::Error::StreamReadFailed(inner) => match inner.downcast::<UploadError>() {
+            Ok(own) => *own,
+            Err(other) => UploadError::Broken(other.to_string()),
+        },
+        other => UploadError::Broken(other.to_string()),
+    }
+}
+
+/// Reads on for a little while, so that a client that is still sending gets to read the answer.
+pub(crate) async fn drain(body: &mut Incoming) {
+    const LITTLE: Duration = Duration::from_secs(2);
+    const MUCH: usize = 64 << 20;
+    let mut sum = 0;
+    let reading = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            sum += frame.data_ref().map_or(0, Bytes::len);
+            if sum > MUCH {
+                break;
+            }
+        }
+    };
+    let _ = timeout(LITTLE, reading).await;
+}

@@ -1,0 +1,289 @@
+//! The validation server: many clients at once, each with another kind of upload, and every one gets its own answer.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Harbour, Sandbox};
+
+/// A server that is killed at the end.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    /// Serves the folder `data` of the sandbox.
+    fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
+        let mut arguments = vec!["serve", "--port", "0", "--data-dir", data];
+        arguments.extend(more);
+        let mut command = sandbox.command(&arguments);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let first = lines.next().unwrap().unwrap();
+        let address = first.strip_prefix("listening on http://").expect(&first);
+        let address = address.to_owned();
+        // Nobody reads the log, but it has to go somewhere.
+        std::thread::spawn(move || lines.for_each(drop));
+        Serving { child, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        stream
+    }
+
+    /// Status and body of the answer to a request that is sent as it is.
+    fn ask(&self, request: &[u8]) -> (u16, String) {
+        let mut stream = self.connect();
+        // The server may have answered and gone before all is sent.
+        let _ = stream.write_all(request);
+        answer(stream)
+    }
+
+    fn validate(&self, content: &[u8]) -> (u16, String) {
+        self.ask(&post("/validate", &multipart(content)))
+    }
+
+    /// Kilobytes that the process held at most.
+    fn peak(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM"));
+        let words: Vec<&str> = line.unwrap().split_whitespace().collect();
+        words[1].parse().unwrap()
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(mut stream: TcpStream) -> (u16, String) {
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let status = text.split(' ').nth(1).and_then(|word| word.parse().ok());
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    (status.unwrap_or(0), body.to_owned())
+}
+
+fn part(disposition: &str, content: &[u8]) -> Vec<u8> {
+    let head = format!("--XX\r\nContent-Disposition: form-data; {disposition}\r\n\r\n");
+    [head.as_bytes(), content, b"\r\n"].concat()
+}
+
+fn multipart(content: &[u8]) -> Vec<u8> {
+    let file = part("name=\"file\"; filename=\"a.csv\"", content);
+    [file.as_slice(), b"--XX--\r\n"].concat()
+}
+
+fn head(path: &str, length: usize) -> Vec<u8> {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+         Content-Type: multipart/form-data; boundary=XX\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .into_bytes()
+}
+
+fn post(path: &str, body: &[u8]) -> Vec<u8> {
+    [head(path, body.len()), body.to_vec()].concat()
+}
+
+const VALID: &str = "{\"result\":\"Submission is valid.\"}\n";
+
+/// The harbour, prepared; its sample submission.
+fn prepared() -> (Sandbox, Vec<u8>) {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.run_well(Harbour::ID);
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    let sample = fs::read(sample).unwrap();
+    (sandbox, sample)
+}
+
+/// A submission with too few rows, a number of its own.
+fn short(rows: usize) -> Vec<u8> {
+    let mut text = "id,docked\n".to_owned();
+    for row in 0..rows {
+        text.push_str(&format!("{row},0\n"));
+    }
+    text.into_bytes()
+}
+
+#[test]
+fn two_hundred_clients_get_their_own_answers() {
+    let (sandbox, sample) = prepared();
+    let limits = ["--max-upload", "8MB", "--timeout", "5", "-c", Harbour::ID];
+    let server = Serving::start(&sandbox, "data", &limits);
+    let client = |number: usize| match number % 5 {
+        0 => {
+            let (status, body) = server.validate(&sample);
+            assert_eq!((status, body.as_str()), (200, VALID));
+        }
+        1 => {
+            // Every client has another number of rows, above the expected ten.
+            let rows = 11 + number;
+            let (status, body) = server.validate(&short(rows));
+            let expected = format!("the submission has {rows} rows");
+            assert!(status == 200 && body.contains(&expected), "{rows}: {body}");
+        }
+        2 => {
+            let (status, body) = server.validate(&vec![b'x'; 9_000_000]);
+            assert_eq!(status, 413, "{body}");
+        }
+        3 => {
+            // Two bytes, then silence.
+            let mut stream = server.connect();
+            stream.write_all(&head("/validate", 1000)).unwrap();
+            stream.write_all(b"--").unwrap();
+            let (status, body) = answer(stream);
+            assert_eq!(status, 408, "{body}");
+        }
+        _ => {
+            let whole = multipart(&sample);
+            let (status, body) = server.ask(&post("/validate", &whole[..whole.len() - 12]));
+            assert_eq!(status, 400, "{body}");
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 0..200 {
+            let client = &client;
+            scope.spawn(move || client(number));
+        }
+    });
+    let (status, body) = server.validate(&sample);
+    assert_eq!((status, body.as_str()), (200, VALID), "and it lives on");
+    let peak = server.peak();
+    eprintln!("at most {peak} kB");
+    assert!(peak < 200_000, "{peak} kB");
+}
+
+#[test]
+fn what_is_no_upload_is_refused() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &["-c", Harbour::ID]);
+    let get = |method: &str, path: &str| {
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        server.ask(request.as_bytes())
+    };
+    let running = "{\"status\":\"running\"}\n".to_owned();
+    assert_eq!(get("GET", "/health"), (200, running));
+    assert_eq!(get("HEAD", "/health"), (200, String::new()));
+    for (method, path, expected) in [
+        ("POST", "/health", 405),
+        ("GET", "/validate", 405),
+        ("POST", "/validate", 400),
+        ("POST", "/validate/", 404),
+        ("POST", "/grade", 404),
+        ("GET", "/", 404),
+    ] {
+        assert_eq!(get(method, path).0, expected, "{method} {path}");
+    }
+    let end = b"--XX--\r\n".as_slice();
+    let file = part("name=\"file\"; filename=\"a.txt\"", &sample);
+    let other = part("name=\"file\"; filename=\"b.csv\"", b"x");
+    let field = part("name=\"note\"", b"{}");
+    let no_name = part("name=\"file\"", &sample);
+    let extended = part("name=\"file\"; filename*=UTF-8''%C3%A9.csv", &sample);
+    for (what, body, expected) in [
+        ("the first file counts", [&file, &other, end].concat(), 200),
+        ("further fields", [&field, &file, &field, end].concat(), 200),
+        ("a name beyond ASCII", [&extended, end].concat(), 200),
+        ("no name of a file", [&no_name, end].concat(), 400),
+        ("no end", file.clone(), 400),
+        ("another field", [&field, end].concat(), 400),
+        ("garbage", b"garbage".to_vec(), 400),
+        (
+            "a header without an end",
+            [b"--XX\r\nA: ".to_vec(), vec![b'x'; 4 << 20]].concat(),
+            400,
+        ),
+    ] {
+        let (status, text) = server.ask(&post("/validate", &body));
+        assert_eq!(status, expected, "{what}: {text}");
+        assert!(status != 200 || text == VALID, "{what}: {text}");
+    }
+    for piece in [1, 7, 100] {
+        let mut request = b"POST /validate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\
+                            Content-Type: multipart/form-data; boundary=XX\r\n\r\n"
+            .to_vec();
+        for piece in multipart(&sample).chunks(piece) {
+            request.extend(format!("{:x}\r\n", piece.len()).bytes());
+            request.extend(piece);
+            request.extend(b"\r\n");
+        }
+        request.extend(b"0\r\n\r\n");
+        assert_eq!(server.ask(&request), (200, VALID.to_owned()), "{piece}");
+    }
+}
+
+/// A container's mount: nothing but `prepared/private`, made by whomever.
+#[test]
+fn answers_are_all_it_takes() {
+    let (sandbox, sample) = prepared();
+    let id = Harbour::ID;
+    let server = Serving::start(&sandbox, "mount", &["-c", id]);
+    let (status, body) = server.validate(&sample);
+    let expected = format!(
+        "{{\"details\":\"Dataset for competition `{id}` is not prepared! Please run `mlebench prepare -c {id}` to \
+         prepare the dataset.\",\"error\":\"An unexpected error occurred.\"}}\n"
+    );
+    assert_eq!((status, body), (500, expected));
+    // The server looks again.
+    let answers = fs::read_to_string(sandbox.prepared(id).join("private/test.csv")).unwrap();
+    sandbox.write(
+        &format!("mount/{id}/prepared/private/test.csv"),
+        answers.replace(",1", ",0"),
+    );
+    assert_eq!(server.validate(&sample), (200, VALID.to_owned()));
+}
+
+#[test]
+fn scores_are_given_only_when_wanted() {
+    let (sandbox, sample) = prepared();
+    let server = Serving::start(&sandbox, "data", &["--scores"]);
+    let body = multipart(&sample);
+    let choosing = |path: &str, id: &str| {
+        let request = String::from_utf8(post(path, &body)).unwrap();
+        let chosen = request.replacen("\r\n", &format!("\r\nexp-id: {id}\r\n"), 1);
+        server.ask(chosen.as_bytes())
+    };
+    let (status, text) = choosing("/grade", Harbour::ID);
+    let report: serde_json::Value = serde_json::from_str(&text).expect(&text);
+    assert_eq!((status, report["score"].as_f64()), (200, Some(0.8)));
+    assert!(
+        !text.contains(&*sandbox.path("").to_string_lossy()),
+        "{text}"
+    );
+    let valid = "{\"is_valid\":true,\"result\":\"Submission is valid.\"}\n";
+    assert_eq!(choosing("/validate", Harbour::ID), (200, valid.to_owned()));
+    assert_eq!(choosing("/validate", "nothing").0, 400);
+    assert_eq!(server.ask(&post("/validate", &body)).0, 400);
+}
+
+#[test]
+fn it_stops_when_told() {
+    let (sandbox, _) = prepared();
+    let mut server = Serving::start(&sandbox, "data", &["-c", Harbour::ID]);
+    assert_eq!(server.ask(b"GET /health HTTP/1.0\r\n\r\n").0, 200);
+    let _silent = server.connect();
+    let pid = server.child.id().to_string();
+    let killed = std::process::Command::new("kill").arg(&pid).status();
+    assert!(killed.unwrap().success());
+    let begun = Instant::now();
+    let status = server.child.wait().unwrap();
+    assert!(
+        status.success() && begun.elapsed() < Duration::from_secs(5),
+        "{status}"
+    );
+}
