@@ -51,6 +51,7 @@
 //! The files are laid out as in `layout.rs`, in folders with a version in
 //! their names. Only Unix-like systems are supported.
 
+mod access;
 mod behind;
 mod digest;
 mod error;
@@ -75,6 +76,7 @@ mod verify;
 mod walk;
 mod writer;
 
+pub use access::{Access, Accesses, Watch, Watched};
 pub use digest::{Digest, DigestError};
 pub use error::StoreError;
 pub use gc::{GcOptions, GcReport};

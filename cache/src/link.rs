@@ -15,7 +15,7 @@ use tempfile::NamedTempFile;
 use crate::object::Object;
 use crate::private::is_marked;
 use crate::writer::READ_ONLY;
-use crate::{Digest, Store, StoreError};
+use crate::{Access, Digest, Store, StoreError};
 
 /// How an object got its name outside the store, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +63,8 @@ impl Store {
     ) -> Result<LinkMode, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::writing("write", dest, object.len(), source);
+        let announced = self.accesses().before(Access::Create, dest);
+        announced.map_err(error)?;
         let dir = match dest.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),

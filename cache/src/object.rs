@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::layout::Bucket;
 use crate::lock::is_file_at;
 use crate::stamp::Stamp;
-use crate::{Digest, Store, StoreError, digest};
+use crate::{Access, Accesses, Digest, Store, StoreError, digest};
 
 /// Largest piece that is read at once while hashing.
 const CHUNK: u64 = 1024 * 1024;
@@ -26,15 +26,18 @@ pub struct Object {
     path: PathBuf,
     file: File,
     len: u64,
+    accesses: Accesses,
 }
 
 impl Object {
-    pub(crate) fn new(digest: Digest, path: PathBuf, file: File, len: u64) -> Object {
+    /// The same object, in another file.
+    pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
-            digest,
-            path,
+            digest: self.digest,
+            path: self.path.clone(),
             file,
-            len,
+            len: self.len,
+            accesses: self.accesses.clone(),
         }
     }
 
@@ -68,8 +71,7 @@ impl Object {
     /// A reader from the first byte on. Several may be in use at once, each with its own position.
     pub fn reader(&self) -> ObjectReader<'_> {
         ObjectReader {
-            file: &self.file,
-            len: self.len,
+            object: self,
             position: 0,
         }
     }
@@ -78,14 +80,15 @@ impl Object {
 /// Reads an [`Object`] from a position of its own. Not buffered.
 #[derive(Clone, Debug)]
 pub struct ObjectReader<'a> {
-    file: &'a File,
-    len: u64,
+    object: &'a Object,
     position: u64,
 }
 
 impl Read for ObjectReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read_at(buffer, self.position)?;
+        let object = self.object;
+        object.accesses.before(Access::Read, &object.path)?;
+        let read = object.file.read_at(buffer, self.position)?;
         self.position += read as u64;
         Ok(read)
     }
@@ -96,7 +99,7 @@ impl Seek for ObjectReader<'_> {
         let target = match to {
             SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(offset) => self.position.checked_add_signed(offset),
-            SeekFrom::End(offset) => self.len.checked_add_signed(offset),
+            SeekFrom::End(offset) => self.object.len.checked_add_signed(offset),
         };
         self.position = target.ok_or_else(|| {
             io::Error::new(ErrorKind::InvalidInput, "seek to before the first byte")
@@ -141,7 +144,8 @@ impl Store {
 
     fn open_unverified(&self, digest: &Digest) -> Result<Object, StoreError> {
         let path = self.object_path(digest);
-        let file = match File::open(&path) {
+        let announced = self.accesses().before(Access::Open, &path);
+        let file = match announced.and_then(|()| File::open(&path)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(StoreError::Missing { digest: *digest });
@@ -157,6 +161,7 @@ impl Store {
             path,
             file,
             len,
+            accesses: self.accesses().clone(),
         })
     }
 

@@ -21,7 +21,7 @@ use crate::link::copy_into;
 use crate::object::Object;
 use crate::stamp::Stamp;
 use crate::writer::rename_into;
-use crate::{Digest, Store, StoreError};
+use crate::{Access, Digest, Store, StoreError};
 
 /// The mark: the right of the owner to execute the file.
 const MARK: u32 = 0o100;
@@ -48,16 +48,19 @@ impl Store {
             // Somebody linked it meanwhile, and may not have seen the mark.
             let _ = change_mode(object.file(), |mode| mode & !MARK);
         }
-        self.private_copy(digest, &object)
+        self.private_copy(&object)
     }
 
     /// Puts a copy into the object's place, or opens one without a name where files cannot be marked.
-    fn private_copy(&self, digest: &Digest, object: &Object) -> Result<Object, StoreError> {
+    fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
-        copy_into(object, temp.as_file()).map_err(error)?;
+        let announced = self.accesses().before(Access::Write, temp.path());
+        announced
+            .and_then(|()| copy_into(object, temp.as_file()))
+            .map_err(error)?;
         let copy = temp.reopen().map_err(error)?;
-        let opened = Object::new(*digest, object.path().to_owned(), copy, object.len());
+        let opened = object.copied_to(copy);
         // The other name may be written to at this moment.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
@@ -71,7 +74,7 @@ impl Store {
             .as_file()
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
-        rename_into(temp, opened.path())?;
+        rename_into(self.accesses(), temp, opened.path())?;
         self.set_verified(*opened.digest(), Stamp::of(&metadata));
         Ok(())
     }

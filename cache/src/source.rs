@@ -22,7 +22,7 @@ use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::stamp::Stamp;
-use crate::{Digest, Permit, Store, StoreError};
+use crate::{Access, Digest, Permit, Store, StoreError};
 
 /// Longer than the tick of any kernel's clock.
 const TICK: Duration = Duration::from_millis(20);
@@ -100,17 +100,19 @@ impl Store {
         self.must_be_writable()?;
         let path = canonical(path)?;
         let error = |source| StoreError::io("read", &path, source);
-        let file = File::open(&path).map_err(error)?;
+        let announced = self.accesses().before(Access::Open, &path);
+        let file = announced.and_then(|()| File::open(&path)).map_err(error)?;
         let before = file.metadata().map_err(error)?;
         let stamp = Stamp::of(&before);
         wait_for_age(&before);
 
+        let reader = self.accesses().reader(&path, &file);
         let (digest, md5, len) = if with_md5 {
             let permit = self.thread();
-            let (digest, md5, len) = hash_twice(&file, progress, permit).map_err(error)?;
+            let (digest, md5, len) = hash_twice(reader, progress, permit).map_err(error)?;
             (digest, Some(md5), len)
         } else {
-            let (digest, len) = hash(&file, CHUNK, progress).map_err(error)?;
+            let (digest, len) = hash(reader, CHUNK, progress).map_err(error)?;
             (digest, None, len)
         };
         // By name, too: a writer that replaces files leaves ours untouched.

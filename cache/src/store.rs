@@ -10,7 +10,7 @@ use crate::error::free_bytes;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
-use crate::{Digest, Permit, StoreError, Threads, leftovers};
+use crate::{Access, Accesses, Digest, Permit, StoreError, Threads, leftovers};
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -23,6 +23,7 @@ pub struct Store {
     inner: Arc<Inner>,
     /// Threads that writers may use beside their own; none: as many as they like.
     threads: Option<Threads>,
+    accesses: Accesses,
 }
 
 #[derive(Debug)]
@@ -105,6 +106,7 @@ impl Store {
         Self {
             inner: Arc::new(inner),
             threads: None,
+            accesses: Accesses::default(),
         }
     }
 
@@ -112,9 +114,23 @@ impl Store {
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {
         Store {
-            inner: Arc::clone(&self.inner),
             threads: Some(threads),
+            ..self.clone()
         }
+    }
+
+    /// The same store, whose accesses to files are announced to these.
+    #[must_use]
+    pub fn with_accesses(&self, accesses: Accesses) -> Store {
+        Store {
+            accesses,
+            ..self.clone()
+        }
+    }
+
+    /// To whom accesses to files are announced.
+    pub fn accesses(&self) -> &Accesses {
+        &self.accesses
     }
 
     /// One more thread; none if all are taken.
@@ -218,8 +234,15 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Writes `bytes` to `file`, naming `path` in the error.
-pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    file.write_all(bytes)
+pub(crate) fn write_all(
+    accesses: &Accesses,
+    mut file: &File,
+    path: &Path,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let announced = accesses.before(Access::Write, path);
+    announced
+        .and_then(|()| file.write_all(bytes))
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
 }
 
@@ -236,7 +259,7 @@ mod tests {
             return Ok(());
         }
         let full = OpenOptions::new().write(true).open(path)?;
-        match write_all(&full, path, &[1; 5000]) {
+        match write_all(&Accesses::default(), &full, path, &[1; 5000]) {
             Err(error @ StoreError::NoSpace { needed: 5000, .. }) => {
                 let text = error.to_string();
                 assert!(text.starts_with("no space left to write /dev/full: 5000 bytes needed"));

@@ -15,7 +15,7 @@ use crate::behind::Behind;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
-use crate::{Digest, Store, StoreError};
+use crate::{Access, Accesses, Digest, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
@@ -63,11 +63,12 @@ enum State {
 pub(crate) struct Unfinished {
     temp: NamedTempFile,
     hasher: blake3::Hasher,
+    accesses: Accesses,
 }
 
 impl Unfinished {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(self.temp.as_file(), self.temp.path(), bytes)?;
+        write_all(&self.accesses, self.temp.as_file(), self.temp.path(), bytes)?;
         self.hasher.update(bytes);
         Ok(())
     }
@@ -82,6 +83,7 @@ impl Store {
         let unfinished = Unfinished {
             temp: self.temp_file()?,
             hasher: blake3::Hasher::new(),
+            accesses: self.accesses().clone(),
         };
         Ok(ObjectWriter {
             store: self.clone(),
@@ -100,7 +102,7 @@ impl Store {
         let digest = Digest::of(bytes);
         if !self.has_verified(&digest)? {
             let temp = self.temp_file()?;
-            write_all(temp.as_file(), temp.path(), bytes)?;
+            write_all(self.accesses(), temp.as_file(), temp.path(), bytes)?;
             self.publish(temp, digest)?;
         }
         Ok(digest)
@@ -110,10 +112,13 @@ impl Store {
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
-        let temp = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(READ_ONLY))
-            .tempfile_in(&dir)
-            .map_err(|error| StoreError::io("create a file in", &dir, error))?;
+        let announced = self.accesses().before(Access::Create, &dir);
+        let made = announced.and_then(|()| {
+            tempfile::Builder::new()
+                .permissions(Permissions::from_mode(READ_ONLY))
+                .tempfile_in(&dir)
+        });
+        let temp = made.map_err(|error| StoreError::io("create a file in", &dir, error))?;
         // Tells the sweeper that the writer lives. Where there are no locks,
         // the sweeper goes by age.
         let _ = temp.as_file().try_lock();
@@ -137,7 +142,7 @@ impl Store {
             .as_file()
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
-        rename_into(temp, &path)?;
+        rename_into(self.accesses(), temp, &path)?;
         self.set_verified(digest, Stamp::of(&metadata));
         Ok(())
     }
@@ -145,12 +150,17 @@ impl Store {
 
 /// Renames `temp` to `path`, making the folder of `path` only if need be:
 /// it is there nearly always.
-pub(crate) fn rename_into(temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn rename_into(
+    accesses: &Accesses,
+    temp: NamedTempFile,
+    path: &Path,
+) -> Result<(), StoreError> {
+    let error = |source| StoreError::io("commit", path, source);
+    accesses.before(Access::Rename, path).map_err(error)?;
     let failed = match temp.persist(path) {
         Ok(_) => return Ok(()),
         Err(failed) => failed,
     };
-    let error = |source| StoreError::io("commit", path, source);
     match path.parent() {
         Some(parent) if failed.error.kind() == ErrorKind::NotFound => {
             fs::create_dir_all(parent).map_err(error)?;

@@ -1,11 +1,12 @@
-//! The program from outside: every test here starts `prep` as a user would, in folders of its own, and looks at exit
-//! codes, messages and files.
+//! The program from outside: tests start `prep` as a user would, in folders of their own, and look at exit codes, messages
+//! and files. (`faults` links the library, to stand between it and the files.)
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
+//! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
@@ -21,7 +22,8 @@
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
 //! ```
 //!
-//! `PREP_KILLS=100` kills so many times (default: a few); `UPDATE=1` writes the transcripts anew.
+//! `PREP_KILLS=100` kills so many times (default: a few), `PREP_FAULTS=20` tries so many accesses of
+//! each kind of step; `UPDATE=1` writes the transcripts anew.
 
 #![allow(
     clippy::print_stderr,
@@ -38,6 +40,7 @@ mod demo;
 mod description;
 mod differential;
 mod download;
+mod faults;
 mod freshness;
 mod kill;
 mod kinds;

@@ -46,6 +46,7 @@ pub use grade_list::{Graded, grade_list};
 pub use grading::{Given, Grading, leaderboard, read_leaderboard, report};
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
+pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prepared::{manifest, not_prepared};
 pub use run::{Preparation, Run, runtime};
 pub use settings::{Options, Settings};

@@ -51,7 +51,7 @@ impl Run {
         notes: &dyn Fn(Note),
     ) -> Result<Run, Error> {
         let settings = task.settings;
-        let store = Store::open(&settings.store_dir)?;
+        let store = Store::open(&settings.store_dir)?.with_accesses(settings.accesses.clone());
         // From the first lookup and the first note on, nothing is collected.
         let in_use = store.in_use()?;
         prepared::settle(settings, ids, notes)?;

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use prep_cache::Accesses;
 use prep_core::Limits;
 use prep_spec::BASE_VARIANT;
 
@@ -23,6 +24,8 @@ pub struct Settings {
     pub program: String,
     /// Changes whenever the machine starts; none where that cannot be told.
     pub boot: Option<String>,
+    /// Who is told of accesses to files while something is prepared.
+    pub accesses: Accesses,
 }
 
 impl Settings {

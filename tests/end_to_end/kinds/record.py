@@ -1,10 +1,10 @@
 """Records what the original libraries make of small bundles, for the pipelines beside this file.
 
-    python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo)
+    python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo, pyarrow, scikit-learn, py7zr)
 
 Writes NAME/bundle (the files of the archive) and NAME/expected (the prepared files).
 """
-import json, random, shutil, struct, zlib
+import io, json, random, shutil, struct, zlib
 from pathlib import Path
 
 import bson
@@ -119,10 +119,12 @@ def documents_bson():
     answers.to_csv(out / "answers.csv", index=False)
 
 
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
 def headers():
     bundle, out = folders("headers")
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     (bundle / "files").mkdir()
     png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 300, 7, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(b"\0" * 301 * 7)) + chunk(b"IEND", b"")
     (bundle / "files/a.png").write_bytes(png)
@@ -202,6 +204,123 @@ def read_each():
     pd.concat(parts)[["id", "x"]].to_csv(out / "items.csv", index=False)
 
 
+def formats():
+    bundle, out = folders("formats")
+    r = random.Random(4)
+    frame = pd.DataFrame({"id": range(40), "name": [f"u{r.randrange(9)}" for _ in range(40)], "x": [r.random() for _ in range(40)]})
+    frame.to_parquet(bundle / "t.parquet", index=False)
+    frame[frame.name.isin(["u0", "u1", "u2", "u3"])].to_csv(out / "t.csv", index=False)
+    array = np.random.RandomState(1).rand(20, 3, 2).astype("<f4")
+    np.save(bundle / "a.npy", array)
+    np.save(out / "a.npy", array[1::3])
+    np.save(bundle / "flat.npy", np.arange(9))
+    pd.DataFrame({"value": np.arange(9)}).to_csv(out / "flat.csv", index=False)
+    rows = [{"id": i, "t": r.choice(["ü", "a b", "q"]), "more": [i]} for i in range(30)]
+    (bundle / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pd.DataFrame(rows)[["id", "t"]].to_csv(out / "l.csv", index=False)
+    (bundle / "texts").mkdir()
+    rows = []
+    for name in "abc":
+        lines = [f"{name} {r.random()}" for _ in range(r.randrange(2, 30))]
+        (bundle / f"texts/{name}.txt").write_text("\n".join(lines) + "\n")
+        rows += [(name, number, line) for number, line in enumerate(lines, 1)]
+    lines = pd.DataFrame(rows, columns=["stem", "number", "line"])
+    lines.to_csv(out / "lines.csv", index=False)
+    (out / "lines.txt").write_text("".join(line + "\n" for line in lines[lines.number == 2].line))
+    (bundle / "pages").mkdir()
+    rows = []
+    for page in range(2):
+        grey = [[r.randrange(256) for _ in range(5)] for _ in range(4)]
+        data = zlib.compress(b"".join(b"\0" + bytes(line) for line in grey))
+        header = struct.pack(">IIBBBBB", 5, 4, 8, 0, 0, 0, 0)
+        (bundle / f"pages/{page}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
+        rows += [(page, y, x, value) for y, line in enumerate(grey, 1) for x, value in enumerate(line, 1)]
+    pd.DataFrame(rows, columns=["stem", "row", "col", "grey"]).to_csv(out / "dots.csv", index=False)
+    (bundle / "shards").mkdir()
+    rows = []
+    for shard in range(2):
+        with open(bundle / f"shards/{shard}.tfrec", "wb") as file:
+            for i in range(6):
+                name = f"{shard}-{i}.jpg"
+                file.write(tfrecord({"name": name.encode(), "label": i}))
+                rows.append((f"shards/{shard}.tfrec", name, i))
+    pd.DataFrame(rows, columns=["file", "name", "label"]).to_csv(out / "records.csv", index=False)
+    from sklearn.model_selection import train_test_split
+    train_test_split(frame, test_size=0.5, random_state=0)[1][["id"]].to_csv(out / "half.csv", index=False)
+    frame.sample(7, random_state=1)[["id"]].to_csv(out / "few.csv", index=False)
+    chosen, left = [], 12
+    for _, group in frame.groupby("name", sort=False):
+        if len(group) <= left:
+            left -= len(group)
+            chosen += list(group.id)
+    pd.DataFrame({"id": sorted(chosen)}).to_csv(out / "whole.csv", index=False)
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, data):
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def tfrecord(features):
+    """A record with its masked CRC-32C sums."""
+    entries = b""
+    for name, value in features.items():
+        listed = field(1, field(1, value)) if isinstance(value, bytes) else field(3, field(1, varint(value)))
+        entries += field(1, field(1, name.encode()) + field(2, listed))
+    data = field(1, entries)
+    length = struct.pack("<Q", len(data))
+    return length + masked(length) + data + masked(data)
+
+
+def masked(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def archives():
+    import py7zr, tarfile, zipfile
+    bundle, out = folders("archives")
+    r = random.Random(5)
+    (bundle / "plain").mkdir()
+    for i in range(3):
+        (bundle / f"plain/{i}.bin").write_bytes(r.randbytes(r.randrange(3000)))
+    rows = []
+    def some(archive, names):
+        files = {name: (name.encode() * 400)[: r.randrange(2000)] for name in names}
+        rows.extend((f"{archive}/{name}", len(data)) for name, data in files.items())
+        return files
+    for archive, names, method in [("stored.zip", ["a.txt", "b.txt"], zipfile.ZIP_STORED), ("deflated.zip", ["c.txt", "d.txt"], zipfile.ZIP_DEFLATED)]:
+        with zipfile.ZipFile(bundle / archive, "w", method) as file:
+            for name, data in some(archive, names).items():
+                file.writestr(zipfile.ZipInfo(name), data, method)
+    with tarfile.open(bundle / "t.tar.gz", "w:gz") as file:
+        for name, data in some("t.tar.gz", ["e.txt", "f.txt"]).items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+    listed = pd.DataFrame({"name": ["x", "y"], "n": [1, 2]})
+    listed.to_csv(out / "list.csv", index=False)
+    files = some("p.7z", ["g.txt"]) | {"list.csv": (out / "list.csv").read_bytes()}
+    rows.append(("p.7z/list.csv", len(files["list.csv"])))
+    with py7zr.SevenZipFile(bundle / "p.7z", "w") as file:
+        for name, data in files.items():
+            file.writestr(data, name)
+    pd.DataFrame(sorted(rows), columns=["file", "size"]).to_csv(out / "sizes.csv", index=False)
+    (out / "one.bin").write_bytes((bundle / "plain/1.bin").read_bytes())
+
+
 if __name__ == "__main__":
     read_each()
     draws()
@@ -209,3 +328,5 @@ if __name__ == "__main__":
     documents_bson()
     headers()
     masks()
+    formats()
+    archives()

@@ -316,6 +316,7 @@ fn join_sevenz(
     let mut joined = Joined::new(prefix);
     let max_total = most(range.end - range.start);
     let section = prep_formats::read_at::Section::new(&*file, range);
+    let section = context.store.accesses().reader(prefix.as_ref(), section);
     let section = io::BufReader::new(context.cancel.reader(section));
     sevenz::read(section, max_total, |path, kind, reader| {
         let bytes = match kind {

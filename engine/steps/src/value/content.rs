@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use prep_cache::{Digest, Store, StoreError};
-use prep_core::{Cancel, Context, StepError};
+use prep_cache::{Access, Accesses, Digest, Store, StoreError, Watched};
+use prep_core::{Cancel, Cancellable, Context, StepError};
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
@@ -71,7 +72,7 @@ const SHORT: u64 = 4 << 20;
 pub struct Opener {
     context: Context,
     /// By base, and whether it was opened for nobody else to write to.
-    bases: Mutex<HashMap<(Digest, bool), Arc<File>>>,
+    bases: Mutex<HashMap<(Digest, bool), Base>>,
 }
 
 /// Reads an object that may have another name outside the store: at its end, nobody must have written to it.
@@ -97,11 +98,20 @@ impl<R: Read> Read for Unchanged<'_, R> {
     }
 }
 
+/// An opened base file.
+#[derive(Clone)]
+struct Base {
+    file: Arc<File>,
+    path: Arc<PathBuf>,
+}
+
 /// An opened base file and what to read of it.
 pub struct OpenContent<'a> {
     file: Arc<File>,
+    path: Arc<PathBuf>,
     content: &'a Content,
     cancel: Cancel,
+    accesses: Accesses,
 }
 
 impl Opener {
@@ -119,53 +129,66 @@ impl Opener {
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
         // An object as a whole may be published and checked; what is only a part of one is never linked.
         let is_whole = matches!(content, Content::Object { .. });
+        let Base { file, path } = self.base_as(content.base(), !is_whole)?;
         Ok(OpenContent {
-            file: self.base_as(content.base(), !is_whole)?,
+            file,
+            path,
             content,
             cancel: self.context.cancel.clone(),
+            accesses: self.store().accesses().clone(),
         })
     }
 
     /// The open file behind a digest: a verified object that nobody can write to, or the outside file.
     pub fn base(&self, base: &Digest) -> Result<Arc<File>, ContentError> {
-        self.base_as(base, true)
+        Ok(self.base_as(base, true)?.file)
     }
 
-    fn base_as(&self, base: &Digest, private: bool) -> Result<Arc<File>, ContentError> {
+    fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
         let mut bases = self
             .bases
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(file) = bases.get(&(*base, private)) {
-            return Ok(file.clone());
+        if let Some(open) = bases.get(&(*base, private)) {
+            return Ok(open.clone());
         }
-        let file = match self.context.location(base) {
-            Some(path) => File::open(&path).map_err(|cause| match cause.kind() {
+        let (file, path) = match self.context.location(base) {
+            Some(path) => match self.open_outside(&path) {
+                Ok(file) => (file, path),
                 // Known, but not there any more: its source brings it again.
-                io::ErrorKind::NotFound => StoreError::Missing { digest: *base }.into(),
-                _ => ContentError::Io {
-                    what: path.display().to_string(),
-                    cause,
-                },
-            })?,
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                    return Err(StoreError::Missing { digest: *base }.into());
+                }
+                Err(cause) => {
+                    let what = path.display().to_string();
+                    return Err(ContentError::Io { what, cause });
+                }
+            },
             None => {
                 let store = &self.context.store;
                 let object = match private {
                     true => store.open_private(base)?,
                     false => store.open_object(base)?,
                 };
-                object
-                    .file()
-                    .try_clone()
-                    .map_err(|cause| ContentError::Io {
-                        what: base.to_string(),
-                        cause,
-                    })?
+                let file = object.file().try_clone();
+                let file = file.map_err(|cause| ContentError::Io {
+                    what: base.to_string(),
+                    cause,
+                })?;
+                (file, object.path().to_path_buf())
             }
         };
-        let file = Arc::new(file);
-        bases.insert((*base, private), file.clone());
-        Ok(file)
+        let open = Base {
+            file: Arc::new(file),
+            path: Arc::new(path),
+        };
+        bases.insert((*base, private), open.clone());
+        Ok(open)
+    }
+
+    fn open_outside(&self, path: &Path) -> io::Result<File> {
+        self.store().accesses().before(Access::Open, path)?;
+        File::open(path)
     }
 }
 
@@ -173,19 +196,23 @@ impl OpenContent<'_> {
     /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones. Reading ends with
     /// an error, too, when the run is cancelled.
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
-        let cancel = &self.cancel;
         Ok(match self.content {
             Content::Object { bytes, digest } => Box::new(Unchanged {
-                inner: cancel.reader(Section::new(&*self.file, 0..*bytes)),
+                inner: self.looked_after(Section::new(&*self.file, 0..*bytes)),
                 file: &self.file,
                 base: *digest,
                 modified: modified(&self.file),
             }),
             Content::Slice { offset, bytes, .. } => {
-                Box::new(cancel.reader(Section::new(&*self.file, *offset..offset + bytes)))
+                Box::new(self.looked_after(Section::new(&*self.file, *offset..offset + bytes)))
             }
-            Content::Member { entry, .. } => Box::new(cancel.reader(entry.open(&*self.file)?)),
+            Content::Member { entry, .. } => Box::new(self.looked_after(entry.open(&*self.file)?)),
         })
+    }
+
+    /// Ends with an error when the run is cancelled, and is announced.
+    fn looked_after<R: Read>(&self, inner: R) -> Cancellable<Watched<R>> {
+        self.cancel.reader(self.accesses.reader(&self.path, inner))
     }
 
     pub fn content(&self) -> &Content {
@@ -204,7 +231,14 @@ impl OpenContent<'_> {
         buffer: &mut Vec<u8>,
     ) -> Result<(), ContentError> {
         match self.content {
-            Content::Member { entry, .. } => Ok(inflater.read_into(&*self.file, entry, buffer)?),
+            Content::Member { entry, .. } => {
+                let announced = self.accesses.before(Access::Read, &self.path);
+                announced.map_err(|cause| ContentError::Io {
+                    what: self.path.display().to_string(),
+                    cause,
+                })?;
+                Ok(inflater.read_into(&*self.file, entry, buffer)?)
+            }
             content => {
                 buffer.clear();
                 let mut reader = self.reader()?;

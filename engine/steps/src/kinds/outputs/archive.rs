@@ -5,6 +5,7 @@
 
 use std::io::{Seek, Write};
 
+use prep_cache::Access;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
@@ -158,7 +159,12 @@ impl Step for Pack {
             ArchiveKind::Tar => write(context, &tree, TarWriter::new(out))?,
             ArchiveKind::SevenZip => {
                 // The format's first bytes are written last, which an object under way cannot do.
-                let file = tempfile::tempfile_in(context.temp_dir()).map_err(StepError::machine)?;
+                let (accesses, folder) = (context.store.accesses(), context.temp_dir());
+                let announce = |access| accesses.before(access, &folder);
+                let file = announce(Access::Create)
+                    .and_then(|()| tempfile::tempfile_in(&folder))
+                    .and_then(|file| announce(Access::Write).map(|()| file))
+                    .map_err(StepError::machine)?;
                 let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
                 let mut file = write(context, &tree, archive)?;
                 file.rewind().map_err(StepError::machine)?;

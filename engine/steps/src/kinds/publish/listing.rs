@@ -18,7 +18,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use prep_cache::Digest;
+use prep_cache::{Accesses, Digest};
 
 use super::manifest::{ManifestError, replace_with};
 use crate::value::{Content, Input, Texts, Tree, write_difference, write_number, write_text};
@@ -246,8 +246,8 @@ impl Listing {
         Ok(())
     }
 
-    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
-        replace_with(home, LISTING, |out| self.write_to(out))
+    pub(super) fn write(&self, accesses: &Accesses, home: &Path) -> Result<(), ManifestError> {
+        replace_with(accesses, home, LISTING, |out| self.write_to(out))
     }
 
     fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -348,7 +348,7 @@ mod tests {
         let (tree, written) = sample()?;
         let listing = Listing::of(&tree, &written);
         let home = tempfile::tempdir()?;
-        listing.write(home.path())?;
+        listing.write(&Accesses::default(), home.path())?;
         let read = Listing::read(home.path());
         assert_eq!(read, listing);
         assert_eq!(read.len(), 3);

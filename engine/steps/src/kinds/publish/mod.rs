@@ -14,7 +14,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use prep_cache::Digest;
+use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
 use thiserror::Error;
 
@@ -50,6 +50,18 @@ impl PublishError {
             cause,
         })
     }
+}
+
+/// Does something to a file after announcing it. `what` completes "cannot ...".
+fn touch<T>(
+    accesses: &Accesses,
+    access: Access,
+    what: &'static str,
+    path: &Path,
+    act: impl FnOnce() -> std::io::Result<T>,
+) -> Result<T, StepError> {
+    let done = accesses.before(access, path).and_then(|()| act());
+    done.map_err(|cause| PublishError::io(what, path, cause))
 }
 
 pub(crate) struct Publish {
@@ -167,7 +179,8 @@ impl Sink for Publish {
 
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
         let home = self.home();
-        write::remove_leftovers(&home)?;
+        let accesses = context.store.accesses();
+        write::remove_leftovers(accesses, &home)?;
         let desired = self.desired(context, inputs)?;
         let prepared = home.join("prepared");
         let manifest =
@@ -180,14 +193,15 @@ impl Sink for Publish {
             _ => {
                 let old = settle::holding(&prepared, &Listing::read(&home), context.limits.jobs);
                 // Before the manifest names this boot: another attempt of it would trust the listing.
-                old.write(&home).map_err(StepError::machine)?;
+                old.write(accesses, &home).map_err(StepError::machine)?;
                 old
             }
         };
         let changes = diff::compare(&desired, &old, &prepared)?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if !changes.is_empty() {
-            Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
+            Manifest::mark_incomplete(accesses, &home, self.boot.clone())
+                .map_err(StepError::machine)?;
         }
         let written = if fresh {
             write::all(context, &home, &prepared, &desired, &changes)?
@@ -209,7 +223,7 @@ impl Sink for Publish {
             }
         }
         let listing = Listing::of(&desired, &files);
-        listing.write(&home).map_err(StepError::machine)?;
+        listing.write(accesses, &home).map_err(StepError::machine)?;
         let manifest = Manifest::complete(
             *key,
             &self.competition,
@@ -219,7 +233,7 @@ impl Sink for Publish {
             &prepared,
         );
         manifest
-            .and_then(|manifest| manifest.write(&home))
+            .and_then(|manifest| manifest.write(accesses, &home))
             .map_err(StepError::machine)
     }
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use prep_cache::Digest;
+use prep_cache::{Accesses, Digest};
 
 use super::listing::Listing;
 use super::lock_file;
@@ -36,6 +36,8 @@ pub fn settle(
     threads: usize,
 ) -> Result<Settled, ManifestError> {
     let home = data_dir.join(competition);
+    // No step is at work here: nobody watches.
+    let unwatched = &Accesses::default();
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Somebody is publishing: the tree is not as it was left before the restart.
         return Ok(Settled::Busy);
@@ -46,12 +48,12 @@ pub fn settle(
             let whole = holding(&home.join("prepared"), &Listing::read(&home), threads);
             let damaged = manifest.files.abs_diff(whole.len() as u64);
             if damaged == 0 && manifest.complete {
-                manifest.settled().write(&home)?;
+                manifest.settled().write(unwatched, &home)?;
                 return Ok(Settled::Whole);
             }
             // What is still listed was just read, so that the next publication need not read it again.
-            whole.write(&home)?;
-            Manifest::mark_incomplete(&home, None)?;
+            whole.write(unwatched, &home)?;
+            Manifest::mark_incomplete(unwatched, &home, None)?;
             damaged
         }
     };
@@ -65,6 +67,8 @@ pub fn settle(
 /// When the data folder cannot be written.
 pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let home = data_dir.join(competition);
+    // No step is at work here: nobody watches.
+    let unwatched = &Accesses::default();
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Somebody is publishing. If that leaves the file alone, the next look at it finds it again.
         return Ok(());
@@ -73,9 +77,9 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
     let kept =
         (0..listing.len()).map(|place| listing.get(place).is_some_and(|(one, _)| one != path));
     let kept: Vec<bool> = kept.collect();
-    listing.only(&kept).write(&home)?;
+    listing.only(&kept).write(unwatched, &home)?;
     match Manifest::read(data_dir, competition)? {
-        Some(manifest) => manifest.incomplete().write(&home),
+        Some(manifest) => manifest.incomplete().write(unwatched, &home),
         None => Ok(()),
     }
 }

@@ -8,13 +8,13 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use prep_cache::Digest;
+use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, StepError};
 use prep_formats::zip::MemberInflater;
 
-use super::PublishError;
 use super::diff::Changes;
 use super::listing::{Listing, Written};
+use super::{PublishError, touch};
 use crate::value::{Content, ContentError, File as TreeFile, OpenContent, Opener, Tree};
 
 /// Names of temporary files and folders begin so; what an interrupted publication left is removed by the next one.
@@ -52,8 +52,9 @@ pub(super) fn all(
     desired: &Tree,
     changes: &Changes,
 ) -> Result<WrittenFiles, StepError> {
-    let staging = staging(home)?;
-    make_folders(&staging, changes)?;
+    let accesses = context.store.accesses();
+    let staging = staging(accesses, home)?;
+    make_folders(accesses, &staging, changes)?;
     let written = write_files(context, desired, changes, &|file, opened, worker| {
         let path = staging.join(file.path());
         let digest = worker.write_new(context, &path, file.path(), opened)?;
@@ -61,8 +62,13 @@ pub(super) fn all(
     })?;
     // Nothing becomes visible that another machine may be changing.
     context.check()?;
-    fs::rename(&staging, prepared)
-        .map_err(|cause| PublishError::io("move into place", prepared, cause))?;
+    touch(
+        accesses,
+        Access::Rename,
+        "move into place",
+        prepared,
+        || fs::rename(&staging, prepared),
+    )?;
     Ok(written)
 }
 
@@ -76,19 +82,21 @@ pub(super) fn changed(
     old: &Listing,
 ) -> Result<WrittenFiles, StepError> {
     // A file may stand where a folder has to be, and a folder where a file has to be.
+    let accesses = context.store.accesses();
+    let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
+        touch(accesses, Access::Remove, "remove", path, || remove(path))
+    };
     for path in &changes.remove {
-        let path = prepared.join(path);
-        fs::remove_file(&path).map_err(|cause| PublishError::io("remove", &path, cause))?;
+        remove(&prepared.join(path), |path| fs::remove_file(path))?;
     }
     for path in &changes.remove_folders {
-        let path = prepared.join(path);
-        fs::remove_dir(&path).map_err(|cause| PublishError::io("remove", &path, cause))?;
+        remove(&prepared.join(path), |path| fs::remove_dir(path))?;
     }
-    make_folders(prepared, changes)?;
+    make_folders(accesses, prepared, changes)?;
     if changes.write.is_empty() {
         return Ok(Vec::new());
     }
-    let staging = staging(home)?;
+    let staging = staging(accesses, home)?;
     let number = AtomicUsize::new(0);
     let written = write_files(context, desired, changes, &|file, opened, worker| {
         let target = prepared.join(file.path());
@@ -99,21 +107,21 @@ pub(super) fn changed(
             .filter(|listed| listed.digest == digest && listed.is_untouched(&target));
         if let Some(listed) = same {
             // Another origin, the same bytes: the file stays as it is.
-            fs::remove_file(&temporary)
-                .map_err(|cause| PublishError::io("remove", &temporary, cause))?;
+            remove(&temporary, |path| fs::remove_file(path))?;
             return Ok(*listed);
         }
         context.check()?;
-        fs::rename(&temporary, &target)
-            .map_err(|cause| PublishError::io("move into place", &target, cause))?;
+        touch(accesses, Access::Rename, "move into place", &target, || {
+            fs::rename(&temporary, &target)
+        })?;
         look_at(&target, digest)
     })?;
-    fs::remove_dir_all(&staging).map_err(|cause| PublishError::io("remove", &staging, cause))?;
+    remove(&staging, |path| fs::remove_dir_all(path))?;
     Ok(written)
 }
 
 /// Removes what interrupted publications left beside `prepared`.
-pub(super) fn remove_leftovers(home: &Path) -> Result<(), StepError> {
+pub(super) fn remove_leftovers(accesses: &Accesses, home: &Path) -> Result<(), StepError> {
     let failed = |cause| PublishError::io("clean up", home, cause);
     for entry in fs::read_dir(home).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -121,31 +129,38 @@ pub(super) fn remove_leftovers(home: &Path) -> Result<(), StepError> {
             continue;
         }
         let path = entry.path();
-        let removed = if entry.file_type().map_err(failed)?.is_dir() {
-            fs::remove_dir_all(&path)
-        } else {
-            fs::remove_file(&path)
-        };
-        removed.map_err(|cause| PublishError::io("remove", &path, cause))?;
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        touch(
+            accesses,
+            Access::Remove,
+            "remove",
+            &path,
+            || match is_folder {
+                true => fs::remove_dir_all(&path),
+                false => fs::remove_file(&path),
+            },
+        )?;
     }
     Ok(())
 }
 
-fn staging(home: &Path) -> Result<PathBuf, StepError> {
+fn staging(accesses: &Accesses, home: &Path) -> Result<PathBuf, StepError> {
     // Temporary folders are private by default; this one becomes `prepared`, with the mode that the user's umask leaves.
-    let folder = tempfile::Builder::new()
-        .prefix(LEFTOVER)
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
-        .tempdir_in(home);
-    let folder = folder.map_err(|cause| PublishError::io("make a folder in", home, cause))?;
+    let folder = touch(accesses, Access::Create, "make a folder in", home, || {
+        tempfile::Builder::new()
+            .prefix(LEFTOVER)
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+            .tempdir_in(home)
+    })?;
     Ok(folder.keep())
 }
 
-fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
+fn make_folders(accesses: &Accesses, root: &Path, changes: &Changes) -> Result<(), StepError> {
     for folder in &changes.folders {
         let path = root.join(folder);
-        fs::create_dir_all(&path)
-            .map_err(|cause| PublishError::io("make the folder", &path, cause))?;
+        touch(accesses, Access::Create, "make the folder", &path, || {
+            fs::create_dir_all(&path)
+        })?;
     }
     Ok(())
 }
@@ -217,12 +232,14 @@ impl Worker {
             context.store.materialise(digest, path)?;
             return Ok(*digest);
         }
-        let mut file = create(path).map_err(|cause| PublishError::io("make", path, cause))?;
+        let accesses = context.store.accesses();
+        let mut file = touch(accesses, Access::Create, "make", path, || create(path))?;
         if content.bytes() <= WHOLE {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
-            file.write_all(&self.bytes)
-                .map_err(|cause| PublishError::io("write", path, cause))?;
+            touch(accesses, Access::Write, "write", path, || {
+                file.write_all(&self.bytes)
+            })?;
             return Ok(Digest::of(&self.bytes));
         }
         let mut hasher = blake3::Hasher::new();
@@ -242,8 +259,9 @@ impl Worker {
                 }
             };
             hasher.update(&self.bytes[..count]);
-            file.write_all(&self.bytes[..count])
-                .map_err(|cause| PublishError::io("write", path, cause))?;
+            touch(accesses, Access::Write, "write", path, || {
+                file.write_all(&self.bytes[..count])
+            })?;
         }
         Ok(Digest::from_bytes(*hasher.finalize().as_bytes()))
     }

@@ -1,0 +1,97 @@
+//! Files of a bundle that are cut short, empty, or changed, though the archive vouches for them; and little memory.
+
+use std::sync::Arc;
+
+use prep_core::Failure;
+
+use super::trouble::Trouble;
+use super::world::{ENOUGH, Ending, World};
+use super::{Chance, tries};
+use crate::kinds;
+
+/// Ways to spoil a content.
+const WAYS: usize = 3;
+
+fn spoilt(content: &[u8], way: usize, chance: &mut Chance) -> Vec<u8> {
+    let mut bytes = content.to_vec();
+    match way {
+        0 => bytes.truncate(bytes.len() / 2),
+        1 => bytes.clear(),
+        _ => {
+            for _ in 0..3 {
+                let place = chance.below(bytes.len());
+                bytes[place] ^= 1 << chance.below(8);
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
+    let mut chance = Chance::new();
+    let mut refused = 0;
+    for folder in kinds::folders() {
+        let world = World::new(&folder);
+        let whole = world.prepare_well(&"whole");
+        let members = kinds::members(&folder);
+        for number in 0..WAYS * 2 * tries() {
+            let mut spoilt_members = members.clone();
+            let place = chance.below(members.len());
+            let (name, content) = &mut spoilt_members[place];
+            if content.is_empty() {
+                continue;
+            }
+            let way = number % WAYS;
+            *content = spoilt(content, way, &mut chance);
+            let note = format!("{}: {name}, way {way}, seed {}", world.id, chance.seed);
+            world.clear();
+            let archive = kinds::archive(&spoilt_members);
+            let ending = world.with_bundle(&archive, || {
+                world.prepare(&Arc::new(Trouble::new(None)), ENOUGH)
+            });
+            match ending {
+                // What was spoilt is text, say, and still is.
+                Ending::Done => assert!(world.is_complete(), "{note}"),
+                Ending::Stopped => panic!("{note}: stopped"),
+                Ending::Failed(failed) => {
+                    refused += 1;
+                    assert!(!world.is_complete(), "{note}");
+                    assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
+                    for (failure, message) in failed {
+                        let blames = matches!(failure, Failure::Input | Failure::Check);
+                        assert!(blames, "{note}: {failure:?}, {message}");
+                    }
+                }
+            }
+            let after = world.prepare_well(&note);
+            assert_eq!(after.contents(), whole.contents(), "{note}");
+        }
+    }
+    assert!(refused > 5, "{refused} refused");
+}
+
+#[test]
+fn with_little_memory_there_is_the_same_tree_or_a_word_about_memory() {
+    for folder in kinds::folders() {
+        let world = World::new(&folder);
+        let whole = world.prepare_well(&"enough");
+        for memory in [1 << 10, 1 << 20, 16 << 20] {
+            world.clear();
+            match world.prepare(&Arc::new(Trouble::new(None)), memory) {
+                Ending::Done => {
+                    let tree = world.sandbox.tree(&world.id);
+                    assert_eq!(tree.contents(), whole.contents(), "{}", world.id);
+                }
+                Ending::Stopped => panic!("{}: stopped", world.id),
+                Ending::Failed(failed) => {
+                    assert!(!world.sandbox.prepared(&world.id).exists());
+                    for (failure, message) in failed {
+                        assert_eq!(failure, Failure::Machine, "{message}");
+                        assert!(message.contains("memory"), "{message}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Whatever goes wrong in whatever kind of step: the code and the reason are right, nothing is published that is not whole,
+//! nothing is lost, and the next run makes what an undisturbed one makes.
+//!
+//! The pipelines are those of `kinds`, which have every kind of the vocabulary. A first run lists the accesses to files
+//! of every step; then, for every kind of step and every [`Fault`], something goes wrong at some of them.
+//! `PREP_FAULTS=20` tries so many of each (default: 1).
+
+mod input;
+mod publication;
+mod trouble;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prep_spec::model::{Declaration, Made, Output, Setting};
+
+use crate::kinds;
+use crate::support::Snapshot;
+use trouble::{Fault, Seen, Target, Trouble};
+use world::{ENOUGH, Ending, World};
+
+/// How many accesses of each kind of step meet each fault.
+fn tries() -> usize {
+    std::env::var("PREP_FAULTS").map_or(1, |text| text.parse().expect("PREP_FAULTS is a number"))
+}
+
+/// Xorshift with a seed that failures show.
+struct Chance {
+    seed: u64,
+    state: u64,
+}
+
+impl Chance {
+    fn new() -> Chance {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let seed = u64::from(now.expect("a time after 1970").subsec_nanos()) | 1;
+        Chance { seed, state: seed }
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from(self.state % end as u64).expect("a small number")
+    }
+}
+
+/// The words that a pipeline uses of the vocabulary: kinds, methods, formats.
+fn used(outputs: &[Output], words: &mut BTreeSet<String>) {
+    for output in outputs {
+        uses(&output.declaration, words);
+    }
+}
+
+fn uses(declaration: &Declaration, words: &mut BTreeSet<String>) {
+    words.insert(declaration.form.head().to_owned());
+    words.extend(declaration.method.map(|method| method.name.to_owned()));
+    for (key, setting) in declaration.settings() {
+        match (&setting.value, key.name) {
+            (Setting::Text(word), "format") => {
+                words.insert(format!("format: {word}"));
+            }
+            (Setting::Outputs(members), _) => used(members, words),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_kind_method_and_format_has_a_pipeline_among_the_kinds() {
+    let vocabulary = prep_steps::vocabulary();
+    let mut words = BTreeSet::new();
+    for folder in kinds::folders() {
+        let text = std::fs::read_to_string(folder.join("pipeline.yaml")).expect("pipeline");
+        let pipeline = prep_spec::load(vocabulary, "kinds", "pipeline.yaml", &text, "v1");
+        let pipeline = pipeline.unwrap_or_else(|faults| panic!("{}: {faults}", folder.display()));
+        for table in &pipeline.tables {
+            if let Made::Kind(declaration) = &table.made {
+                uses(declaration, &mut words);
+            }
+        }
+        used(&pipeline.public, &mut words);
+        used(&pipeline.private, &mut words);
+    }
+    let mut missing = Vec::new();
+    for form in vocabulary.tables.iter().chain(&vocabulary.outputs) {
+        let formats = form.section.key("format").map(|key| &key.value);
+        let formats = match formats {
+            Some(prep_spec::words::Value::Word(words)) => *words,
+            _ => &[],
+        };
+        let formats = formats
+            .iter()
+            .map(|format| format!("format: {}", format.name));
+        let methods = form.methods.iter().map(|method| method.name.to_owned());
+        let expected = formats.chain(methods).chain([form.head().to_owned()]);
+        missing.extend(expected.filter(|word| !words.contains(word)));
+    }
+    assert!(
+        missing.is_empty(),
+        "no pipeline in tests/end_to_end/kinds has {missing:?}"
+    );
+}
+
+/// Something goes wrong in a run that is to lead to `whole`. True if it did.
+fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
+    let note = format!("{} with {target:?}, seed {seed}", world.id);
+    let trouble = Arc::new(Trouble::new(Some(target.clone())));
+    let ending = world.prepare(&trouble, ENOUGH);
+    let (failures, reason) = target.fault.ends_as();
+    match &ending {
+        Ending::Done => {}
+        Ending::Stopped => assert_eq!(target.fault, Fault::Stop, "{note}"),
+        Ending::Failed(failed) => {
+            assert_ne!(target.fault, Fault::Stop, "{note}: {failed:?}");
+            for (failure, message) in failed {
+                assert!(failures.contains(failure), "{note}: {failure:?}, {message}");
+                let found = message.to_lowercase();
+                assert!(found.contains(reason), "{note}: {message}");
+            }
+        }
+    }
+    let found = world.sandbox.tree(&world.id);
+    let is_whole = whole.contents() == found.contents();
+    if world.is_complete() || ending == Ending::Done {
+        assert!(is_whole, "{note}: {ending:?}, and the tree is not whole");
+    }
+    trouble.has_struck()
+}
+
+/// The accesses that a fault can meet, by kind of step: the step, and the number of the access in it.
+fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&'static str, Vec<(String, usize)>> {
+    let mut places: BTreeMap<&'static str, Vec<(String, usize)>> = BTreeMap::new();
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in seen {
+        if fault.can_meet(one.access, &one.path) {
+            let number = numbers.entry(&one.step).or_default();
+            let place = (one.step.clone(), *number);
+            places.entry(one.kind).or_default().push(place);
+            *number += 1;
+        }
+    }
+    places
+}
+
+#[test]
+fn whatever_goes_wrong_in_whatever_kind_nothing_is_lost() {
+    let mut chance = Chance::new();
+    let mut kinds_met: BTreeMap<Fault, BTreeMap<&str, usize>> = BTreeMap::new();
+    let (mut tried, mut struck) = (0, 0);
+    for folder in kinds::folders() {
+        let world = World::new(&folder);
+        let quiet = Arc::new(Trouble::new(None));
+        assert_eq!(world.prepare(&quiet, ENOUGH), Ending::Done, "{}", world.id);
+        let whole = world.sandbox.tree(&world.id);
+        let seen = quiet.seen();
+        for fault in Fault::ALL {
+            for (kind, places) in places(&seen, fault) {
+                let met = kinds_met.entry(fault).or_default().entry(kind).or_default();
+                while *met < tries() {
+                    *met += 1;
+                    let (step, number) = places[chance.below(places.len())].clone();
+                    let target = Target {
+                        fault,
+                        step,
+                        number,
+                    };
+                    world.clear();
+                    tried += 1;
+                    struck += usize::from(strike(&world, &target, &whole, chance.seed));
+                    let after = world.prepare_well(&format!("{target:?}"));
+                    assert_eq!(after.contents(), whole.contents(), "{target:?}");
+                }
+            }
+        }
+    }
+    let kinds = kinds_met[&Fault::Writer].len();
+    assert!(kinds >= 15, "{kinds} kinds of steps: {kinds_met:?}");
+    assert!(10 * struck >= 9 * tried, "{struck} of {tried} went wrong");
+}

@@ -1,0 +1,58 @@
+//! A later publication goes wrong: every access of it.
+
+use std::fs;
+use std::sync::Arc;
+
+use super::trouble::{Fault, Target, Trouble};
+use super::world::{ENOUGH, Ending, World};
+use super::{Chance, places, strike, tries};
+use crate::kinds;
+
+/// A tree that has a folder too many and a file too few for the next run.
+fn prepare_other(world: &World, pipeline: &str) {
+    let other = pipeline.replace("public:\n", "public:\n  before/: { empty: true }\n");
+    assert_ne!(other, pipeline);
+    world.sandbox.pipeline(&world.id, &other);
+    world.prepare_well(&"before");
+    world.sandbox.pipeline(&world.id, pipeline);
+    let file = world.sandbox.prepared(&world.id).join("public/sizes.csv");
+    fs::remove_file(file).expect("removed");
+}
+
+#[test]
+fn a_later_publication_leaves_no_tree_that_passes_for_another() {
+    let mut folders = kinds::folders().into_iter();
+    let folder = folders.find(|folder| folder.ends_with("archives"));
+    let world = World::new(&folder.expect("the pipeline of archives"));
+    let path = format!("pipelines/{}/pipeline.yaml", world.id);
+    let pipeline = fs::read_to_string(world.sandbox.path(&path)).expect("pipeline");
+    prepare_other(&world, &pipeline);
+    let before = world.sandbox.tree(&world.id);
+    let quiet = Arc::new(Trouble::new(None));
+    assert_eq!(world.prepare(&quiet, ENOUGH), Ending::Done);
+    let whole = world.sandbox.tree(&world.id);
+    assert_ne!(before.contents(), whole.contents());
+    let mut chance = Chance::new();
+    for fault in [Fault::Reader, Fault::Writer, Fault::Full, Fault::Stop] {
+        let places = places(&quiet.seen(), fault);
+        let places = &places["publish"];
+        assert!(places.len() > 3, "{fault:?}: {places:?}");
+        for _ in 0..8 * tries() {
+            let (step, number) = places[chance.below(places.len())].clone();
+            let target = Target {
+                fault,
+                step,
+                number,
+            };
+            prepare_other(&world, &pipeline);
+            strike(&world, &target, &whole, chance.seed);
+            let (old, new) = (before.contents(), whole.contents());
+            for (path, content) in world.sandbox.tree(&world.id).contents() {
+                let known = [old.get(path), new.get(path)];
+                assert!(known.contains(&Some(&content)), "{target:?}: {path}");
+            }
+            let after = world.prepare_well(&format!("{target:?}"));
+            assert_eq!(after.contents(), whole.contents(), "{target:?}");
+        }
+    }
+}
