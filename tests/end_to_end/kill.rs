@@ -85,15 +85,38 @@ impl Goal {
     }
 }
 
-/// Starts a run and kills it after `moment`. True if it was still running.
-fn kill(sandbox: &Sandbox, moment: Duration) -> bool {
+/// When a run is killed.
+#[derive(Debug, Clone, Copy)]
+enum When {
+    After(Duration),
+    /// As soon as it writes into the prepared folder.
+    Publishing,
+}
+
+/// Whether a publication is under way: it has a folder of its own for files that are being written.
+fn is_publishing(sandbox: &Sandbox) -> bool {
+    let home = sandbox.data().join(Gallery::ID);
+    let names = sandbox.names_in_home(Gallery::ID);
+    let mut hidden = names.iter().filter(|name| name.starts_with(".prep-"));
+    hidden.any(|name| home.join(name).is_dir())
+}
+
+/// Starts a run and kills it. True if it was still running.
+fn kill(sandbox: &Sandbox, when: When) -> bool {
     let arguments = Sandbox::run_arguments(&[Gallery::ID]);
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut child = sandbox
         .command(&arguments)
         .spawn()
         .expect("the program starts");
-    std::thread::sleep(moment);
+    match when {
+        When::After(moment) => std::thread::sleep(moment),
+        When::Publishing => {
+            while !is_publishing(sandbox) && child.try_wait().expect("a state").is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
     let running = child.try_wait().expect("a state").is_none();
     child.kill().expect("a signal");
     child.wait().expect("an end");
@@ -171,7 +194,11 @@ fn a_killed_first_run_leaves_no_tree_or_a_whole_one() {
                 fs::remove_dir_all(folder).expect("remove");
             }
         }
-        match kill(&sandbox, moments.next(goal.time)) {
+        let when = match number % 3 {
+            2 => When::Publishing,
+            _ => When::After(moments.next(goal.time)),
+        };
+        match kill(&sandbox, when) {
             true => hits += 1,
             false => moments.too_late(),
         }
@@ -191,12 +218,17 @@ fn a_killed_later_run_is_not_taken_for_either_tree() {
     goals[0].install(&sandbox);
     sandbox.run_well(Gallery::ID);
     let (mut number, mut hits, mut incomplete) = (0, 0, 0);
-    while number < kills() || hits == 0 {
+    while number < kills() || incomplete == 0 {
+        assert!(number < kills() + 100, "no kill interrupted a publication");
         let note = format!("kill {number} with seed {}", moments.seed);
         let goal = &goals[(number + 1) % goals.len()];
         let all: Vec<&Goal> = goals.iter().collect();
         goal.install(&sandbox);
-        match kill(&sandbox, moments.next(goal.time)) {
+        let when = match number % 3 {
+            2 => When::Publishing,
+            _ => When::After(moments.next(goal.time)),
+        };
+        match kill(&sandbox, when) {
             true => hits += 1,
             false => moments.too_late(),
         }
@@ -211,11 +243,7 @@ fn a_killed_later_run_is_not_taken_for_either_tree() {
         }
         number += 1;
     }
-    // With many kills, some fall into publishing itself.
-    assert!(
-        incomplete > 0 || kills() < 50,
-        "no kill interrupted a publication"
-    );
+    assert!(hits >= incomplete, "{hits} kills in time");
     sandbox.prep(&["cache", "verify"]).code(0);
 }
 
