@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
@@ -18,6 +19,8 @@
 //! queries       what queries compute, use, and say when they fail
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! serve         the validation server, with many clients
+//! variants      what the corrected variant of a pipeline gives
+//! waiting       Ctrl-C while another process has what is needed
 //! transcripts   what the user sees, word by word, kept as text files
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
 //! ```
@@ -38,6 +41,7 @@ mod bad_input;
 mod cases;
 mod demo;
 mod description;
+mod devices;
 mod differential;
 mod download;
 mod faults;
@@ -52,3 +56,5 @@ mod restart;
 mod serve;
 mod support;
 mod transcripts;
+mod variants;
+mod waiting;

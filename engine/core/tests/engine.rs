@@ -17,7 +17,7 @@ use prep_core::{
     Value, resolve, run,
 };
 
-/// Joins its inputs and its text; counts its executions.
+/// Joins its inputs and its text; counts its executions. A text `b@2` is `b`, joined by version 2 of the step.
 struct Join {
     text: String,
     runs: Arc<AtomicUsize>,
@@ -30,11 +30,13 @@ impl Step for Join {
     }
 
     fn version(&self) -> u32 {
-        1
+        let version = self.text.split_once('@');
+        version.map_or(1, |(_, version)| version.parse().unwrap())
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "text": self.text })
+        let text = self.text.split('@').next();
+        serde_json::json!({ "text": text })
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
@@ -318,6 +320,33 @@ fn cancelling_stops_before_the_next_step() {
     let again = world.chain(["1", "2", "3"], false);
     world.run(&again);
     assert_eq!(again.counts(), [0, 1, 1], "the step that ended is kept");
+}
+
+#[test]
+fn a_raised_version_makes_the_step_and_what_it_changes_run_again_and_is_the_reason() {
+    let world = World::new();
+    world.run(&world.chain(["1", "2", "3"], false));
+    let raised = world.chain(["1", "2@2", "3"], false);
+    let context = world.context();
+    let resolution = resolve(&raised.graph, &context, "v1").unwrap();
+    let State::Stale { reason, .. } = &resolution.states[&raised.nodes[1]] else {
+        panic!("{:?}", resolution.states);
+    };
+    let Reason::Changed { changes } = reason else {
+        panic!("{reason:?}");
+    };
+    let fields: Vec<&str> = changes.iter().map(|change| change.field.as_str()).collect();
+    assert_eq!(fields, ["version"]);
+    world.run(&raised);
+    // Its text is now another one, so that what follows runs, too.
+    assert_eq!(raised.counts(), [0, 1, 1]);
+    let again = world.chain(["1", "2@2", "3"], false);
+    world.run(&again);
+    assert_eq!(again.counts(), [0, 0, 0]);
+    // What the old version made is still known.
+    let before = world.chain(["1", "2", "3"], false);
+    world.run(&before);
+    assert_eq!(before.counts(), [0, 0, 0]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! `PREP_FAULTS=20` tries so many of each (default: 1).
 
 mod input;
+mod mapped;
 mod publication;
 mod trouble;
 mod world;
@@ -143,6 +144,53 @@ fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&'static str, Vec<(String, us
         }
     }
     places
+}
+
+/// Steps that read one thing while they write another: archives that are unpacked in sequence, tables that are printed anew.
+#[test]
+fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lost() {
+    let mut chance = Chance::new();
+    for (folder, steps) in [
+        ("archives", &["unpack/t.tar.gz", "unpack/p.7z"][..]),
+        ("formats", &["table/printed"]),
+    ] {
+        let mut folders = kinds::folders().into_iter();
+        let folder = folders.find(|one| one.ends_with(folder));
+        let world = World::new(&folder.expect("a pipeline"));
+        let quiet = Arc::new(Trouble::new(None));
+        assert_eq!(world.prepare(&quiet, ENOUGH), Ending::Done);
+        let whole = world.sandbox.tree(&world.id);
+        let seen = quiet.seen();
+        for step in steps {
+            let own: Vec<Seen> = seen
+                .iter()
+                .filter(|one| one.step == *step)
+                .cloned()
+                .collect();
+            for fault in Fault::ALL {
+                let places = places(&own, fault);
+                let Some(places) = places.values().next() else {
+                    assert!(
+                        matches!(fault, Fault::Damage | Fault::Cut),
+                        "{step}: {fault:?}"
+                    );
+                    continue;
+                };
+                for _ in 0..2 * tries() {
+                    let (step, number) = places[chance.below(places.len())].clone();
+                    let target = Target {
+                        fault,
+                        step,
+                        number,
+                    };
+                    world.clear();
+                    strike(&world, &target, &whole, chance.seed);
+                    let after = world.prepare_well(&format!("{target:?}"));
+                    assert_eq!(after.contents(), whole.contents(), "{target:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use prep_app::{Accesses, Catalog, Options, Run, Settings, Task};
-use prep_core::Failure;
+use prep_app::{Accesses, Catalog, Options, Run, Settings, Task, WatchAccesses};
+use prep_core::{Cancel, Failure, Reporter};
 use prep_fetch::{FetchError, LazyNetwork};
 
 use super::trouble::Trouble;
@@ -58,6 +58,21 @@ impl World {
     }
 
     pub fn prepare(&self, trouble: &Arc<Trouble>, memory: u64) -> Ending {
+        self.prepare_until(trouble.clone(), &trouble.cancel, memory)
+    }
+
+    /// Prepares, and tells the watcher of accesses and steps.
+    pub fn prepare_watched<W>(&self, watcher: Arc<W>, memory: u64) -> Ending
+    where
+        W: WatchAccesses + Reporter + 'static,
+    {
+        self.prepare_until(watcher, &Cancel::default(), memory)
+    }
+
+    fn prepare_until<W>(&self, watcher: Arc<W>, cancel: &Cancel, memory: u64) -> Ending
+    where
+        W: WatchAccesses + Reporter + 'static,
+    {
         let settings = Settings {
             data_dir: self.sandbox.data(),
             store_dir: self.sandbox.store(),
@@ -67,7 +82,7 @@ impl World {
             memory,
             program: "test".to_owned(),
             boot: None,
-            accesses: Accesses::watched_by(trouble.clone()),
+            accesses: Accesses::watched_by(watcher.clone()),
         };
         let options = Options {
             source: Some(self.sandbox.source()),
@@ -84,8 +99,8 @@ impl World {
             network: &network,
         };
         let ids = [self.id.clone()];
-        let run = Run::begin(&task, &ids, &trouble.cancel, &|_| {});
-        let preparation = match run.and_then(|run| run.execute_blocking(trouble.clone())) {
+        let run = Run::begin(&task, &ids, cancel, &|_| {});
+        let preparation = match run.and_then(|run| run.execute_blocking(watcher)) {
             Ok(preparation) => preparation,
             Err(error) if error.failure() == Failure::Cancelled => return Ending::Stopped,
             Err(error) => return Ending::Failed(vec![(error.failure(), error.to_string())]),

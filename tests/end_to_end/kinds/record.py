@@ -210,6 +210,13 @@ def formats():
     frame = pd.DataFrame({"id": range(40), "name": [f"u{r.randrange(9)}" for _ in range(40)], "x": [r.random() for _ in range(40)]})
     frame.to_parquet(bundle / "t.parquet", index=False)
     frame[frame.name.isin(["u0", "u1", "u2", "u3"])].to_csv(out / "t.csv", index=False)
+    frame.sort_values("x", ascending=False).to_csv(out / "backwards.csv", index=False)
+    # Cells that pandas prints in another way than they stand in the file.
+    cells = [f"{i},{r.choice(['1e3', '2', '', '3.50'])},{r.choice(['TRUE', 'False'])}" for i in r.sample(range(40), 30)]
+    (bundle / "printed.csv").write_text("id,x,b\n" + "\n".join(cells) + "\n")
+    printed = pd.read_csv(bundle / "printed.csv")
+    printed.to_csv(out / "printed.csv", index=False)
+    printed[["id"]].merge(frame[["id", "name"]], on="id").to_csv(out / "again.csv", index=False)
     array = np.random.RandomState(1).rand(20, 3, 2).astype("<f4")
     np.save(bundle / "a.npy", array)
     np.save(out / "a.npy", array[1::3])

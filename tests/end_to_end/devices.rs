@@ -1,0 +1,67 @@
+//! Store and data folder on different file systems: nothing can be linked or renamed between them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::support::{Gallery, Harbour, Sandbox};
+
+/// A folder on another file system than the sandbox, if this machine has one that is likely to be there.
+fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
+    let here = fs::metadata(sandbox.path("")).expect("sandbox").dev();
+    let other = [
+        "/dev/shm",
+        "/run/shm",
+        "/var/tmp",
+        env!("CARGO_TARGET_TMPDIR"),
+    ]
+    .into_iter()
+    .map(Path::new)
+    .filter(|folder| fs::metadata(folder).is_ok_and(|found| found.dev() != here))
+    .find_map(|folder| tempfile::tempdir_in(folder).ok());
+    if other.is_none() {
+        eprintln!("skipped: all folders of this machine are on one file system");
+    }
+    other
+}
+
+#[test]
+fn a_tree_is_the_same_when_its_store_is_on_another_device() {
+    for id in [Harbour::ID, Gallery::ID] {
+        let install = |sandbox: &Sandbox| match id {
+            Harbour::ID => Harbour::install(sandbox),
+            _ => {
+                sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+                sandbox.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+            }
+        };
+        let alone = Sandbox::new();
+        install(&alone);
+        alone.run_well(id);
+        let sandbox = Sandbox::new();
+        install(&sandbox);
+        let Some(other) = elsewhere(&sandbox) else {
+            return;
+        };
+        let run = || {
+            let arguments = Sandbox::run_arguments(&[id]);
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let mut command = sandbox.command(&arguments);
+            command.env("PREP_CACHE_DIR", other.path().join("store"));
+            crate::support::Ended::of(&mut command).code(0).json()
+        };
+        let steps = |report: &serde_json::Value| report["competitions"][0]["steps_run"].as_u64();
+        assert!(steps(&run()) > Some(3));
+        let tree = sandbox.tree(id);
+        assert_eq!(tree.contents(), alone.tree(id).contents());
+        assert_eq!(steps(&run()), Some(0));
+        assert_eq!(sandbox.tree(id), tree);
+        // Nothing is shared with the store: what is written to a published file stays there, and is undone.
+        let victim = sandbox.prepared(id).join("public/train.csv");
+        assert_eq!(fs::metadata(&victim).expect("a file").nlink(), 1);
+        fs::remove_file(&victim).expect("removed");
+        fs::write(&victim, "scribble").expect("written");
+        assert_eq!(steps(&run()), Some(1));
+        assert_eq!(sandbox.tree(id).contents(), tree.contents());
+    }
+}

@@ -1,0 +1,71 @@
+//! Ctrl-C while another process has what is needed.
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::{Ended, Harbour, Sandbox, names_in};
+
+/// Starts a run that has to wait, and interrupts it; it ends soon.
+fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
+    let arguments = Sandbox::run_arguments(&[Harbour::ID]);
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut child = sandbox
+        .command(&arguments)
+        .spawn()
+        .expect("the program starts");
+    // Long enough to come to the lock; it would wait for ever.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(child.try_wait().expect("a state").is_none(), "{note}");
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(sent.expect("a signal").success());
+    let begin = Instant::now();
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("a pipe");
+    stderr.read_to_string(&mut said).expect("stderr");
+    let ended = Ended::from(child.wait_with_output().expect("an end"));
+    assert!(begin.elapsed() < Duration::from_secs(2), "{note}");
+    Ended {
+        stderr: said,
+        ..ended
+    }
+}
+
+fn lock(path: PathBuf) -> File {
+    let file = File::create(path).expect("a lock file");
+    file.try_lock().expect("nobody has it");
+    file
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_folder_that_another_process_publishes_to() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let home = sandbox.data().join(Harbour::ID);
+    fs::create_dir_all(&home).expect("folder");
+    let held = lock(home.join("prepared.lock"));
+    interrupt(&sandbox, "publish").code(130).says(&["stopped"]);
+    assert!(!sandbox.prepared(Harbour::ID).exists());
+    drop(held);
+    sandbox.run_well(Harbour::ID);
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_step_that_another_process_runs() {
+    let sandbox = Harbour::prepared();
+    let locks = sandbox.store().join("locks");
+    let names = names_in(&locks);
+    assert!(names.len() > 3, "{names:?}");
+    fs::remove_dir_all(sandbox.data()).expect("removed");
+    fs::remove_dir_all(sandbox.store()).expect("removed");
+    fs::create_dir_all(&locks).expect("folder");
+    let steps = names.iter().filter(|name| name.len() == 64);
+    let held: Vec<File> = steps.map(|name| lock(locks.join(name))).collect();
+    interrupt(&sandbox, "steps").code(130).says(&["stopped"]);
+    assert!(!sandbox.prepared(Harbour::ID).exists());
+    drop(held);
+    sandbox.run_well(Harbour::ID);
+}
