@@ -12,6 +12,7 @@ pub mod parquet;
 pub mod paths;
 pub mod png;
 pub mod printf;
+pub mod python;
 pub mod read_at;
 pub mod rle;
 pub mod sevenz;

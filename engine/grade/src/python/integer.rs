@@ -1,16 +1,6 @@
 //! Python's `int(text)`.
 
-use crate::numeric::is_python_blank;
-
-/// Code points of the digit zero in every script; the other nine digits follow each (Unicode 14, category Nd).
-const ZEROS: &[u32] = &[
-    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
-    0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
-    0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
-    0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
-    0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50,
-    0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
-];
+use prep_formats::python::{digit, is_python_blank};
 
 /// More digits than this Python refuses to read (`sys.set_int_max_str_digits`).
 const MOST_DIGITS: usize = 4_300;
@@ -95,11 +85,4 @@ pub fn python_int(text: &str) -> Option<i128> {
 /// As [`python_int`], but integers beyond 120 bits are taken as the largest or smallest of that size.
 pub fn python_int_clamped(text: &str) -> Option<i128> {
     Some(Spelled::of(text)?.clamped())
-}
-
-/// The value of a decimal digit of any script.
-pub(crate) fn digit(c: char) -> Option<u32> {
-    let code = u32::from(c);
-    let zero = ZEROS.get(ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?)?;
-    (code - zero < 10).then_some(code - zero)
 }

@@ -1,6 +1,6 @@
 //! Arithmetic as NumPy and Python do it, where the last digits of a score depend on it.
 
-use crate::integer::digit;
+pub use prep_formats::python::{is_python_blank, python_float};
 
 /// NumPy hands this many elements of an array to a reduction at once (the default `bufsize`).
 const BUFFER: usize = 8_192;
@@ -85,50 +85,4 @@ pub fn python_repr(value: f64) -> String {
     } else {
         format!("{plain}.0")
     }
-}
-
-/// Python's `float(text)`: blanks around are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
-/// in any case. `None` where Python raises `ValueError`.
-pub fn python_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(is_python_blank);
-    if !text.is_ascii() {
-        let ascii = |c| {
-            digit(c)
-                .and_then(|value| char::from_digit(value, 10))
-                .unwrap_or(c)
-        };
-        let mapped: String = text.chars().map(ascii).collect();
-        return if mapped.is_ascii() {
-            python_float(&mapped)
-        } else {
-            None
-        };
-    }
-    if !text.contains('_') {
-        return parse_decimal(text);
-    }
-    let bytes = text.as_bytes();
-    let is_digit = |index: Option<usize>| {
-        index
-            .and_then(|i| bytes.get(i))
-            .is_some_and(u8::is_ascii_digit)
-    };
-    let between = (0..bytes.len())
-        .filter(|&index| bytes.get(index) == Some(&b'_'))
-        .all(|index| is_digit(index.checked_sub(1)) && is_digit(Some(index + 1)));
-    if between {
-        parse_decimal(&text.replace('_', ""))
-    } else {
-        None
-    }
-}
-
-/// The characters that Python's `str.strip` and `str.split` take for blanks.
-pub fn is_python_blank(c: char) -> bool {
-    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
-}
-
-/// Rust's grammar for doubles is Python's: sign, digits with an optional point, exponent, `inf`, `infinity`, `nan`.
-fn parse_decimal(text: &str) -> Option<f64> {
-    text.parse().ok()
 }

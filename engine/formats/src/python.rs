@@ -1,0 +1,64 @@
+//! Numbers as Python reads them in texts.
+
+/// Code points of the digit zero in every script; the other nine digits follow each (Unicode 14, category Nd).
+const ZEROS: &[u32] = &[
+    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
+    0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
+    0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
+    0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
+    0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50,
+    0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+];
+
+/// Python's `float(text)`: blanks around are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
+/// in any case. `None` where Python raises `ValueError`.
+pub fn python_float(text: &str) -> Option<f64> {
+    let text = text.trim_matches(is_python_blank);
+    if !text.is_ascii() {
+        let ascii = |c| {
+            digit(c)
+                .and_then(|value| char::from_digit(value, 10))
+                .unwrap_or(c)
+        };
+        let mapped: String = text.chars().map(ascii).collect();
+        return if mapped.is_ascii() {
+            python_float(&mapped)
+        } else {
+            None
+        };
+    }
+    if !text.contains('_') {
+        return parse_decimal(text);
+    }
+    let bytes = text.as_bytes();
+    let is_digit = |index: Option<usize>| {
+        index
+            .and_then(|i| bytes.get(i))
+            .is_some_and(u8::is_ascii_digit)
+    };
+    let between = (0..bytes.len())
+        .filter(|&index| bytes.get(index) == Some(&b'_'))
+        .all(|index| is_digit(index.checked_sub(1)) && is_digit(Some(index + 1)));
+    if between {
+        parse_decimal(&text.replace('_', ""))
+    } else {
+        None
+    }
+}
+
+/// The characters that Python's `str.strip` and `str.split` take for blanks.
+pub fn is_python_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// Rust's grammar for doubles is Python's: sign, digits with an optional point, exponent, `inf`, `infinity`, `nan`.
+fn parse_decimal(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+/// The value of a decimal digit of any script.
+pub fn digit(c: char) -> Option<u32> {
+    let code = u32::from(c);
+    let zero = ZEROS.get(ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?)?;
+    (code - zero < 10).then_some(code - zero)
+}
