@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use super::parse::parse_at;
-use super::{JsonError, JsonErrorKind, JsonString, Position, Value};
+use super::{JsonError, JsonErrorKind, JsonString, Numbers, Position, Value};
 
 /// The input is read in pieces of this size.
 const PIECE: usize = 256 * 1024;
@@ -20,6 +20,7 @@ pub(super) struct Cursor<R> {
     /// The place of `buffer[start]` in the text.
     position: Position,
     limit: usize,
+    numbers: Numbers,
     at_end: bool,
 }
 
@@ -31,6 +32,7 @@ impl<R: Read> Cursor<R> {
             start: 0,
             position: Position::START,
             limit: DEFAULT_LIMIT,
+            numbers: Numbers::Python,
             at_end: false,
         }
     }
@@ -38,6 +40,11 @@ impl<R: Read> Cursor<R> {
     /// Refuses elements of more than `limit` bytes.
     pub fn set_limit(&mut self, limit: usize) {
         self.limit = limit;
+    }
+
+    /// Reads numbers with this arithmetic.
+    pub fn set_numbers(&mut self, numbers: Numbers) {
+        self.numbers = numbers;
     }
 
     /// The next byte that is not blank; `None` at the end.
@@ -58,7 +65,7 @@ impl<R: Read> Cursor<R> {
     pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
         let length = self.length(Scan::default())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let value = parse_at(text, self.position, depth)?;
+        let value = parse_at(text, self.position, depth, self.numbers)?;
         self.consume(length);
         Ok(value)
     }
@@ -73,7 +80,7 @@ impl<R: Read> Cursor<R> {
             ..Scan::default()
         })?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let Value::String(key) = parse_at(text, self.position, 0)? else {
+        let Value::String(key) = parse_at(text, self.position, 0, self.numbers)? else {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         };
         self.consume(length);

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, JsonString, Value};
+use super::{JsonError, JsonErrorKind, JsonString, Numbers, Value};
 
 /// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
 /// object with their keys.
@@ -55,6 +55,12 @@ impl<R: Read> JsonElements<R> {
     /// Refuses elements of more than `limit` bytes instead of 1 GiB.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.cursor.set_limit(limit);
+        self
+    }
+
+    /// Reads numbers with this arithmetic instead of Python's.
+    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
+        self.cursor.set_numbers(numbers);
         self
     }
 

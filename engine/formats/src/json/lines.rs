@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use super::parse::parse_at;
-use super::{JsonError, Position, Value};
+use super::{JsonError, Numbers, Position, Value};
 
 /// Iterator over the values of a file with one value per line. Lines of blanks
 /// only are skipped, as pandas does; `\r\n` and a missing last line break are
@@ -13,6 +13,9 @@ pub struct JsonLines<R> {
     input: R,
     line: Vec<u8>,
     position: Position,
+    /// The line of the last value.
+    number: u64,
+    numbers: Numbers,
     done: bool,
 }
 
@@ -23,8 +26,21 @@ impl<R: BufRead> JsonLines<R> {
             input,
             line: Vec::new(),
             position: Position::START,
+            number: 0,
+            numbers: Numbers::Python,
             done: false,
         }
+    }
+
+    /// Reads numbers with this arithmetic instead of Python's.
+    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// The line, from 1, on which the last value stood.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     fn value(&mut self) -> Result<Option<Value>, JsonError> {
@@ -45,7 +61,8 @@ impl<R: BufRead> JsonLines<R> {
             }
             self.position = start.after(&self.line);
             if !self.line.trim_ascii().is_empty() {
-                return parse_at(&self.line, start, 0).map(Some);
+                self.number = start.line;
+                return parse_at(&self.line, start, 0, self.numbers).map(Some);
             }
         }
     }

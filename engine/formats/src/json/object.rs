@@ -37,6 +37,12 @@ impl Object {
         self.entries.get(place).map(|(_, value)| value)
     }
 
+    /// The value of a key that may be no valid Unicode.
+    pub fn get_key(&self, key: &JsonString) -> Option<&Value> {
+        let place = self.place(key.as_wtf8())?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
     /// The value of `key`, to be changed.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         let place = self.place(key.as_bytes())?;

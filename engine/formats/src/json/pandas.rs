@@ -1,8 +1,8 @@
 //! JSON as pandas reads and writes it (`read_json`, `to_json`; its bundled
 //! ujson), as far as single values go: columns and types are not its business.
 
-use super::parse::{NumberReader, parse_with};
-use super::{JsonError, JsonErrorKind, JsonString, JsonWriteError, Value};
+use super::parse::parse_at;
+use super::{JsonError, JsonErrorKind, JsonString, JsonWriteError, Numbers, Position, Value};
 
 /// Fraction digits that ujson takes into account.
 const FRACTION_DIGITS: usize = 15;
@@ -16,10 +16,10 @@ const SCALE: f64 = 1e10;
 /// # Errors
 /// [`JsonError::Syntax`]; also for integers beyond 64 bits.
 pub fn parse_pandas(text: &[u8]) -> Result<Value, JsonError> {
-    parse_with(text, number as NumberReader)
+    parse_at(text, Position::START, 0, Numbers::Ujson)
 }
 
-fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
+pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     let (value, length) = super::number::read(text)?;
     let spelled = text
         .get(..length)

@@ -1,6 +1,6 @@
 //! The reader for a whole text in memory.
 
-use super::{JsonError, JsonErrorKind, Object, Position, Value, escape, number};
+use super::{JsonError, JsonErrorKind, Object, Position, Value, escape, number, pandas};
 
 /// Lists and objects may be nested this deep. Python's limit depends on the
 /// calls that are under way; with the usual 1,000 it is a little above this.
@@ -11,15 +11,29 @@ pub const MAX_DEPTH: usize = 980;
 /// # Errors
 /// [`JsonError::Syntax`] where Python's `json.load` refuses the text.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    parse_at(text, Position::START, 0)
+    parse_at(text, Position::START, 0, Numbers::Python)
 }
 
 /// Reads a number at the front of a text: the value and its length.
-pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
+type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
 
-/// [`parse`] with other numbers.
-pub(super) fn parse_with(text: &[u8], number: NumberReader) -> Result<Value, JsonError> {
-    parse_part(text, Position::START, 0, number)
+/// Whose arithmetic makes doubles of what is spelled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// Python's: the nearest double.
+    #[default]
+    Python,
+    /// pandas' ujson's; see [`parse_pandas`](super::parse_pandas).
+    Ujson,
+}
+
+impl Numbers {
+    fn reader(self) -> NumberReader {
+        match self {
+            Self::Python => number::read,
+            Self::Ujson => pandas::number,
+        }
+    }
 }
 
 /// Latin-1 as UTF-8: every byte is the character of that number. For files that
@@ -29,15 +43,11 @@ pub fn decode_latin1(bytes: &[u8]) -> String {
 }
 
 /// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.
-pub(super) fn parse_at(text: &[u8], start: Position, depth: usize) -> Result<Value, JsonError> {
-    parse_part(text, start, depth, number::read)
-}
-
-fn parse_part(
+pub(super) fn parse_at(
     text: &[u8],
     start: Position,
     depth: usize,
-    number: NumberReader,
+    numbers: Numbers,
 ) -> Result<Value, JsonError> {
     let syntax = |kind, offset| {
         let before = text.get(..offset).unwrap_or(text);
@@ -55,7 +65,7 @@ fn parse_part(
     let mut parser = Parser {
         text,
         place: 0,
-        number,
+        number: numbers.reader(),
     };
     let result = parser.value(depth).and_then(|value| {
         parser.skip_blanks();

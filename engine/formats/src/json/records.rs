@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, Value};
+use super::{JsonError, JsonErrorKind, Numbers, Value};
 
 /// Iterator over the records of a list.
 ///
@@ -36,6 +36,12 @@ impl<R: Read> JsonRecords<R> {
     /// Refuses records of more than `limit` bytes instead of 1 GiB.
     pub fn with_limit(mut self, limit: usize) -> Self {
         self.cursor.set_limit(limit);
+        self
+    }
+
+    /// Reads numbers with this arithmetic instead of Python's.
+    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
+        self.cursor.set_numbers(numbers);
         self
     }
 
