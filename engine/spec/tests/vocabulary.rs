@@ -217,10 +217,11 @@ fn every_example_is_right() {
                     let lines = used.map(|key| {
                         let example = match (&key.value, method) {
                             (KeyValue::Method, Some(method)) => method.name,
-                            _ if key.name == "format" && one.name != "format" => {
-                                let json = matches!(one.name, "at" | "encoding");
-                                if json { "json" } else { "csv" }
-                            }
+                            _ if key.name == "format" && one.name != "format" => match one.name {
+                                "at" | "encoding" | "dialect" => "json",
+                                "chunksize" => "json_lines",
+                                _ => "csv",
+                            },
                             _ => key.example,
                         };
                         format!("    {}: {example}\n", key.name)
@@ -238,7 +239,8 @@ fn every_example_is_right() {
 fn stands_in(key: &Key, beside: &Key) -> bool {
     match key.name {
         "seed" => beside.name != "after",
-        "format" => matches!(beside.name, "at" | "encoding"),
+        "format" => matches!(beside.name, "at" | "encoding" | "dialect" | "chunksize"),
+        "dialect" => beside.name == "chunksize",
         _ => false,
     }
 }

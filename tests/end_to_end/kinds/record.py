@@ -4,7 +4,7 @@
 
 Writes NAME/bundle (the files of the archive) and NAME/expected (the prepared files).
 """
-import io, json, random, shutil, struct, zlib
+import io, json, random, shutil, struct, warnings, zlib
 from pathlib import Path
 
 import bson
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 HERE = Path(__file__).parent
+warnings.simplefilter("ignore")
 
 
 def folders(name):
@@ -154,6 +155,46 @@ def masks():
             rows[value].append([name, ",".join(map(str, shape)), " ".join(map(str, runs)) or None])
     pd.DataFrame(rows[1], columns=["file", "shape", "rle"]).to_csv(out / "ones.csv", index=False)
     pd.DataFrame([[row[0], row[2] or "-"] for row in rows[2]], columns=["file", "rle"]).to_csv(out / "twos.csv", index=False)
+
+
+def pandas_json():
+    """Records as tables of pandas, and inferred columns that become JSON."""
+    bundle, out = folders("pandas_json")
+    lines = [
+        '{"id": "7", "n": 1, "f": 0.12345678905, "w": 1.0, "t": "x/y", "m": null, "l": [1, 2.50, -0.0, 1e-12], "b": true}',
+        '{"id": "008", "n": 2, "f": 1, "w": 3, "t": "é", "m": "1", "l": [], "b": false}',
+        '',
+        '{"n": 3, "id": "9", "f": -1e20, "w": 2e3, "t": null, "l": [null, {"a": 1e16}], "b": true}',
+        '{"n": 18446744073709551615, "id": "1_0", "w": -4.0, "extra": 5, "t": "", "m": "x", "b": true}',
+        '{"id": "11", "n": 4, "f": 2.0, "w": 0.5, "t": "nan", "m": 7, "l": "q", "b": null}',
+    ]
+    text = "\n".join(lines)
+    (bundle / "lines.jsonl").write_text(text)
+    frame = pd.read_json(io.StringIO(text), lines=True)
+    frame.to_json(out / "ujson.jsonl", orient="records", lines=True)
+    frame[["id", "n", "f", "w", "t", "m", "b"]].to_csv(out / "ujson.csv", index=False)
+    frame[["id", "n", "w"]].to_json(out / "cells.jsonl", orient="records", lines=True)
+    pieces = list(pd.read_json(io.StringIO(text), lines=True, chunksize=3))
+    (out / "pieces.jsonl").write_text("".join(piece.to_json(orient="records", lines=True) for piece in pieces))
+    (out / "pieces.csv").write_text("".join(piece[["id", "f", "w"]].to_csv(index=False, header=not number) for number, piece in enumerate(pieces)))
+    records = [
+        {"id": 1, "w": 1080, "h": 5, "t": None, "big": 2**64, "x": {"k": 1}},
+        {"id": 2, "w": None, "h": 0.5, "b": True, "big": -1, "late": 1},
+        {"t": "x", "id": 3, "h": 7, "b": None, "big": 2**63, "x": [1.0, None]},
+    ]
+    (bundle / "list.json").write_text(json.dumps({"info": [1.50], "images": records}))
+    frame = pd.DataFrame(records)
+    (out / "frame.json").write_text(json.dumps({"info": [1.50], "images": frame.to_dict("records")}))
+    frame[["id", "w", "h", "t", "big"]].to_csv(out / "frame.csv", index=False)
+    csv = "id,n,gap,flag,word,odd,inf\n007,1,2,True,a/b,1,1.5\n8,20,,False,é,x,inf\n9,-3,4,True,,True,1e16\n"
+    (bundle / "table.csv").write_text(csv)
+    frame = pd.read_csv(io.StringIO(csv))
+    frame.to_json(out / "table.jsonl", orient="records", lines=True)
+    rows = [{key: None if pd.isna(value) else value for key, value in row.items()} for row in frame.to_dict("records")]
+    (out / "table.json").write_text(json.dumps(rows))
+    (out / "kept.json").write_text(json.dumps([{"number": row["id"], "gap": row["gap"]} for row in rows[1:]]))
+    (out / "table.bson").write_bytes(b"".join(bson.encode({"id": row["id"], "f": row["gap"], "flag": row["flag"]}) for row in rows))
+    frame.to_csv(out / "quoted.csv", index=False, quoting=2)
 
 
 def read_each():
@@ -333,6 +374,7 @@ if __name__ == "__main__":
     draws()
     documents()
     documents_bson()
+    pandas_json()
     headers()
     masks()
     formats()

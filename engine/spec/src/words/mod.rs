@@ -175,6 +175,6 @@ pub static COLUMN_KINDS: &[Word] = &[
     },
     Word {
         name: "inferred",
-        doc: "what pandas infers from the whole column; in queries the text that pandas prints of it",
+        doc: "what pandas infers from the whole column; in queries the text that pandas prints of it, in JSON and BSON the number or boolean itself when the column is only copied",
     },
 ];

@@ -25,7 +25,7 @@ pub(crate) enum Cell<'a> {
     Single(f32),
     Bool(bool),
     Text(&'a str),
-    /// Copied, with its quotes.
+    /// Copied, with its quotes; of an inferred column with the type that pandas infers.
     Slice(&'a [u8], ColumnType),
 }
 
@@ -46,6 +46,8 @@ pub(crate) struct Layout {
     pub columns: Vec<Column>,
     /// Columns that are cells of a column that was declared a number.
     pub numbers: BTreeSet<usize>,
+    /// Columns that are cells of an inferred column: what pandas takes them for.
+    pub inferred: BTreeMap<String, ColumnType>,
 }
 
 enum Source {
@@ -66,6 +68,7 @@ impl Layout {
             sources: Vec::new(),
             columns: Vec::new(),
             numbers: BTreeSet::new(),
+            inferred: BTreeMap::new(),
         };
         for (place, result) in columns.iter().enumerate() {
             let (source, column) = match &result.source {
@@ -80,10 +83,14 @@ impl Layout {
                     };
                     let table = table.clone();
                     let stored = table.schema().columns[*column].clone();
+                    let inferred = opened.and_then(|table| table.inferred.get(&stored.name));
+                    if let Some(kind) = inferred {
+                        layout.inferred.insert(result.name.clone(), *kind);
+                    }
                     let source = Source::Slice {
                         table,
                         column: *column,
-                        kind: stored.kind,
+                        kind: inferred.copied().unwrap_or(stored.kind),
                     };
                     (
                         source,

@@ -164,11 +164,20 @@ fn member(cell: &Cell<'_>) -> Result<Value, StepError> {
         },
         Cell::Slice(_, kind) => match cell.text() {
             None => Value::Null,
-            Some(text) if kind == ColumnType::Bool => Value::Bool(text.first() == Some(&b'T')),
-            // Numbers print alike in both forms.
-            Some(text) => parse(&text).map_err(StepError::internal)?,
+            Some(text) => match kind {
+                ColumnType::Bool => Value::Bool(text.first() == Some(&b'T')),
+                ColumnType::Float64 | ColumnType::Float32 => Value::Float(float(&text)?),
+                // Integers print alike in both forms.
+                _ => parse(&text).map_err(StepError::internal)?,
+            },
         },
     })
+}
+
+/// A double as it is printed in tables: infinities have other names than in JSON.
+fn float(text: &[u8]) -> Result<f64, StepError> {
+    let text = std::str::from_utf8(text).map_err(StepError::internal)?;
+    text.parse().map_err(StepError::internal)
 }
 
 /// Writes a list element by element, `level` lists and objects deep.

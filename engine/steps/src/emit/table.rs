@@ -27,6 +27,7 @@ pub(crate) fn store_table(
         columns: layout.columns,
         rows,
     };
-    let table = TableValue::new(schema, Storage::Text { object });
+    let mut table = TableValue::new(schema, Storage::Text { object });
+    table.inferred = layout.inferred;
     Ok(table.with_numbers(layout.numbers))
 }

@@ -19,7 +19,7 @@ impl Step for QueryTable {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
-use prep_formats::pandas::TextTable;
+use prep_formats::pandas::{ColumnType, TextTable};
 use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
@@ -36,6 +36,8 @@ use text::TextRelation;
 pub(crate) struct OpenTable {
     pub relation: Arc<dyn Relation>,
     pub cells: CopiedCells,
+    /// What pandas infers of columns that are text to queries.
+    pub inferred: BTreeMap<String, ColumnType>,
 }
 
 impl OpenTable {
@@ -70,6 +72,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             Ok(OpenTable {
                 relation,
                 cells: CopiedCells::Text(text),
+                inferred: table.inferred,
             })
         }
         Storage::Parquet { object } => {
@@ -80,6 +83,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::None,
+                inferred: BTreeMap::new(),
             })
         }
         Storage::Npy { object } => {
@@ -91,6 +95,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::Array(array),
+                inferred: BTreeMap::new(),
             })
         }
         Storage::Listing { object } => {
@@ -98,6 +103,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::None,
+                inferred: BTreeMap::new(),
             })
         }
     }

@@ -107,7 +107,7 @@ impl Step for Document {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {

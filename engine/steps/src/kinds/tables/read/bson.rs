@@ -10,7 +10,7 @@ use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
 use super::Format;
-use super::json::{Records, each_record, records};
+use super::records::{Record, Records, each_record, records};
 
 pub(super) const FORMAT: Format = Format {
     word: Word {
@@ -25,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
 };
 
 fn documents<'r>(reader: Box<dyn BufRead + 'r>) -> Records<'r> {
-    Box::new(BsonDocuments::new(reader).map(|document| Ok(document?.to_json()?)))
+    Box::new(BsonDocuments::new(reader).map(|document| Ok(Record::from(document?.to_json()?))))
 }
 
 /// Extended JSON has its own spelling of integers of 64 bits, and of doubles that are no number: as cells of a column they

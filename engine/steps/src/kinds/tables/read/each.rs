@@ -88,7 +88,7 @@ impl Step for ReadEach {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {

@@ -7,10 +7,12 @@
 
 mod bson;
 mod csv;
+mod dialect;
 mod each;
 mod json;
 mod npy;
 mod parquet;
+mod records;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,6 +33,7 @@ use crate::kinds::{Kind, one};
 use crate::placed::{Subject, blamed};
 use crate::value::{Content, Opener, TableValue, only_tree};
 
+use dialect::{CHUNKSIZE, DIALECT, Dialect};
 pub(crate) use each::KIND as EACH;
 
 pub(crate) static KIND: Kind = Kind {
@@ -56,6 +59,8 @@ pub(crate) static KIND: Kind = Kind {
                 FLOAT_PRECISION_KEY,
                 AT,
                 ENCODING,
+                DIALECT,
+                CHUNKSIZE,
             ],
         },
         methods: &[],
@@ -150,6 +155,9 @@ pub(super) struct Read {
     pub float_precision: String,
     pub at: Option<String>,
     pub encoding: Encoding,
+    pub dialect: Dialect,
+    /// Lines that make a table each.
+    pub chunksize: Option<u64>,
 }
 
 impl Read {
@@ -167,6 +175,8 @@ impl Read {
                 .to_owned(),
             at: declaration.text("at").map(str::to_owned),
             encoding: Encoding::of(declaration),
+            dialect: Dialect::of(declaration),
+            chunksize: dialect::chunksize(declaration),
             path,
         })
     }
@@ -215,17 +225,18 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
     // Each key says something about some formats only.
     let csv = [csv::FORMAT.word.name].as_slice();
     let value = [json::LIST.word.name].as_slice();
+    let lines = [json::LINES.word.name].as_slice();
     let json = [json::LIST.word.name, json::LINES.word.name].as_slice();
     let keys = [
         ("delimiter", csv, "CSV"),
         ("float_precision", csv, "CSV"),
         ("at", value, "a JSON value"),
         ("encoding", json, "JSON"),
+        ("dialect", json, "JSON"),
+        ("chunksize", lines, "JSON lines"),
     ];
     keys.into_iter()
-        .filter(|(key, formats, _)| {
-            declaration.get(key).is_some() && !formats.contains(&format.word.name)
-        })
+        .filter(|(key, formats, _)| declaration.has(key) && !formats.contains(&format.word.name))
         .map(|(key, formats, what)| {
             let message =
                 format!("`{key}` says something about {what}; the file is another format");
@@ -233,6 +244,7 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
             let first = formats.first().copied().unwrap_or_default();
             found.help(format!("remove `{key}`, or write `format: {first}`"))
         })
+        .chain(dialect::check(declaration))
         .collect()
 }
 
@@ -316,7 +328,7 @@ impl Step for ReadTable {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {
@@ -354,6 +366,8 @@ fn read_params(read: &Read) -> serde_json::Value {
         "float_precision": read.float_precision,
         "at": read.at,
         "encoding": read.encoding,
+        "dialect": read.dialect,
+        "chunksize": read.chunksize,
     })
 }
 

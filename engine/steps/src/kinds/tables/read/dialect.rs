@@ -1,0 +1,93 @@
+//! `dialect` and `chunksize`: whose way of reading JSON.
+
+use prep_formats::json::{Numbers, Typing};
+use prep_spec::Diagnostic;
+use prep_spec::model::Declaration;
+use prep_spec::words::{Key, Value, Word};
+use serde::Serialize;
+
+pub(super) const DIALECT: Key = Key::optional(
+    "dialect",
+    Value::Word(DIALECTS),
+    "Whose way of reading JSON. Default: `python`.",
+    "ujson",
+);
+
+pub(super) const CHUNKSIZE: Key = Key::optional(
+    "chunksize",
+    Value::Natural,
+    "So many lines at a time are a table of their own: members and types in the dialect `dataframe` or `ujson` are those of the piece. Default: the whole file is one.",
+    "1000",
+);
+
+static DIALECTS: &[Word] = &[
+    Word {
+        name: "python",
+        doc: "Python's `json.load`: each record is what it says",
+    },
+    Word {
+        name: "dataframe",
+        doc: "`pandas.DataFrame(records)` of what Python reads: each record has the members of all, in order of first appearance, and values have the types of their columns: beside a fraction or a missing value whole numbers are doubles, a member that is not there is NaN",
+    },
+    Word {
+        name: "ujson",
+        doc: "`pandas.read_json`: as `dataframe`, doubles are ujson's (not always the nearest), columns of texts that spell numbers are numbers, and columns of doubles that are all whole are integers",
+    },
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::kinds::tables) enum Dialect {
+    Python,
+    Dataframe,
+    Ujson,
+}
+
+impl Dialect {
+    pub fn of(declaration: &Declaration) -> Dialect {
+        let has = declaration.has("dialect");
+        match has.then(|| declaration.text("dialect")).flatten() {
+            Some("dataframe") => Dialect::Dataframe,
+            Some("ujson") => Dialect::Ujson,
+            _ => Dialect::Python,
+        }
+    }
+
+    /// Whose arithmetic makes doubles.
+    pub fn numbers(self) -> Numbers {
+        match self {
+            Dialect::Python | Dialect::Dataframe => Numbers::Python,
+            Dialect::Ujson => Numbers::Ujson,
+        }
+    }
+
+    /// How the records become a table, if they do.
+    pub fn typing(self) -> Option<Typing> {
+        match self {
+            Dialect::Python => None,
+            Dialect::Dataframe => Some(Typing::DataFrame),
+            Dialect::Ujson => Some(Typing::ReadJson),
+        }
+    }
+}
+
+/// So many lines are a table of their own.
+pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
+    let has = declaration.has("chunksize");
+    has.then(|| declaration.natural("chunksize")).flatten()
+}
+
+/// Pieces have at least a line, and make a difference where records follow their table.
+pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
+    let size = chunksize(declaration)?;
+    if size == 0 {
+        let fault = declaration.fault("chunksize", "bad-parameter", "a piece has no lines");
+        return Some(fault.help("write 1 or more"));
+    }
+    let message = "`chunksize` says nothing about records that stay as they are";
+    let is_python = Dialect::of(declaration) == Dialect::Python;
+    is_python.then(|| {
+        let fault = declaration.fault("chunksize", "no-effect", message);
+        fault.help("remove it, or write `dialect: ujson` or `dialect: dataframe`")
+    })
+}
