@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 
 use prep_core::{BoxError, Context, Failure, Inputs, StepError};
-use prep_formats::json::{Columns, Frame, Inference, Inferred, Typing, Value, WriteOptions};
+use prep_formats::json::{
+    Columns, Frame, FrameError, Inference, Inferred, Typing, Value, WriteOptions,
+};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD;
@@ -262,7 +264,13 @@ fn infer_pieces(
     typing: Typing,
     walk: &Walk<'_>,
 ) -> Result<BTreeMap<u64, Columns>, StepError> {
-    let failed = |cause| failed(read, cause);
+    let failed = |cause: FrameError| {
+        let error = ReadError::Format {
+            path: read.path.clone(),
+            cause: cause.into(),
+        };
+        blamed(Failure::Input, Subject::Key("dialect"), error)
+    };
     let mut pieces = BTreeMap::new();
     let mut current: Option<(u64, Frame)> = None;
     walk(&mut |_, _, record| {
