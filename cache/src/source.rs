@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
+use sha2::Sha256;
 
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
@@ -45,6 +46,9 @@ pub struct SourceRecord {
     /// accidents only, and takes several times as long as BLAKE3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
+    /// SHA-256 of its bytes, 64 lower-case hexadecimal digits, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     stamp: Stamp,
     /// The record stands under this name, not under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -162,10 +166,47 @@ impl Store {
             path: canonical.display().to_string(),
             digest,
             md5,
+            sha256: None,
             stamp,
             name: None,
         };
         self.save(Bucket::Sources, &key_of(canonical), &record)?;
+        Ok(record)
+    }
+
+    /// Adds the SHA-256 of `path` to its record: the file is read once more, and must not have changed since.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if it has; otherwise when it cannot be read or the record cannot be written.
+    pub fn add_sha256(
+        &self,
+        path: &Path,
+        record: SourceRecord,
+        progress: &dyn Fn(u64),
+    ) -> Result<SourceRecord, StoreError> {
+        self.must_be_writable()?;
+        let path = canonical(path)?;
+        let error = |source| StoreError::io("read", &path, source);
+        let mut file = File::open(&path).map_err(error)?;
+        let mut sha256 = Sha256::new();
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let read = next(&mut file, &mut chunk).map_err(error)?;
+            let bytes = chunk.get(..read).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            sha256.update(bytes);
+            progress(read as u64);
+        }
+        if Stamp::of(&file.metadata().map_err(error)?) != record.stamp {
+            return Err(StoreError::Changed { path });
+        }
+        let record = SourceRecord {
+            sha256: Some(hex(&sha256.finalize())),
+            ..record
+        };
+        self.save(Bucket::Sources, &key_of(&path), &record)?;
         Ok(record)
     }
 
