@@ -7,12 +7,13 @@ use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
 use prep_spec::Pipeline;
-use prep_steps::{Checksums, Surroundings};
+use prep_steps::{Checksums, Sources, Surroundings};
 
 use crate::catalog::{Catalog, Entry};
 use crate::error::Error;
 use crate::loading::Loader;
 use crate::settings::{Options, Settings};
+use crate::sources::{self, Asked, FurtherSource};
 
 /// What is known of the published checksums before anything runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub struct Competition {
     pub bundle: Option<PathBuf>,
     /// Length of the bundle in bytes, where it is published.
     pub published_bytes: Option<u64>,
+    /// Sources beside the bundle.
+    pub sources: Vec<FurtherSource>,
     /// What the pipeline reads of the bundle.
     pub members: Members,
     /// The part of the bundle that stands for it, if only that is wanted.
@@ -181,7 +184,17 @@ fn add(
         metric: part.metric.clone(),
         variant: &options.variant,
     };
-    prep_steps::build(graph, &part.pipeline, source, &surroundings)
+    let asked = Asked {
+        settings: around.settings,
+        options,
+        network: around.network,
+    };
+    let (further, sources) = sources::further(&part.entry, &part.pipeline, &asked)?;
+    let brings = Sources {
+        bundle: source,
+        further,
+    };
+    prep_steps::build(graph, &part.pipeline, brings, &surroundings)
         .map_err(|error| Error::new(Failure::Pipeline, format!("{id}: {error}")))?;
     Ok(Competition {
         id: id.clone(),
@@ -189,6 +202,7 @@ fn add(
         verification: part.verification,
         bundle: path,
         published_bytes: part.entry.size(),
+        sources,
         members,
         part: wanted,
         without_checksum: without_checksum(part),

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
 use prep_spec::Pipeline;
@@ -30,6 +30,8 @@ pub struct Entry {
     pub id: String,
     /// What messages call `pipeline.yaml`.
     pub file_name: String,
+    /// The folder of the pipeline's file; none of one that is built in.
+    pub folder: Option<PathBuf>,
     pub pipeline: Option<Cow<'static, str>>,
     pub description: Option<Cow<'static, str>>,
     pub leaderboard: Option<Cow<'static, str>>,
@@ -61,6 +63,7 @@ impl Catalog {
         let entries = EMBEDDED.iter().map(|one| Entry {
             id: one.id.to_owned(),
             file_name: format!("pipelines/{}/pipeline.yaml", one.id),
+            folder: None,
             pipeline: own(one.pipeline),
             description: own(one.description),
             leaderboard: own(one.leaderboard),
@@ -99,6 +102,7 @@ impl Catalog {
             };
             let entry = Entry {
                 file_name: path.display().to_string(),
+                folder: Some(folder.clone()),
                 pipeline: Some(pipeline),
                 description: other("description.md", |entry| entry.description)?,
                 leaderboard: other("leaderboard.csv", |entry| entry.leaderboard)?,

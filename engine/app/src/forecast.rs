@@ -3,24 +3,24 @@
 use std::collections::HashMap;
 
 use prep_core::{Cancel, units};
-use prep_fetch::LazyNetwork;
+use prep_fetch::{LazyNetwork, Network};
 use serde::Serialize;
 
 use crate::ask::ask_all;
-use crate::assemble::Competition;
 use crate::disk::{Need, Peak};
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::{Options, Settings};
+use crate::sources::Missing;
 
-/// What downloading a bundle moves.
+/// What downloading a bundle, or the file of a further source, moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Download {
-    /// Bytes of the whole bundle.
+    /// Bytes of the whole.
     bytes: Option<u64>,
     /// Bytes of what the pipeline reads of it: what `--partial` moves.
     partial_bytes: Option<u64>,
-    /// The size is the published one; Kaggle was not asked.
+    /// The size is the published one; no server was asked.
     estimated: bool,
     /// Why it cannot be downloaded.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,89 +36,128 @@ impl Download {
         }
     }
 
-    /// In a few words.
-    pub fn text(&self) -> String {
+    /// In a few words, of `what`: the bundle, or a source.
+    pub fn text(&self, what: &str) -> String {
         let bytes = self.bytes.map(units::bytes);
         match (&self.error, bytes, self.partial_bytes) {
             (Some(error), ..) => {
                 let cause = error.lines().next().unwrap_or_default();
-                format!("the bundle is not there: {cause}")
+                format!("{what} is not there: {cause}")
+            }
+            (None, Some(bytes), Some(part)) if Some(part) == self.bytes => {
+                format!("{bytes} to download")
             }
             (None, Some(bytes), Some(part)) => {
                 let part = units::bytes(part);
                 format!("{bytes} to download, {part} of them with --partial")
             }
             (None, Some(bytes), None) => {
-                format!("the bundle is not there, its published size is {bytes}")
+                format!("{what} is not there, its published size is {bytes}")
             }
-            (None, None, _) => "the bundle is not there".to_owned(),
+            (None, None, _) => format!("{what} is not there"),
         }
     }
 }
 
-/// Lists the bundles on Kaggle; published sizes where it cannot be asked.
-pub fn ask(competitions: &[&Competition], network: &LazyNetwork) -> HashMap<String, Download> {
-    if competitions.is_empty() {
+/// Asks for the lengths of what is missing, of bundles for their listings; published sizes where that is not possible.
+pub fn ask(
+    missing: &[Missing<'_>],
+    network: &LazyNetwork,
+) -> HashMap<(String, Option<String>), Download> {
+    if missing.is_empty() {
         return HashMap::new();
     }
-    let network = network.get();
-    let downloads = ask_all(competitions, |member| match &network {
-        Ok(network) => match network.list(&member.kaggle, &Cancel::default()) {
-            Ok(remote) => Download {
-                bytes: Some(remote.bytes),
-                partial_bytes: Some(member.members.bytes(&remote.entries)),
-                estimated: false,
-                error: None,
-            },
-            Err(error) => published(member, Some(error.to_string())),
+    // Who asks is found out, and said, once.
+    let for_bundles = missing.iter().any(|one| one.source.is_none());
+    let kaggle = for_bundles.then(|| network.get());
+    let network = network.any();
+    let downloads = ask_all(missing, |one| match one.source {
+        None => match &kaggle {
+            Some(Ok(network)) => listed(one, network),
+            _ => published(one, None),
         },
-        Err(_) => published(member, None),
+        Some(source) => match (&network, source.remote()) {
+            (Ok(network), Some((url, file))) => {
+                match network.length(file, url, &Cancel::default()) {
+                    Ok(bytes) => Download {
+                        bytes: Some(bytes),
+                        partial_bytes: Some(bytes),
+                        estimated: false,
+                        error: None,
+                    },
+                    Err(error) => published(one, Some(error.to_string())),
+                }
+            }
+            _ => published(one, None),
+        },
     });
-    let ids = competitions.iter().map(|one| one.id.clone());
-    ids.zip(downloads).collect()
+    missing.iter().map(Missing::key).zip(downloads).collect()
 }
 
-fn published(member: &Competition, error: Option<String>) -> Download {
+/// A bundle as Kaggle lists it.
+fn listed(one: &Missing<'_>, network: &Network) -> Download {
+    let competition = one.competition;
+    match network.list(&competition.kaggle, &Cancel::default()) {
+        Ok(remote) => Download {
+            bytes: Some(remote.bytes),
+            partial_bytes: Some(competition.members.bytes(&remote.entries)),
+            estimated: false,
+            error: None,
+        },
+        Err(error) => published(one, Some(error.to_string())),
+    }
+}
+
+fn published(one: &Missing<'_>, error: Option<String>) -> Download {
     Download {
-        bytes: member.published_bytes,
-        partial_bytes: None,
+        bytes: one.published_bytes(),
+        partial_bytes: one.source.and_then(|source| source.published_bytes),
         estimated: true,
         error,
     }
 }
 
-/// Disk that a run takes at its peak which downloads the bundles of these competitions; `bytes` tells how much each moves.
+/// Disk that a run takes at its peak which downloads what is missing; `bytes` tells how much each moves.
 ///
 /// # Errors
 /// When it cannot be told what is prepared already.
 pub fn peak(
     settings: &Settings,
     options: &Options,
-    competitions: &[&Competition],
-    bytes: impl Fn(&Competition) -> Option<u64>,
+    missing: &[Missing<'_>],
+    bytes: impl Fn(&Missing<'_>) -> Option<u64>,
 ) -> Result<Peak, Error> {
-    let mut needs = Vec::new();
-    for competition in competitions {
-        let bundle = bytes(competition).unwrap_or(0);
-        needs.push(need(settings, competition, bundle)?);
+    let mut needs: Vec<Need> = Vec::new();
+    let mut last = None;
+    // Those of one competition follow each other.
+    for one in missing {
+        let need = need(settings, one, bytes(one).unwrap_or(0))?;
+        let id = &one.competition.id;
+        match needs.last_mut().filter(|_| last == Some(id)) {
+            Some(before) => before.bundle += need.bundle,
+            None => needs.push(need),
+        }
+        last = Some(id);
     }
     let kept = options.keep_bundles;
     Ok(Peak::of(&needs, kept, settings.jobs, &settings.data_dir))
 }
 
-/// What a competition takes whose bundle of so many bytes is downloaded.
-fn need(settings: &Settings, competition: &Competition, bundle: u64) -> Result<Need, Error> {
+/// What a competition takes of which so many bytes are downloaded.
+fn need(settings: &Settings, one: &Missing<'_>, download: u64) -> Result<Need, Error> {
     let data_dir = &settings.data_dir;
+    let competition = one.competition;
     let prepared = match prepared::manifest(data_dir, &competition.id)? {
         // They are there already, and replaced file by file.
         Some(_) => 0,
         // As large as the bundle is said to be: images keep their size, tables that inflate are small.
-        None => competition.published_bytes.unwrap_or(bundle),
+        None => competition.published_bytes.unwrap_or(download),
     };
     // What an interrupted download has written takes its space already.
-    let there = prep_fetch::partial_bytes(data_dir, &competition.id);
+    let file = one.source.and_then(|source| source.file.as_deref());
+    let there = prep_fetch::partial_bytes(data_dir, &competition.id, file);
     Ok(Need {
-        bundle: bundle.saturating_sub(there),
+        bundle: download.saturating_sub(there),
         prepared,
     })
 }
@@ -144,13 +183,17 @@ mod tests {
                 download(Some(2_000_000), None, None),
                 "the bundle is not there, its published size is 2.00 MB",
             ),
+            (
+                download(Some(1000), Some(1000), None),
+                "1.00 kB to download",
+            ),
             (download(None, None, None), "the bundle is not there"),
             (
                 download(Some(1), None, Some("rules\nhelp")),
                 "the bundle is not there: rules",
             ),
         ] {
-            assert_eq!(download.text(), expected);
+            assert_eq!(download.text("the bundle"), expected);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! ```text
 //! settings   where things are, what is wanted: plain values        catalog   which competitions there are
 //! loading    text -> checked pipeline                              assemble  pipelines -> one graph of steps
+//! sources    what a pipeline reads beside its bundle
 //! plan       what would be done and why                            run       doing it        summary  how it ended
 //! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
@@ -32,6 +33,7 @@ mod plan;
 mod prepared;
 mod run;
 mod settings;
+mod sources;
 mod summary;
 mod validation;
 mod watch;
@@ -50,6 +52,7 @@ pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prepared::{manifest, not_prepared};
 pub use run::{Preparation, Run, runtime};
 pub use settings::{Options, Settings};
+pub use sources::{FurtherSource, Missing, sources};
 pub use summary::{Checksums, State, StepFailure, Summary};
 pub use validation::{Validation, one_line};
 pub use watch::LAST;

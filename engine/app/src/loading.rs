@@ -131,6 +131,7 @@ mod tests {
         Entry {
             id: "a".into(),
             file_name: "a.yaml".into(),
+            folder: None,
             pipeline: Some(text.to_owned().into()),
             description: None,
             leaderboard: None,

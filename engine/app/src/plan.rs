@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::forecast::{self, Download};
 use crate::loading::Loader;
 use crate::settings::{Options, Settings};
+use crate::sources::Missing;
 
 /// Something that is asked for.
 #[derive(Clone, Copy)]
@@ -130,24 +131,41 @@ impl Plan {
         work
     }
 
-    /// Competitions whose bundle is wanted and not there.
-    pub fn missing(&self) -> Vec<&Competition> {
-        let wanted = |id: &str| {
-            self.nodes_of(id).iter().any(|node| {
-                matches!(self.graph.node(*node).action, Action::Source(_))
-                    && self.resolution.work.get(node) == Some(&Reason::Missing)
-            })
-        };
-        let competitions = self.competitions.iter();
-        competitions.filter(|one| wanted(&one.id)).collect()
+    /// Bundles, and files of further sources, that are wanted and not there.
+    pub fn missing(&self) -> Vec<Missing<'_>> {
+        let mut missing = Vec::new();
+        for competition in &self.competitions {
+            for node in self.nodes_of(&competition.id) {
+                let is_missing = self.resolution.work.get(node) == Some(&Reason::Missing);
+                let node = self.graph.node(*node);
+                if !is_missing || !matches!(node.action, Action::Source(_)) {
+                    continue;
+                }
+                let mut sources = competition.sources.iter();
+                let source = match node.name.strip_prefix("source/") {
+                    None => None,
+                    // A folder cannot be downloaded.
+                    Some(name) => match sources.find(|one| one.name == name) {
+                        Some(source) if source.url.is_some() => Some(source),
+                        _ => continue,
+                    },
+                };
+                missing.push(Missing {
+                    competition,
+                    source,
+                });
+            }
+        }
+        missing
     }
 
-    /// What downloading each of the missing bundles moves; asks Kaggle if that is possible.
-    pub fn downloads(&self, task: &Task<'_>) -> HashMap<String, Download> {
+    /// What downloading each of those that are missing moves, by competition and source; asks their servers if that is
+    /// possible.
+    pub fn downloads(&self, task: &Task<'_>) -> HashMap<(String, Option<String>), Download> {
         forecast::ask(&self.missing(), task.network)
     }
 
-    /// Disk that downloading the missing bundles takes, where `bytes` tells how much each moves; none when nothing is
+    /// Disk that downloading what is missing takes, where `bytes` tells how much each moves; none when nothing is
     /// downloaded.
     ///
     /// # Errors
@@ -155,7 +173,7 @@ impl Plan {
     pub fn peak(
         &self,
         task: &Task<'_>,
-        bytes: impl Fn(&Competition) -> Option<u64>,
+        bytes: impl Fn(&Missing<'_>) -> Option<u64>,
     ) -> Result<Option<Peak>, Error> {
         let missing = self.missing();
         if missing.is_empty() || !task.options.download {

@@ -11,6 +11,7 @@ use crate::note::Note;
 use crate::plan::{Plan, Task};
 use crate::prepared;
 use crate::settings::{Options, Settings};
+use crate::sources::Missing;
 use crate::summary::{State, Summary};
 use crate::watch::Watch;
 
@@ -173,12 +174,17 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 /// Refuses downloads for which there is no room.
 fn require_disk(task: &Task<'_>, plan: &Plan, notes: &dyn Fn(Note)) -> Result<(), Error> {
     // Where downloads are not wanted or not possible, none takes disk: every bundle's own step says what is in the way.
-    if plan.missing().is_empty() || task.network.get().is_err() {
+    let network = |one: &Missing<'_>| match one.source {
+        None => task.network.get(),
+        Some(_) => task.network.any(),
+    };
+    if !plan.missing().iter().any(|one| network(one).is_ok()) {
         return Ok(());
     }
     // How much a part takes is not known before its listing.
     let peak = plan.peak(task, |one| {
-        one.published_bytes.filter(|_| one.part.is_none())
+        let is_part = one.source.is_none() && one.competition.part.is_some();
+        one.published_bytes().filter(|_| !is_part)
     })?;
     if let Some(peak) = peak
         && let Some(warning) = peak.check(&task.settings.data_dir)?

@@ -92,7 +92,7 @@ impl Summary {
                     return None;
                 };
                 differ |= *failure == Failure::Check
-                    && matches!(node.action.kind(), "checksum" | "bundle");
+                    && matches!(node.action.kind(), "checksum" | "bundle" | "download");
                 let step = Some(node.name.clone());
                 let placed = report.errors.get(&node_id).and_then(PlacedError::of);
                 Some(StepFailure {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use prep_core::units;
-use prep_fetch::{FetchError, LazyNetwork, Network, Options};
+use prep_fetch::{Credentials, FetchError, LazyNetwork, Network, Options};
 
 use crate::Session;
 use crate::args;
@@ -56,21 +56,24 @@ fn connect(session: &Session, limits: &Limits, purpose: Purpose) -> Result<Netwo
         Purpose::Question => ATTEMPTS,
         Purpose::Download => usual.attempts,
     };
-    let kaggle = &session.kaggle;
-    let found = kaggle.credentials()?;
     let options = Options {
-        endpoint: kaggle.endpoint.clone(),
+        endpoint: session.kaggle.endpoint.clone(),
         connections: limits.connections.unwrap_or(usual.connections),
         max_rate: limits.max_rate,
         attempts,
         ..usual
     };
-    let network = Network::new(options, found.credentials)?;
+    let session = session.clone();
+    Network::with_finder(options, move || credentials(&session))
+}
+
+fn credentials(session: &Session) -> Result<Credentials, FetchError> {
+    let found = session.kaggle.credentials()?;
     session
         .printer
         .message(format!("Kaggle credentials: {}", found.origin));
     for warning in &found.warnings {
         session.printer.warning(warning);
     }
-    Ok(network)
+    Ok(found.credentials)
 }

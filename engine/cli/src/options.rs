@@ -16,8 +16,8 @@ pub struct How {
     /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
     #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
     pub variant: String,
-    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next, then
-    /// the bundle is downloaded from Kaggle
+    /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip (files of further sources: DIR/FILE or
+    /// DIR/ID/FILE); the data folder is searched next, then the bundle is downloaded from Kaggle
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
     /// Download nothing: a bundle that is not there is an error
@@ -49,7 +49,8 @@ pub struct Conduct {
     /// Keep bundles in the data folder (this is the default)
     #[arg(long, overrides_with = "discard_bundle", help_heading = "Downloads")]
     pub keep_bundle: bool,
-    /// Remove DATA/ID/ID.zip once its competition is prepared; it is downloaded again if its files are needed
+    /// Remove DATA/ID/ID.zip and DATA/ID/sources once the competition is prepared; they are downloaded again if their files
+    /// are needed
     #[arg(long, overrides_with = "keep_bundle", help_heading = "Downloads")]
     pub discard_bundle: bool,
 }

@@ -1,4 +1,6 @@
-//! One file: an object of the store, or a file outside it (a bundle).
+//! One file: an object of the store, or a file outside it (a bundle). And a folder of files outside it.
+
+use std::collections::BTreeMap;
 
 use prep_cache::{Digest, Stored};
 use serde::{Deserialize, Serialize};
@@ -58,5 +60,36 @@ impl FileValue {
             vec![self.digest]
         };
         Value::new(serde_json::json!(self), objects)
+    }
+}
+
+/// Files below a folder outside the store, as a value: the run's context knows where they lie.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "value", rename = "folder")]
+pub struct FolderValue {
+    /// By their paths in the folder, with `/` between segments.
+    pub files: BTreeMap<String, FolderFile>,
+}
+
+/// A file of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FolderFile {
+    pub digest: Digest,
+    pub bytes: u64,
+}
+
+impl FolderValue {
+    /// # Errors
+    /// When the value is another one.
+    pub fn of(value: &Value) -> Result<FolderValue, StepError> {
+        serde_json::from_value(value.body.clone()).map_err(|error| {
+            StepError::internal(format!(
+                "a stored folder has another shape than expected: {error}"
+            ))
+        })
+    }
+
+    pub fn into_value(self) -> Value {
+        Value::new(serde_json::json!(self), Vec::new())
     }
 }

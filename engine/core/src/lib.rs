@@ -42,7 +42,7 @@ pub use context::{Context, Limits, Progress};
 pub use error::{BoxError, Failure, StepError, causes, chain};
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
 pub use figures::{Figures, Waited};
-pub use file::FileValue;
+pub use file::{FileValue, FolderFile, FolderValue};
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
 pub use key::{KeyRecord, canonical};
 pub use memory::Claim;

@@ -46,6 +46,15 @@ pub enum FetchError {
         wait: Duration,
         message: String,
     },
+    #[error(
+        "{host} has no file {path} ({code})\n\
+         Correct its address in the pipeline; or put the file into the folder that --source names"
+    )]
+    NoFile {
+        host: String,
+        path: String,
+        code: u16,
+    },
     #[error("{host} answered {code}{}", said(.message))]
     Refused {
         host: String,
@@ -71,22 +80,28 @@ pub enum FetchError {
         reason: &'static str,
     },
     #[error(
-        "{host} does not tell the length of the bundle, so a complete one cannot be told from a cut-off one"
+        "{host} does not tell the length of the file, so a complete one cannot be told from a cut-off one"
     )]
     NoLength { host: String },
     #[error(
-        "Kaggle's bundle has MD5 {found} now, published is {expected}: Kaggle changed it\n\
+        "{item} has MD5 {found} now, published is {expected}: {owner} changed it\n\
          Nothing was downloaded; --skip-bundle-verification fetches it all the same, and still checks what is made of it"
     )]
-    OtherMd5 { found: String, expected: String },
+    OtherMd5 {
+        item: String,
+        owner: String,
+        found: String,
+        expected: String,
+    },
     #[error(
-        "the bundle arrived damaged {attempts} times: its MD5 is {found}, should be {expected}\n\
-         Something between the server and this disk changes bytes: try another network or another disk"
+        "{item} arrived damaged {attempts} times: its MD5 is {found}, should be {expected}\n{help}"
     )]
     Damaged {
+        item: String,
         found: String,
         expected: String,
         attempts: u32,
+        help: &'static str,
     },
     #[error(
         "the bundle is not a complete zip archive: {reason}\nThe server tells no checksum that would say more"

@@ -1,7 +1,8 @@
 //! Where bundles come from. Each source names what it brings by content and checks it against the published MD5.
 //!
 //! ```text
-//! bundle/      the sources: a bundle that is there, fetched whole, fetched in part; a listing without the bundle
+//! bundle/      the sources: a bundle that is there, fetched whole, fetched in part; a listing without the bundle; a file
+//!              at an address, a folder
 //! download/    one download to its end: sessions, connections, how many of them, the verdict
 //! resume/      what outlives a process: partial file, map of pieces, digests behind the write front
 //! wire/        the API and the object store: addresses, what answers mean, when to ask again, rate
@@ -36,11 +37,13 @@ mod trouble;
 mod wire;
 
 pub use bundle::downloaded::{discard, partial_bytes};
+pub use bundle::folder::{FolderError, LocalFolder};
 pub use bundle::kaggle::KaggleBundle;
-pub use bundle::local::{BundleError, LocalBundle};
+pub use bundle::local::{BundleError, LocalBundle, Sums};
 pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
 pub use bundle::remote::RemoteZip;
+pub use bundle::web::{WebAddress, WebFile};
 pub use credentials::{Credentials, CredentialsError, Found, Origin, find};
 pub use error::FetchError;
 pub use network::{LazyNetwork, Network};

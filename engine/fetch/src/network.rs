@@ -9,9 +9,12 @@ use prep_core::Cancel;
 use tokio::time::sleep;
 
 use crate::credentials::Credentials;
+use crate::download::first::{Stop, first_answer};
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::wire::api;
+use crate::wire::item::Item;
+use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
 
 /// How often the stop flag is looked at.
@@ -30,7 +33,7 @@ impl fmt::Debug for Network {
         formatter
             .debug_struct("Network")
             .field("options", &self.shared.options)
-            .field("credentials", &self.shared.credentials)
+            .field("credentials", &self.shared.known_credentials())
             .finish_non_exhaustive()
     }
 }
@@ -41,9 +44,39 @@ impl Network {
     /// # Errors
     /// [`FetchError::Setup`]: the endpoint is no URL, or the system has no certificates.
     pub fn new(options: Options, credentials: Credentials) -> Result<Network, FetchError> {
-        let shared = Shared::new(options, credentials)?;
+        Network::with_finder(options, move || Ok(credentials.clone()))
+    }
+
+    /// The same; `find` is asked for credentials when Kaggle is first asked for something, until it finds them.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_finder(
+        options: Options,
+        find: impl Fn() -> Result<Credentials, FetchError> + Send + Sync + 'static,
+    ) -> Result<Network, FetchError> {
+        let shared = Shared::new(options, Box::new(find))?;
         Ok(Network {
             shared: Arc::new(shared),
+        })
+    }
+
+    /// Length in bytes of the file `name` at `url`: one request, no more than its first bytes.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn length(&self, name: &str, url: &str, cancel: &Cancel) -> Result<u64, FetchError> {
+        let item = Item::file(name, url)?;
+        let mut retry = Retry::default();
+        let mut location = None;
+        self.block_on_unless(cancel, async {
+            let shared = &self.shared;
+            let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
+            match first {
+                Ok((answer, _)) => Ok(answer.object.total),
+                Err(Stop::Error(error)) => Err(error),
+                Err(Stop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+            }
         })
     }
 
@@ -107,11 +140,21 @@ impl LazyNetwork {
         }
     }
 
-    /// The network.
+    /// The network, with credentials for Kaggle.
     ///
     /// # Errors
-    /// Those of `make`: no credentials, no certificates.
+    /// Those of [`any`](Self::any); no credentials.
     pub fn get(&self) -> Result<Network, FetchError> {
+        let network = self.any()?;
+        network.shared().credentials()?;
+        Ok(network)
+    }
+
+    /// The network, for what needs no credentials.
+    ///
+    /// # Errors
+    /// Those of `make`: not allowed, no certificates.
+    pub fn any(&self) -> Result<Network, FetchError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         match &*made {
             Some(network) => Ok(network.clone()),

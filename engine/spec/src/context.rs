@@ -28,6 +28,10 @@ pub struct Context {
     pub lists: BTreeMap<String, Vec<String>>,
     pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
+    pub source_places: BTreeMap<String, Span>,
+    /// The only file of a source that has no other.
+    pub source_files: BTreeMap<String, String>,
+    pub used_sources: BTreeSet<String>,
     /// Every mention of a table, with who reads it.
     pub reads: Vec<(Reader, Spanned<String>)>,
     /// Who reads the tables that are mentioned now.
@@ -68,6 +72,9 @@ impl Context {
             lists: BTreeMap::new(),
             list_places: BTreeMap::new(),
             used_lists: BTreeSet::new(),
+            source_places: BTreeMap::new(),
+            source_files: BTreeMap::new(),
+            used_sources: BTreeSet::new(),
             reads: Vec::new(),
             reader: Reader::End,
             unread: BTreeSet::new(),

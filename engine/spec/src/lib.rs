@@ -39,5 +39,6 @@ pub use diagnostic::{Diagnostic, Diagnostics, SourceFile, Span};
 pub use draft::{Draft, Reading};
 pub use load::{BASE_VARIANT, known_variants, load, read, variants};
 pub use model::Pipeline;
+pub use paths::split_source;
 pub use suggest::{alternatives, listed, nearest};
 pub use words::Vocabulary;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::context::{Context, Reader};
 use crate::diagnostic::{Diagnostic, Span};
-use crate::model::{Made, Setting, Spanned, Table};
+use crate::model::{FurtherSource, Made, Setting, Spanned, Table};
 use crate::suggest::nearest;
 use crate::words::Value;
 
@@ -92,6 +92,17 @@ pub fn unused_lists(
             let found = Diagnostic::error("unused-list", name.span, message);
             let help = "remove it, or use it: `column IN list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`";
             unused.push(found.help(help));
+        }
+    }
+}
+
+pub fn unused_sources(context: &Context, sources: &[FurtherSource], unused: &mut Vec<Diagnostic>) {
+    for source in sources {
+        let name = &source.name;
+        if !context.used_sources.contains(&name.value) {
+            let message = format!("nothing reads the source `{}`", name.value);
+            let found = Diagnostic::error("unused-source", name.span, message);
+            unused.push(found.help(format!("remove it, or read it: `{}:path`", name.value)));
         }
     }
 }

@@ -26,6 +26,8 @@ pub struct Pipeline {
     pub name: String,
     pub category: String,
     pub bundle: Bundle,
+    /// Sources beside the bundle.
+    pub sources: Vec<FurtherSource>,
     /// Named lists of texts that queries can use and grading can use.
     pub lists: Vec<(Spanned<String>, Vec<String>)>,
     pub tables: Vec<Table>,
@@ -55,6 +57,35 @@ pub struct Bundle {
     pub kaggle: String,
     /// Published MD5 of the zip, 32 hex digits.
     pub md5: Option<String>,
+}
+
+/// A source beside the bundle. A path in it is written `NAME:path`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FurtherSource {
+    pub name: Spanned<String>,
+    pub place: Place,
+}
+
+/// Where a further source is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// One file, at an address.
+    Url(RemoteFile),
+    /// All files below a folder: absolute, or relative to the folder of the pipeline's file.
+    Folder(String),
+}
+
+/// A file at an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteFile {
+    pub url: String,
+    /// The only path of the source.
+    pub file: String,
+    /// Published sums: 32 and 64 hex digits, in lower case.
+    pub md5: Option<String>,
+    pub sha256: Option<String>,
+    /// Length in bytes, as the pipeline says.
+    pub size: Option<u64>,
 }
 
 /// A named, ordered sequence of rows; or two, made together.

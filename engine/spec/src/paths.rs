@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::diagnostic::{Diagnostic, Span};
 use crate::model::Spanned;
+use crate::suggest::nearest;
 use crate::yaml::Node;
 
 /// What is wrong with a path, and a way out.
@@ -42,7 +43,68 @@ fn fault(path: &str) -> Option<Fault> {
     None
 }
 
+/// The further source that a path is in, and the path in it; of a path in the bundle no source.
+///
+/// A source's name is that of a table, of two characters or more.
+pub fn split_source(path: &str) -> (Option<&str>, &str) {
+    let Some((name, inner)) = path.split_once(':') else {
+        return (None, path);
+    };
+    let mut characters = name.chars();
+    let first = characters.next();
+    let begins = first.is_some_and(|first| first.is_ascii_lowercase() || first == '_');
+    let goes_on = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    match begins && name.len() > 1 && characters.all(goes_on) {
+        true => (Some(name), inner),
+        false => (None, path),
+    }
+}
+
 impl Context {
+    /// A path in the bundle or in a further source, checked.
+    fn source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
+        let path = self.text(node, "a path")?;
+        let (source, inner) = split_source(&path.value);
+        self.check_path(inner, node.span);
+        if let Some(source) = source {
+            self.used_sources.insert(source.to_owned());
+            if !self.source_places.contains_key(source) {
+                let message = format!("there is no source `{source}`");
+                let found = Diagnostic::error("unknown-source", node.span, message);
+                let names = self.source_places.keys().map(String::as_str);
+                let near = nearest(source, names);
+                self.report(match near {
+                    Some(near) => found.suggest(Some(near)),
+                    None => found.help("name it in `sources`"),
+                });
+            }
+        }
+        Some(path)
+    }
+
+    /// A path in a source of one file begins with that.
+    fn check_file(&mut self, path: &Spanned<String>) {
+        let (Some(source), inner) = split_source(&path.value) else {
+            return;
+        };
+        let Some(file) = self.source_files.get(source) else {
+            return;
+        };
+        if inner.split('/').next() == Some(file) {
+            return;
+        }
+        let message = format!("the source `{source}` has no `{inner}`; it is the file `{file}`");
+        let help = format!("write `{source}:{file}`, or `{source}:{file}/...` for what is in it");
+        self.report(Diagnostic::error("bad-path", path.span, message).help(help));
+    }
+
+    /// A path in the bundle or in a further source, without wildcards.
+    pub fn plain_source_path(&mut self, node: &Node) -> Option<Spanned<String>> {
+        let path = self.source_path(node)?;
+        self.check_file(&path);
+        Some(path)
+    }
+
     /// A path, checked.
     pub fn path(&mut self, node: &Node) -> Option<Spanned<String>> {
         let path = self.text(node, "a path")?;
@@ -60,8 +122,9 @@ impl Context {
 
     /// A path with wildcards, checked.
     pub fn glob(&mut self, node: &Node) -> Option<Spanned<String>> {
-        let glob = self.path(node)?;
-        let built = globset::GlobBuilder::new(&glob.value)
+        let glob = self.source_path(node)?;
+        let (_, inner) = split_source(&glob.value);
+        let built = globset::GlobBuilder::new(inner)
             .literal_separator(true)
             .build();
         if let Err(error) = built {
@@ -79,7 +142,7 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
-    use super::fault;
+    use super::{fault, split_source};
 
     #[test]
     fn accepts_what_stays_inside() {
@@ -105,6 +168,21 @@ mod tests {
             "a\0", "a//", "..",
         ] {
             assert!(fault(path).is_some(), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_name_before_a_colon_is_a_source() {
+        for (path, source, inner) in [
+            ("labels:a/b.csv", Some("labels"), "a/b.csv"),
+            ("l_2:x:y", Some("l_2"), "x:y"),
+            ("a/b:c.csv", None, "a/b:c.csv"),
+            ("c:/x", None, "c:/x"),
+            ("Labels:x", None, "Labels:x"),
+            ("2a:x", None, "2a:x"),
+            (":x", None, ":x"),
+        ] {
+            assert_eq!(split_source(path), (source, inner));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::words::{
-    BUNDLE, COLUMN_KINDS, Form, GRADE, Key, Makes, PIPELINE, Section, Value, Vocabulary, Word,
+    BUNDLE, COLUMN_KINDS, Form, GRADE, Key, Makes, PIPELINE, SOURCE, Section, Value, Vocabulary,
+    Word,
 };
 
 const INTRODUCTION: &str = "\
@@ -15,8 +16,8 @@ const INTRODUCTION: &str = "\
 A pipeline is the file `pipelines/ID/pipeline.yaml`. It is YAML without anchors, aliases and tags. A text that contains
 `: ` or ` #` needs quotes or a block (`|`); inside `{ }` so does one that contains a comma.
 
-Paths are relative, with `/` between folders, and stay in their folder. Tables and lists have names of lower-case
-letters, digits and `_`.
+Paths are relative, with `/` between folders, and stay in their folder. A path in the bundle that begins with `NAME:` is
+one in the further source of that name. Tables, lists and sources have names of lower-case letters, digits and `_`.
 ";
 
 const QUERIES: &str = "\
@@ -43,6 +44,7 @@ pub fn markdown(vocabulary: &Vocabulary) -> String {
     let mut text = INTRODUCTION.to_owned();
     heading(&mut text, 2, "Pipeline", &PIPELINE);
     heading(&mut text, 2, "Bundle: `bundle`", &BUNDLE);
+    heading(&mut text, 2, "Further sources: `sources`", &SOURCE);
     title(
         &mut text,
         2,
@@ -157,6 +159,8 @@ fn simple(value: &Value) -> &'static str {
     match value {
         Value::Text => "text",
         Value::Md5 => "32 hex digits",
+        Value::Sha256 => "64 hex digits",
+        Value::Url => "address of http or https",
         Value::Rows | Value::Set => "query",
         Value::Placed => "query with the columns `file`, `path`",
         Value::Lines => "query with one column of texts",
@@ -181,6 +185,7 @@ fn simple(value: &Value) -> &'static str {
         Value::Condition => "condition",
         Value::Columns => "list of names, or mapping from names to types",
         Value::Section(_) | Value::Grade => "mapping, see below",
+        Value::FurtherSources => "mapping from names to mappings, see below",
         Value::Lists => "mapping from names to lists of texts",
         Value::Tables => "mapping from tables' names to queries or mappings, see below",
         Value::Outputs => "mapping from outputs' paths to queries or mappings, see below",

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::words::{
-    COLUMN_KINDS, Form, GRADE, Key, PIPELINE, Section, VARIANTS, Value, Vocabulary, Word,
+    COLUMN_KINDS, Form, GRADE, Key, PIPELINE, SOURCE, Section, VARIANTS, Value, Vocabulary, Word,
 };
 
 /// The schema. `grade` is the fragment that describes the keys of `grade` besides `answers` and `sample`: an object
@@ -87,6 +87,8 @@ fn value(of: &Value) -> Json {
         // Texts may look like numbers.
         Value::Text => json!({ "type": ["string", "number", "boolean"] }),
         Value::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
+        Value::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
+        Value::Url => json!({ "type": "string", "pattern": "^https?://[^/@]+/" }),
         Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
             reference("query")
         }
@@ -124,6 +126,7 @@ fn value(of: &Value) -> Json {
             ] })
         }
         Value::Section(inner) => section(inner),
+        Value::FurtherSources => mapping(section(&SOURCE)),
         Value::Lists => mapping(value(&Value::Texts)),
         Value::Tables => mapping(reference("table")),
         Value::Outputs => mapping(reference("output")),

@@ -27,6 +27,10 @@ fn places() -> Vec<(String, String)> {
             "bundle:\n  KEYS".to_owned(),
         ),
         (
+            "/properties/sources/additionalProperties".to_owned(),
+            "sources:\n  s1:\n    KEYS".to_owned(),
+        ),
+        (
             "/properties/variants".to_owned(),
             "variants:\n  KEYS".to_owned(),
         ),

@@ -1,6 +1,7 @@
 //! A pipeline as a graph of steps.
 //!
-//! Step names: `bundle`, `unpack` (`unpack/train.zip` for an archive inside), `table/NAME` (`table/train,test` of two that
+//! Step names: `bundle`, `source/NAME` (a further source), `unpack` (`unpack/train.zip` for an archive inside,
+//! `unpack/NAME:` for what a further source brought), `table/NAME` (`table/train,test` of two that
 //! are made together), the path of an output (`public/train.csv`), `check/NAME`, `checksum/PATH`, `description`,
 //! `publish`. Nothing is published before all checks and checksums have passed.
 //!
@@ -11,7 +12,8 @@ use std::path::Path;
 
 use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
-use prep_spec::model::{Declaration, Made, Output, Query, Setting, Table};
+use prep_spec::model::{Declaration, Made, Output, Place, Query, Setting, Table};
+use prep_spec::split_source;
 use prep_spec::words::{Makes, Value};
 use prep_sql::Session;
 use serde::{Deserialize, Serialize};
@@ -19,8 +21,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, TREE, Unpack, VALUE,
-    is_archive,
+    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, SourceTree, TREE,
+    Unpack, VALUE, is_archive,
 };
 use crate::placed::Placed;
 
@@ -38,6 +40,13 @@ pub struct Surroundings<'a> {
     /// Sentences about the metric.
     pub metric: Option<String>,
     pub variant: &'a str,
+}
+
+/// Where a pipeline's bytes come from.
+pub struct Sources {
+    pub bundle: Box<dyn Source>,
+    /// The further sources that the pipeline names.
+    pub further: BTreeMap<String, Box<dyn Source>>,
 }
 
 /// Published MD5 sums: of the bundle, and of outputs by their path below `public` and `private`.
@@ -59,6 +68,8 @@ pub enum BuildError {
     UnknownTable(String),
     #[error("`{0}` is not completely declared")]
     Incomplete(String),
+    #[error("nothing brings the source `{0}`")]
+    UnknownSource(String),
     #[error("the published checksum of `{0}` fits no output of the pipeline")]
     UnknownChecksum(String),
 }
@@ -67,15 +78,29 @@ pub enum BuildError {
 pub fn build(
     graph: &mut Graph,
     pipeline: &Pipeline,
-    bundle: Box<dyn Source>,
+    sources: Sources,
     around: &Surroundings<'_>,
 ) -> Result<NodeId, BuildError> {
+    let Sources {
+        bundle,
+        mut further,
+    } = sources;
     let bundle = graph.add(&pipeline.id, "bundle", Action::Source(bundle), Vec::new())?;
+    let mut nodes = BTreeMap::new();
+    for source in &pipeline.sources {
+        let name = &source.name.value;
+        let brings = further.remove(name);
+        let brings = brings.ok_or_else(|| BuildError::UnknownSource(name.clone()))?;
+        let step = format!("source/{name}");
+        let node = graph.add(&pipeline.id, &step, Action::Source(brings), Vec::new())?;
+        nodes.insert(name.clone(), node);
+    }
     let mut builder = Builder {
         graph,
         pipeline,
         around,
         bundle,
+        sources: nodes,
         trees: BTreeMap::new(),
         tables: BTreeMap::new(),
         trees_of: BTreeMap::new(),
@@ -88,7 +113,9 @@ struct Builder<'a> {
     pipeline: &'a Pipeline,
     around: &'a Surroundings<'a>,
     bundle: NodeId,
-    /// Unpacked archives by path; the bundle itself by the empty path.
+    /// Further sources by name.
+    sources: BTreeMap<String, NodeId>,
+    /// Unpacked archives by path; the bundle itself by the empty path, a further source by `NAME:`.
     trees: BTreeMap<String, NodeId>,
     tables: BTreeMap<String, Port>,
     /// For each table the archives whose files its rows may name.
@@ -165,22 +192,39 @@ impl Builder<'_> {
         if let Some(node) = self.trees.get(archive) {
             return Ok(value_of(*node));
         }
-        let (name, step, input) = if archive.is_empty() {
-            let bundle = value_of(self.bundle);
-            ("unpack".to_owned(), Unpack { path: None }, bundle)
-        } else {
-            let outer = self.tree(containing(archive))?;
-            (
-                format!("unpack/{archive}"),
-                Unpack {
+        let port = match split_source(archive) {
+            (None, "") => {
+                let inputs = vec![("archive".to_owned(), value_of(self.bundle))];
+                self.step("unpack", Unpack { path: None }, inputs)?
+            }
+            (Some(source), "") => self.source_tree(source)?,
+            _ => {
+                let outer = self.tree(containing(archive))?;
+                let step = Unpack {
                     path: Some(archive.to_owned()),
-                },
-                outer,
-            )
+                };
+                let inputs = vec![("archive".to_owned(), outer)];
+                self.step(&format!("unpack/{archive}"), step, inputs)?
+            }
         };
-        let port = self.step(&name, step, vec![("archive".to_owned(), input)])?;
         self.trees.insert(archive.to_owned(), port.node);
         Ok(port)
+    }
+
+    /// The tree of a further source.
+    fn source_tree(&mut self, name: &str) -> Result<Port, BuildError> {
+        let mut sources = self.pipeline.sources.iter();
+        let unknown = || BuildError::UnknownSource(name.to_owned());
+        let source = sources.find(|source| source.name.value == name);
+        let file = match &source.ok_or_else(unknown)?.place {
+            Place::Url(remote) => Some(remote.file.clone()),
+            Place::Folder(_) => None,
+        };
+        let node = self.sources.get(name).copied().ok_or_else(unknown)?;
+        let name = name.to_owned();
+        let step_name = format!("unpack/{name}:");
+        let inputs = vec![("source".to_owned(), value_of(node))];
+        self.step(&step_name, SourceTree { name, file }, inputs)
     }
 
     fn table(&mut self, name: &str) -> Result<Port, BuildError> {
@@ -433,9 +477,11 @@ fn value_of(node: NodeId) -> Port {
     }
 }
 
-/// The archive in which a path lies: its longest proper prefix that ends in an archive's name; empty for the bundle.
+/// The archive in which a path lies: its longest proper prefix that ends in an archive's name; empty for the bundle, and
+/// `NAME:` for a further source.
 fn containing(path: &str) -> &str {
-    let mut found = "";
+    let (_, inner) = split_source(path);
+    let mut found = path.strip_suffix(inner).unwrap_or_default();
     for (index, _) in path.match_indices('/') {
         let segment = path[..index].rsplit('/').next().unwrap_or_default();
         if is_archive(segment) && index + 1 < path.len() {
@@ -461,5 +507,8 @@ mod tests {
         assert_eq!(containing("train.zip/train/*.jpg"), "train.zip");
         assert_eq!(containing("a/b.zip/c/d.tar.gz/e"), "a/b.zip/c/d.tar.gz");
         assert_eq!(containing("images/1.jpg"), "");
+        assert_eq!(containing("more:a.csv"), "more:");
+        assert_eq!(containing("more:a.zip"), "more:");
+        assert_eq!(containing("more:a.zip/b.csv"), "more:a.zip");
     }
 }

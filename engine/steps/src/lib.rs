@@ -23,7 +23,7 @@ mod placed;
 mod relation;
 pub mod value;
 
-pub use build::{BuildError, Checksums, Surroundings, build};
+pub use build::{BuildError, Checksums, Sources, Surroundings, build};
 pub use kinds::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle, vocabulary};
 pub use members::members;
 pub use placed::PlacedError;

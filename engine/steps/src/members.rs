@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Made, Setting};
+use prep_spec::split_source;
 use prep_spec::words::Value;
 
 use crate::kinds::{archive_suffix, is_archive};
@@ -15,6 +16,8 @@ pub fn members(pipeline: &Pipeline) -> Vec<String> {
     let mut visit = |declaration: &Declaration| {
         for (key, setting) in declaration.settings() {
             match (&key.value, &setting.value) {
+                (Value::Source | Value::Sources, Setting::Text(path))
+                    if split_source(path).0.is_some() => {}
                 (Value::Source, Setting::Text(path)) => {
                     found.insert(member(path, globset::escape));
                 }
@@ -85,8 +88,11 @@ mod tests {
 name: A
 category: Tabular
 bundle: { kaggle: a }
+sources:
+  labels: { folder: labels }
 tables:
   all: { read: all.csv.zip/all.csv, columns: { id: integer } }
+  labels: { read: labels:a.csv, columns: { id: integer } }
   photos: { files: photos/*.jpg }
 public:
   train.csv: SELECT id FROM all
@@ -94,6 +100,7 @@ public:
   photos/: SELECT file, name AS path FROM photos
 private:
   test.csv: SELECT id FROM all
+  labels.csv: SELECT id FROM labels
 ";
         let pipeline = prep_spec::load(crate::vocabulary(), "a", "a.yaml", text, "v1").unwrap();
         assert_eq!(

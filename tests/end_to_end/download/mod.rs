@@ -4,6 +4,7 @@ mod asking;
 mod bundles;
 mod part;
 mod refusals;
+mod sources;
 
 use std::fs;
 use std::path::Path;

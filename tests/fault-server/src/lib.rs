@@ -1,8 +1,8 @@
 //! A server that plays Kaggle: its API on one port, the object store behind it on another, both on loopback.
 //!
 //! The API answers `GET /api/v1/competitions/data/download-all/{id}` with a redirect to a signed URL of the store, as
-//! the real one does; the store serves the bundle with ranges, `If-Range`, ETag and `x-goog-hash`. Every answer can be
-//! made to fail by a [`Fault`]: at a byte of the bundle, or at the n-th request of a side. All requests are logged
+//! the real one does; the store serves the bundle with ranges, `If-Range`, ETag and `x-goog-hash`. At `/files/{id}` it serves
+//! the same bytes to anybody, as a server of public files does. Every answer can be made to fail by a [`Fault`]: at a byte of the bundle, or at the n-th request of a side. All requests are logged
 //! with what was sent, so that tests can count.
 //!
 //! ```

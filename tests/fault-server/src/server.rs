@@ -89,6 +89,11 @@ impl FaultServer {
         self.shared.store.to_string()
     }
 
+    /// The address of a bundle as a plain file, which no account and no signature guards.
+    pub fn file(&self, id: &str) -> String {
+        format!("http://{}/files/{id}", self.shared.store)
+    }
+
     /// All requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.shared.state().log.clone()

@@ -59,12 +59,15 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
     let signature = query
         .split('&')
         .find_map(|pair| pair.strip_prefix("Signature="));
-    if !signature.is_some_and(|signature| state.is_valid(signature)) {
+    let file = path.strip_prefix("/files/");
+    let is_valid = signature.is_some_and(|signature| state.is_valid(signature));
+    if file.is_none() && !is_valid {
         return answer::text(403, "application/xml", EXPIRED);
     }
-    let id = path
+    let bundle = path
         .strip_prefix("/bundles/")
         .and_then(|rest| rest.strip_suffix("/archive.zip"));
+    let id = file.or(bundle);
     let Some(id) = id else {
         return answer::text(
             404,

@@ -93,7 +93,7 @@ fn colour(name: &str, kind: &str) -> &'static str {
     match (name, kind) {
         (name, _) if name.starts_with("public/") => "#e3f4e3",
         (name, _) if name.starts_with("private/") => "#f9e1e1",
-        (_, "bundle" | "publish") => "#e4ebf7",
+        (_, "bundle" | "download" | "folder" | "publish") => "#e4ebf7",
         _ => "#f6f6f6",
     }
 }

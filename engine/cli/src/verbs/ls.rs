@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error};
+use prep_app::{Catalog, Entry, Error, FurtherSource, Options};
 use prep_core::{Cancel, units};
 use prep_fetch::Members;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
-use prep_spec::BASE_VARIANT;
+use prep_spec::{BASE_VARIANT, Pipeline};
 use serde::Serialize;
 
 use crate::downloads::{self, Limits, Purpose};
@@ -26,7 +26,8 @@ Examples:
   prep ls plant-pathology-2020-fgvc7 --json | jq '.files | length'
 
 A bundle that is not there is listed on Kaggle, of any competition, also of one without a pipeline.
-`used` marks what the pipeline reads: that is what `prep run --partial` downloads.")]
+`used` marks what the pipeline reads: that is what `prep run --partial` downloads. Below are the
+sources that a pipeline has beside its bundle.")]
 pub struct Ls {
     #[arg(value_name = "ID")]
     id: String,
@@ -49,6 +50,17 @@ struct Listing {
     /// Bytes that `--partial` downloads; none without a pipeline.
     used_bytes: Option<u64>,
     files: Vec<Row>,
+    /// Sources beside the bundle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<SourceRow>,
+}
+
+#[derive(Debug, Serialize)]
+struct SourceRow {
+    #[serde(flatten)]
+    source: FurtherSource,
+    /// Length of its file, if that can be told.
+    bytes: Option<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +84,10 @@ impl Ls {
         let mut folders: Vec<&Path> = self.source.iter().map(PathBuf::as_path).collect();
         folders.push(&session.settings.data_dir);
         let local = prep_fetch::LocalBundle::new(&self.id, &folders, None);
+        let sources = match (entry, &pipeline) {
+            (Some(entry), Some(pipeline)) => self.sources(session, entry, pipeline)?,
+            _ => Vec::new(),
+        };
         let listing = match local.path() {
             Some(path) => self.local(path, members.as_ref())?,
             None => {
@@ -85,6 +101,7 @@ impl Ls {
                 }
             }
         };
+        let listing = Listing { sources, ..listing };
         if session.printer.json {
             session.printer.json(&listing)?;
         } else {
@@ -92,6 +109,36 @@ impl Ls {
             session.printer.message(said(&listing));
         }
         Ok(Exit::Success)
+    }
+
+    fn sources(
+        &self,
+        session: &Session,
+        entry: &Entry,
+        pipeline: &Pipeline,
+    ) -> Result<Vec<SourceRow>, CliError> {
+        let purpose = Purpose::question_unless(self.no_download);
+        let network = downloads::network(session, &Limits::default(), purpose);
+        let options = Options {
+            source: self.source.clone(),
+            ..Options::default()
+        };
+        let sources = prep_app::sources(entry, pipeline, &session.settings, &options, &network)?;
+        let rows = sources.into_iter().map(|source| {
+            let bytes = match (&source.path, source.remote()) {
+                (Some(path), Some(_)) => path.metadata().map(|file| file.len()).ok(),
+                (None, Some((url, file))) => {
+                    let length = network.any().map(|network| {
+                        let cancel = Cancel::default();
+                        network.length(file, url, &cancel).ok()
+                    });
+                    length.ok().flatten().or(source.published_bytes)
+                }
+                _ => None,
+            };
+            SourceRow { source, bytes }
+        });
+        Ok(rows.collect())
     }
 
     fn local(&self, path: &Path, members: Option<&Members>) -> Result<Listing, CliError> {
@@ -126,6 +173,7 @@ impl Ls {
             md5: None,
             used_bytes: members.map(|members| members.bytes(entries)),
             files: files.map(row).collect(),
+            sources: Vec::new(),
         }
     }
 }
@@ -143,6 +191,33 @@ fn render(listing: &Listing) -> String {
             units::bytes(row.compressed_bytes),
             if row.used { "used" } else { "-" }.to_owned(),
             row.path.clone(),
+        ]);
+    }
+    let mut text = table.render();
+    if !listing.sources.is_empty() {
+        text.push_str(&format!("\n{}", render_sources(&listing.sources)));
+    }
+    text
+}
+
+fn render_sources(rows: &[SourceRow]) -> String {
+    let mut table = Table::new(&[
+        ("size", Align::Right),
+        ("source", Align::Left),
+        ("place", Align::Left),
+    ]);
+    for row in rows {
+        let source = &row.source;
+        let place = match (&source.path, &source.url) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Some(url)) => url.clone(),
+            (None, None) => "a folder that is not there".to_owned(),
+        };
+        let file = source.file.as_deref().unwrap_or_default();
+        table.row(vec![
+            row.bytes.map_or("-".to_owned(), units::bytes),
+            format!("{}:{file}", source.name),
+            place,
         ]);
     }
     table.render()

@@ -1,7 +1,7 @@
 //! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
 
 use clap::Args;
-use prep_app::{Catalog, Download, Plan, PlannedStep, Runs, Task};
+use prep_app::{Catalog, Download, FurtherSource, Plan, PlannedStep, Runs, Task};
 use prep_core::{Reason, units};
 use serde::Serialize;
 
@@ -24,8 +24,8 @@ Examples:
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
 Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download
-would move, as a whole and with --partial. With --no-download, or without credentials, published
-sizes stand in.")]
+would move, as a whole and with --partial; files of further sources are asked for their length. With
+--no-download, or without credentials, published sizes stand in.")]
 pub struct PlanArgs {
     #[command(flatten)]
     selection: Selection,
@@ -45,7 +45,10 @@ struct Planned {
     variant: String,
     /// The bundle's place; none when it is not there.
     bundle: Option<std::path::PathBuf>,
-    /// Bytes of the bundle that have to be read to know its content.
+    /// Sources beside the bundle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<PlannedSource>,
+    /// Bytes of the bundle and the other sources that have to be read to know their content.
     read_bytes: u64,
     /// What downloading the bundle takes, if it is not there and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +58,15 @@ struct Planned {
     steps: Vec<PlannedStep>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedSource {
+    #[serde(flatten)]
+    source: FurtherSource,
+    /// What downloading it takes, if it is not there and wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    download: Option<Download>,
 }
 
 /// Plans the selection and shows it. Also `run --dry-run`.
@@ -70,18 +82,23 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     };
     let plan = Plan::look(&task, &ids)?;
     let mut downloads = plan.downloads(&task);
-    let peak = plan.peak(&task, |one| downloads.get(&one.id)?.moves(how.partial))?;
+    let peak = plan.peak(&task, |one| downloads.get(&one.key())?.moves(how.partial))?;
     let mut plans = Vec::new();
     for competition in &plan.competitions {
         let id = &competition.id;
         let manifest = prep_app::manifest(&session.settings.data_dir, id)?;
         let steps = plan.steps(id);
+        let sources = competition.sources.iter().map(|source| PlannedSource {
+            download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
+            source: source.clone(),
+        });
         plans.push(Planned {
             id: id.clone(),
             variant: how.variant.clone(),
             bundle: competition.bundle.clone(),
+            sources: sources.collect(),
             read_bytes: read_bytes(&steps),
-            download: downloads.remove(id),
+            download: downloads.remove(&(id.clone(), None)),
             prepared_bytes: manifest.map(|manifest| manifest.bytes),
             steps,
             error: None,
@@ -92,6 +109,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
             id: id.clone(),
             variant: how.variant.clone(),
             bundle: None,
+            sources: Vec::new(),
             read_bytes: 0,
             download: None,
             prepared_bytes: None,
@@ -173,9 +191,19 @@ impl Planned {
             facts.push(format!("{maybe} more may run"));
         }
         if let Some(download) = &self.download {
-            facts.push(download.text());
+            facts.push(download.text("the bundle"));
         } else if self.bundle.is_none() && yes + maybe > 0 {
             facts.push("the bundle is gone and downloaded again if it is needed".to_owned());
+        }
+        for one in &self.sources {
+            if let Some(download) = &one.download {
+                let name = format!("the source `{}`", one.source.name);
+                let text = download.text(&name);
+                facts.push(match text.starts_with(&name) {
+                    true => text,
+                    false => format!("{name}: {text}"),
+                });
+            }
         }
         if self.read_bytes > 0 {
             facts.push(format!("{} to read", units::bytes(self.read_bytes)));
@@ -225,6 +253,7 @@ mod tests {
             id: "a".into(),
             variant: "v1".into(),
             bundle: Some("/b/a.zip".into()),
+            sources: Vec::new(),
             read_bytes: 1_900_000,
             download: None,
             prepared_bytes: None,

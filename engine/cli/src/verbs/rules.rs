@@ -2,7 +2,10 @@
 
 use clap::Args;
 use prep_app::{Catalog, ask_all};
+use prep_core::{Cancel, units};
 use prep_fetch::FetchError;
+use prep_spec::BASE_VARIANT;
+use prep_spec::model::Place;
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,7 +24,8 @@ Examples:
   prep rules spaceship-titanic dog-breed-identification
   prep rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
 
-Downloads nothing. The exit code is 0 if all bundles may be downloaded, 4 if rules are to be
+Downloads nothing. Files that a pipeline has beside its bundle have no rules; they are asked for, too.
+The exit code is 0 if all bundles may be downloaded, 4 if rules are to be
 accepted, the credentials are refused or a competition is not known.")]
 pub struct Rules {
     #[command(flatten)]
@@ -51,6 +55,20 @@ struct Row {
     exit: Exit,
 }
 
+/// A file beside a bundle.
+#[derive(Debug, Serialize)]
+struct SourceRow {
+    id: String,
+    name: String,
+    url: String,
+    /// Its length; none if it cannot be downloaded.
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(skip)]
+    exit: Exit,
+}
+
 const HOW: &str = "\
 Open each address, signed in to Kaggle, and accept the rules. For a competition that is closed, its Rules tab (or its Data
 tab) still offers this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to do
@@ -61,17 +79,39 @@ impl Rules {
         let ids = self.selection.ids()?;
         let catalog = Catalog::of(&session.settings)?;
         let mut competitions = Vec::new();
+        let mut files = Vec::new();
         for id in &ids {
-            competitions.push((id.clone(), catalog.get(id)?.kaggle()));
+            let entry = catalog.get(id)?;
+            let pipeline = entry.load(BASE_VARIANT).ok();
+            for source in pipeline.iter().flat_map(|pipeline| &pipeline.sources) {
+                if let Place::Url(file) = &source.place {
+                    files.push((id.clone(), source.name.value.clone(), file.clone()));
+                }
+            }
+            let kaggle = pipeline.map_or_else(|| id.clone(), |pipeline| pipeline.bundle.kaggle);
+            competitions.push((id.clone(), kaggle));
         }
         let network = downloads::network(session, &Limits::default(), Purpose::Question).get()?;
         let rows = ask_all(&competitions, |(id, kaggle)| {
             row(id, kaggle, network.check_access(kaggle))
         });
+        let sources = ask_all(&files, |(id, name, file)| {
+            source_row(
+                id,
+                name,
+                &file.url,
+                network.length(&file.file, &file.url, &Cancel::default()),
+            )
+        });
         if session.printer.json {
-            session.printer.json(&json!({ "competitions": rows }))?;
+            let mut json = json!({ "competitions": rows });
+            if !sources.is_empty() {
+                json["sources"] = json!(sources);
+            }
+            session.printer.json(&json)?;
         } else {
             session.printer.result(&text(&rows))?;
+            session.printer.result(&text_of_sources(&sources))?;
         }
         for row in &rows {
             if let (State::Failed, Some(error)) = (row.state, &row.error) {
@@ -79,7 +119,16 @@ impl Rules {
                 session.printer.error(&error);
             }
         }
-        Ok(Exit::combine(rows.iter().map(|row| row.exit)))
+        for row in &sources {
+            if let Some(error) = &row.error {
+                let message = format!("{}: source `{}`: {error}", row.id, row.name);
+                session.printer.error(&CliError::new(row.exit, message));
+            }
+        }
+        let exits = rows.iter().map(|row| row.exit);
+        Ok(Exit::combine(
+            exits.chain(sources.iter().map(|row| row.exit)),
+        ))
     }
 }
 
@@ -98,6 +147,37 @@ fn row(id: &str, kaggle: &str, access: Result<(), FetchError>) -> Row {
             .map_or(Exit::Success, |error| Exit::of(error.failure())),
         error: error.map(|error| error.to_string()),
     }
+}
+
+fn source_row(id: &str, name: &str, url: &str, length: Result<u64, FetchError>) -> SourceRow {
+    let (bytes, error) = match length {
+        Ok(bytes) => (Some(bytes), None),
+        Err(error) => (None, Some(error)),
+    };
+    SourceRow {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        url: url.to_owned(),
+        bytes,
+        exit: error
+            .as_ref()
+            .map_or(Exit::Success, |error| Exit::of(error.failure())),
+        error: error.map(|error| error.to_string()),
+    }
+}
+
+/// A line per file beside a bundle.
+fn text_of_sources(rows: &[SourceRow]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let state = match row.bytes {
+            Some(bytes) => format!("may be downloaded, {}", units::bytes(bytes)),
+            None => "cannot be downloaded".to_owned(),
+        };
+        let (id, name, url) = (&row.id, &row.name, &row.url);
+        text.push_str(&format!("{id}: source `{name}`: {state} ({url})\n"));
+    }
+    text
 }
 
 /// A line of numbers, then what is to be done.

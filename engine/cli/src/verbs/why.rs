@@ -104,7 +104,7 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
     let mut text = format!("{} ({}) {state}\n", step.step, step.kind);
     text.push_str(&details(step.reason.as_ref(), "  "));
     match last {
-        None if step.kind == "bundle" => {}
+        None if matches!(step.kind, "bundle" | "download" | "folder") => {}
         None => text.push_str("it never ran\n"),
         Some(last) => {
             match &last.reason {

@@ -3,26 +3,39 @@
 //! ```text
 //! DATA/ID/ID.zip            the bundle
 //! DATA/ID/ID.part-KEY.zip   some members of it
-//! DATA/ID/ID.zip.partial    a download that did not end
+//! DATA/ID/sources/FILE      the file of a further source
+//! DATA/ID/*.partial         a download that did not end
 //! ```
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name, without `.zip`, of the part of a bundle whose choice of members has this key.
 pub(crate) fn part_name(id: &str, key: &str) -> String {
     format!("{id}.part-{key}")
 }
 
-/// Bytes of disk that an interrupted download of `ID.zip` takes.
-pub fn partial_bytes(data: &Path, id: &str) -> u64 {
-    let partial = data.join(id).join(format!("{id}.zip.partial")).metadata();
-    partial.map_or(0, |file| file.blocks() * 512)
+/// Name of the folder of further sources.
+const SOURCES: &str = "sources";
+
+/// Where the file of a further source is fetched to.
+pub(crate) fn source_path(data: &Path, id: &str, file: &str) -> PathBuf {
+    data.join(id).join(SOURCES).join(file)
 }
 
-/// Removes `DATA/ID/ID.zip` and parts of it. Bundles elsewhere are the user's.
+/// Bytes of disk that an interrupted download of `ID.zip` takes, or of the file of a further source.
+pub fn partial_bytes(data: &Path, id: &str, file: Option<&str>) -> u64 {
+    let partial = match file {
+        None => data.join(id).join(format!("{id}.zip.partial")),
+        Some(file) => source_path(data, id, &format!("{file}.partial")),
+    };
+    partial.metadata().map_or(0, |file| file.blocks() * 512)
+}
+
+/// Removes `DATA/ID/ID.zip` and parts of it, and files of further sources. What lies elsewhere is the user's.
 pub fn discard(data_dir: &Path, id: &str) {
     let folder = data_dir.join(id);
+    discard_sources(&folder.join(SOURCES));
     let Ok(entries) = folder.read_dir() else {
         return;
     };
@@ -43,6 +56,22 @@ pub fn discard(data_dir: &Path, id: &str) {
     }
 }
 
+/// Removes the files of further sources; what is left of downloads stays, so that they can go on.
+fn discard_sources(folder: &Path) {
+    let Ok(entries) = folder.read_dir() else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !name.ends_with(".partial") && !name.ends_with(".partial.map") {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    // It stays where something is in it.
+    let _ = std::fs::remove_dir(folder);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,14 +90,20 @@ mod tests {
         ] {
             std::fs::write(folder.join(name), "").unwrap();
         }
+        for name in ["x.csv", "y.zip.partial"] {
+            let path = source_path(dir.path(), "a", name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
         discard(dir.path(), "a");
         discard(dir.path(), "missing");
+        assert!(!source_path(dir.path(), "a", "x.csv").exists());
         let mut left: Vec<_> = folder
             .read_dir()
             .unwrap()
             .map(|entry| entry.unwrap().file_name())
             .collect();
         left.sort();
-        assert_eq!(left, ["a.zip.partial", "b.zip", "prepared.json"]);
+        assert_eq!(left, ["a.zip.partial", "b.zip", "prepared.json", "sources"]);
     }
 }

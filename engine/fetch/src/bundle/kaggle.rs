@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use prep_core::{Context, Source, SourceState, StepError, Value};
 
-use crate::bundle::local::{BundleError, LocalBundle};
+use crate::bundle::local::LocalBundle;
 use crate::download::{Order, download};
 use crate::error::FetchError;
 use crate::network::{LazyNetwork, Network};
 use crate::resume::hashing::Digests;
 use crate::resume::partial::{Locked, Partial};
+use crate::wire::item::Item;
 
 /// How often another process's lock is looked at.
 const GLANCE: Duration = Duration::from_millis(100);
@@ -62,12 +63,8 @@ impl KaggleBundle {
 
     /// The network; without it, the error tells where else the bundle was looked for.
     pub(crate) fn network(&self) -> Result<Network, StepError> {
-        self.network.get().map_err(|cause| {
-            let failure = cause.failure();
-            let looked = self.local.candidates().to_vec();
-            let cause = Box::new(cause);
-            StepError::new(failure, BundleError::NotFetched { looked, cause })
-        })
+        let network = self.network.get();
+        network.map_err(|cause| self.local.not_fetched(cause))
     }
 
     /// Fetches the bundle; `None` when another process has just done so.
@@ -77,7 +74,8 @@ impl KaggleBundle {
             return Ok(None);
         };
         let md5 = self.md5.clone();
-        let digests = fill(&network, &self.kaggle, md5, &partial, None, context)?;
+        let item = Item::Bundle(self.kaggle.clone());
+        let digests = fill(&network, item, md5, &partial, None, context)?;
         let Some(digests) = digests else {
             return Ok(None);
         };
@@ -103,7 +101,7 @@ pub(crate) fn lock(target: &Path, context: &Context) -> Result<Option<Arc<Partia
 /// Fetches into a partial file until it is complete, or the run is stopped.
 pub(crate) fn fill(
     network: &Network,
-    id: &str,
+    item: Item,
     md5: Option<String>,
     partial: &Arc<Partial>,
     wanted: Option<Vec<Range<u64>>>,
@@ -111,7 +109,7 @@ pub(crate) fn fill(
 ) -> Result<Option<Digests>, FetchError> {
     let order = Order {
         shared: Arc::clone(network.shared()),
-        id: id.to_owned(),
+        item,
         md5,
         partial: Arc::clone(partial),
         wanted,

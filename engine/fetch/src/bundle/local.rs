@@ -9,32 +9,53 @@ use thiserror::Error;
 
 use crate::error::FetchError;
 
-/// The bundle of one competition, in one of several places.
+/// The bundle of one competition, or the file of a further source, in one of several places.
 #[derive(Debug, Clone)]
 pub struct LocalBundle {
-    /// Under which the store remembers what the bundle held.
+    what: What,
+    /// Under which the store remembers what it held.
     name: String,
     candidates: Vec<PathBuf>,
-    /// Published MD5; none when it is not to be checked.
-    md5: Option<String>,
+    sums: Sums,
+}
+
+/// What a message calls it, and whose it is.
+#[derive(Debug, Clone)]
+pub(crate) struct What {
+    pub(crate) title: String,
+    pub(crate) owner: String,
+}
+
+/// Published sums, in hexadecimal; none that are not to be checked.
+#[derive(Debug, Clone, Default)]
+pub struct Sums {
+    pub md5: Option<String>,
+    pub sha256: Option<String>,
 }
 
 #[derive(Debug, Error)]
 pub enum BundleError {
-    #[error("no bundle: looked for {}; download it from Kaggle, or name its folder with --source", list(.0))]
-    Missing(Vec<PathBuf>),
-    #[error("no bundle: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
+    #[error("no {what}: looked for {}; download it from {owner}, or name its folder with --source", list(.looked))]
+    Missing {
+        what: String,
+        owner: String,
+        looked: Vec<PathBuf>,
+    },
+    #[error("no {what}: looked for {} (--source names another folder); it cannot be downloaded: {cause}", list(.looked))]
     NotFetched {
+        what: String,
         looked: Vec<PathBuf>,
         #[source]
         cause: Box<FetchError>,
     },
     #[error(
-        "{path} has MD5 {found}, published is {expected}: the file is damaged, or Kaggle changed it; \
+        "{path} has {sum} {found}, published is {expected}: the file is damaged, or {owner} changed it; \
          --skip-bundle-verification uses it all the same, and still checks what is made of it"
     )]
-    OtherMd5 {
+    OtherSum {
         path: PathBuf,
+        owner: String,
+        sum: &'static str,
         found: String,
         expected: String,
     },
@@ -56,10 +77,29 @@ impl LocalBundle {
             .iter()
             .flat_map(|folder| [folder.join(&name), folder.join(id).join(&name)])
             .collect();
-        LocalBundle {
-            name: id.to_owned(),
-            candidates,
+        let what = What {
+            title: "bundle".to_owned(),
+            owner: "Kaggle".to_owned(),
+        };
+        let sums = Sums {
             md5: md5.map(str::to_owned),
+            sha256: None,
+        };
+        LocalBundle::of_file(what, id, candidates, sums)
+    }
+
+    /// Looks for a file in these places, in order.
+    pub(crate) fn of_file(
+        what: What,
+        name: &str,
+        candidates: Vec<PathBuf>,
+        sums: Sums,
+    ) -> LocalBundle {
+        LocalBundle {
+            what,
+            name: name.to_owned(),
+            candidates,
+            sums,
         }
     }
 
@@ -71,9 +111,15 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// Where the file is looked for.
-    pub(crate) fn candidates(&self) -> &[PathBuf] {
-        &self.candidates
+    /// What is wrong when it cannot be downloaded.
+    pub(crate) fn not_fetched(&self, cause: FetchError) -> StepError {
+        let failure = cause.failure();
+        let error = BundleError::NotFetched {
+            what: self.what.title.clone(),
+            looked: self.candidates.clone(),
+            cause: Box::new(cause),
+        };
+        StepError::new(failure, error)
     }
 
     /// Remembers what the bundle holds, for the time when its file is gone.
@@ -104,20 +150,28 @@ impl LocalBundle {
         })
     }
 
-    /// Refuses a bundle with another MD5 than the published one.
+    /// Refuses a file with other sums than the published ones.
     fn check(&self, path: &Path, record: &SourceRecord) -> Result<(), StepError> {
-        let found = record.md5.as_deref().unwrap_or_default();
-        match &self.md5 {
-            Some(expected) if !expected.eq_ignore_ascii_case(found) => Err(StepError::new(
-                Failure::Check,
-                BundleError::OtherMd5 {
+        let sums = [
+            ("MD5", &self.sums.md5, &record.md5),
+            ("SHA-256", &self.sums.sha256, &record.sha256),
+        ];
+        for (sum, expected, found) in sums {
+            let found = found.as_deref().unwrap_or_default();
+            if let Some(expected) = expected
+                && !expected.eq_ignore_ascii_case(found)
+            {
+                let error = BundleError::OtherSum {
                     path: path.to_path_buf(),
+                    owner: self.what.owner.clone(),
+                    sum,
                     found: found.to_owned(),
                     expected: expected.clone(),
-                },
-            )),
-            _ => Ok(()),
+                };
+                return Err(StepError::new(Failure::Check, error));
+            }
         }
+        Ok(())
     }
 }
 
@@ -155,14 +209,24 @@ impl Source for LocalBundle {
 
     fn run(&self, context: &Context) -> Result<Value, StepError> {
         let Some(path) = self.path() else {
-            return Err(StepError::input(BundleError::Missing(
-                self.candidates.clone(),
-            )));
+            return Err(StepError::input(BundleError::Missing {
+                what: self.what.title.clone(),
+                owner: self.what.owner.clone(),
+                looked: self.candidates.clone(),
+            }));
         };
         let bytes = path.metadata().map(|metadata| metadata.len()).unwrap_or(0);
         context.progress.set_total_bytes(bytes);
         let progress = |bytes| context.progress.add_bytes(bytes);
-        let record = context.store.ingest(path, self.md5.is_some(), &progress)?;
+        let store = &context.store;
+        let mut record = match store.source(path)? {
+            // A download told its digests already.
+            Some(record) if self.sums.md5.is_none() || record.md5.is_some() => record,
+            _ => store.ingest(path, self.sums.md5.is_some(), &progress)?,
+        };
+        if self.sums.sha256.is_some() && record.sha256.is_none() {
+            record = store.add_sha256(path, record, &progress)?;
+        }
         self.check(path, &record)?;
         self.remember(context, path, &record)
     }

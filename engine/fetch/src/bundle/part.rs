@@ -21,6 +21,7 @@ use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
 use crate::error::FetchError;
 use crate::resume::partial::Partial;
+use crate::wire::item::Item;
 
 /// Some members of one competition's bundle, unless all of it is there.
 #[derive(Debug, Clone)]
@@ -69,7 +70,8 @@ impl PartOfBundle {
             .iter()
             .map(|entry| entry.header_offset..entry.limit)
             .collect();
-        fill(&network, id, None, &partial, Some(wanted), context)?;
+        let item = Item::Bundle(id.to_owned());
+        fill(&network, item, None, &partial, Some(wanted), context)?;
         self.write(&partial, &entries, context)?;
         Ok(())
     }

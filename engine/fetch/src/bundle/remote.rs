@@ -18,6 +18,7 @@ use crate::trouble::Trouble;
 use crate::wire::answer::Answer;
 use crate::wire::body::Body;
 use crate::wire::identity::Identity;
+use crate::wire::item::Item;
 use crate::wire::location::Location;
 use crate::wire::retry::{Next, Retry};
 use crate::wire::shared::Shared;
@@ -66,7 +67,7 @@ impl Network {
 /// Reads a bundle by position, over the network; keeps what it has read.
 struct Remote<'a> {
     network: &'a Network,
-    id: &'a str,
+    item: Item,
     cancel: &'a Cancel,
     state: Mutex<State>,
 }
@@ -85,19 +86,15 @@ struct State {
 
 impl fmt::Debug for Remote<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Remote({})", self.id)
+        write!(formatter, "Remote({})", self.item.key())
     }
 }
 
 impl<'a> Remote<'a> {
-    fn open(
-        network: &'a Network,
-        id: &'a str,
-        cancel: &'a Cancel,
-    ) -> Result<Remote<'a>, FetchError> {
+    fn open(network: &'a Network, id: &str, cancel: &'a Cancel) -> Result<Remote<'a>, FetchError> {
         let remote = Remote {
             network,
-            id,
+            item: Item::Bundle(id.to_owned()),
             cancel,
             state: Mutex::default(),
         };
@@ -118,7 +115,7 @@ impl<'a> Remote<'a> {
         let shared = Arc::clone(self.network.shared());
         let known = state.object.clone();
         let mut location = state.location.take();
-        let reading = fetch(&shared, self.id, &mut location, &range, known.as_ref());
+        let reading = fetch(&shared, &self.item, &mut location, &range, known.as_ref());
         let (object, bytes) = self.network.block_on_unless(self.cancel, reading)?;
         state.location = location;
         state.object = Some(object);
@@ -178,14 +175,14 @@ impl ReadAt for Remote<'_> {
 /// The bytes of one range in memory, after as many attempts as the options allow.
 async fn fetch(
     shared: &Shared,
-    id: &str,
+    item: &Item,
     location: &mut Option<Location>,
     range: &Range<u64>,
     known: Option<&Identity>,
 ) -> Result<(Identity, Vec<u8>), FetchError> {
     let mut retry = Retry::default();
     loop {
-        let first = first_answer(shared, id, location, range.clone(), known, &mut retry).await;
+        let first = first_answer(shared, item, location, range.clone(), known, &mut retry).await;
         let answer = match first {
             Ok((answer, _permit)) if answer.whole => {
                 Err(Trouble::RangeIgnored { host: answer.host })

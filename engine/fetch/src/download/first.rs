@@ -11,6 +11,7 @@ use crate::trouble::Trouble;
 use crate::wire::answer::{Answer, NoAnswer, ask};
 use crate::wire::api;
 use crate::wire::identity::Identity;
+use crate::wire::item::Item;
 use crate::wire::location::Location;
 use crate::wire::retry::{Next, Retry};
 use crate::wire::shared::Shared;
@@ -42,7 +43,7 @@ impl From<FetchError> for Stop {
 /// The answer that tells which object it is. Failures count in `retry`, which goes on counting after it.
 pub(crate) async fn first_answer(
     shared: &Shared,
-    id: &str,
+    item: &Item,
     location: &mut Option<Location>,
     range: Range<u64>,
     known: Option<&Identity>,
@@ -52,7 +53,7 @@ pub(crate) async fn first_answer(
         let permit = shared.permit().await?;
         let at = match &*location {
             Some(location) => location.clone(),
-            None => location.insert(api::address(shared, id).await?).clone(),
+            None => location.insert(api::address(shared, item).await?).clone(),
         };
         let trouble = match ask(shared, &at, range.clone(), known).await {
             Ok(answer) => return Ok((answer, permit)),
@@ -66,7 +67,7 @@ pub(crate) async fn first_answer(
             Next::After(pause) => sleep(pause).await,
             Next::NewAddress => {
                 *location = None;
-                shared.addresses.forget(id);
+                shared.addresses.forget(&item.key());
             }
             Next::WithoutRanges(trouble) => return Err(Stop::End(End::StartAnew(trouble))),
         }

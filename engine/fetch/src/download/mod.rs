@@ -26,6 +26,14 @@ const REPLACED: u32 = 3;
 /// Times that a bundle may arrive with another MD5 than the server told.
 const DAMAGED: u32 = 2;
 
+/// What helps against bytes that are not those that the server told of ...
+const ON_THE_WAY: &str =
+    "Something between the server and this disk changes bytes: try another network or another disk";
+
+/// ... and where it told of none, not those that were published.
+const AT_THE_SERVER: &str = "The server has another file now, or something on the way changes bytes; --skip-bundle-verification uses it all \
+     the same, and still checks what is made of it";
+
 /// Fills the partial file of the order and checks it. The file keeps its partial name. No digests if only parts are wanted:
 /// these are not checked here.
 pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchError> {
@@ -43,9 +51,14 @@ pub(crate) async fn download(order: &Order) -> Result<Option<Digests>, FetchErro
                     damaged += 1;
                     if damaged >= DAMAGED {
                         return Err(FetchError::Damaged {
+                            item: order.item.to_string(),
                             found: digests.md5,
                             expected,
                             attempts: damaged,
+                            help: match object.md5 {
+                                Some(_) => ON_THE_WAY,
+                                None => AT_THE_SERVER,
+                            },
                         });
                     }
                 }
@@ -87,10 +100,11 @@ fn verdict(
     match expected {
         Some(md5) if md5.eq_ignore_ascii_case(&digests.md5) => Ok(None),
         Some(md5) => Ok(Some(md5.clone())),
-        None => {
+        None if order.item.is_zip() => {
             complete_zip(order, object.total)?;
             Ok(None)
         }
+        None => Ok(None),
     }
 }
 

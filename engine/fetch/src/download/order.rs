@@ -9,13 +9,14 @@ use crate::error::FetchError;
 use crate::resume::partial::Partial;
 use crate::space;
 use crate::wire::identity::Identity;
+use crate::wire::item::Item;
 use crate::wire::shared::Shared;
 
 /// What to fetch, and where to.
 #[derive(Clone)]
 pub(crate) struct Order {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) id: String,
+    pub(crate) item: Item,
     /// Published MD5 in hexadecimal; none when another content is welcome.
     pub(crate) md5: Option<String>,
     pub(crate) partial: Arc<Partial>,

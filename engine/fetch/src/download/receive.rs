@@ -10,8 +10,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::error::FetchError;
 use crate::resume::partial::Partial;
 use crate::trouble::Trouble;
-use crate::wire::answer::{Answer, expected_zip};
+use crate::wire::answer::{Answer, in_words};
 use crate::wire::body::Body;
+use crate::wire::location::Expected;
 use crate::wire::shared::Shared;
 use prep_core::units;
 
@@ -45,13 +46,17 @@ pub(crate) struct Sink {
 pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Result<(), Broken> {
     let (range, total) = (answer.range.clone(), answer.object.total);
     let mut cursor = Cursor::new(sink, range, total);
+    let expected = answer.expected;
     let mut body = Body::of(answer);
     while let Some(chunk) = body.next(shared).await.map_err(Broken::Trouble)? {
-        if cursor.offset == 0 && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk)) {
+        if cursor.offset == 0
+            && expected == Expected::Zip
+            && !b"PK".starts_with(chunk.get(..2).unwrap_or(&chunk))
+        {
             return Err(Broken::Fatal(FetchError::NotZip {
                 host: body.host().to_owned(),
                 got: format!("{}, {}", Looks::of(&chunk), units::bytes(total)),
-                expected: expected_zip(None),
+                expected: in_words(expected, None),
             }));
         }
         sink.received

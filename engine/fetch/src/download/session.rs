@@ -95,14 +95,14 @@ impl<'a> Session<'a> {
         };
         let mut retry = Retry::default();
         let shared = &order.shared;
-        let id = &order.id;
+        let item = &order.item;
         let (object, state, first) = match left::load(&order.partial)? {
             Some(left) => {
                 let object = left.object.clone();
                 let first = match left.pieces().take(most) {
                     Some(range) => {
                         let known = Some(&object);
-                        Some(first_answer(shared, id, location, range, known, &mut retry).await?)
+                        Some(first_answer(shared, item, location, range, known, &mut retry).await?)
                     }
                     None => None,
                 };
@@ -111,7 +111,7 @@ impl<'a> Session<'a> {
             }
             None => {
                 let range = front(order, most);
-                let first = first_answer(shared, id, location, range, None, &mut retry).await?;
+                let first = first_answer(shared, item, location, range, None, &mut retry).await?;
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
                 order.require_space(order.needed(&object))?;
@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             };
             if self.location.is_none() {
-                *self.location = Some(api::address(&self.order.shared, &self.order.id).await?);
+                *self.location = Some(api::address(&self.order.shared, &self.order.item).await?);
             }
             self.spawn(range, None);
         }
@@ -316,7 +316,7 @@ impl<'a> Session<'a> {
             }
             self.address += 1;
             *self.location = None;
-            self.order.shared.addresses.forget(&self.order.id);
+            self.order.shared.addresses.forget(&self.order.item.key());
         } else {
             if ended.round < self.round {
                 return Ok(());
@@ -374,6 +374,8 @@ fn check_md5(order: &Order, object: &Identity) -> Result<(), FetchError> {
     match (&order.md5, &object.md5) {
         (Some(expected), Some(found)) if !expected.eq_ignore_ascii_case(found) => {
             Err(FetchError::OtherMd5 {
+                item: order.item.to_string(),
+                owner: order.item.owner(),
                 found: found.clone(),
                 expected: expected.clone(),
             })

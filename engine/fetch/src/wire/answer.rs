@@ -10,7 +10,7 @@ use crate::error::FetchError;
 use crate::trouble::{self, Trouble};
 use crate::wire::api::{self, REDIRECTS};
 use crate::wire::identity::{Identity, content_range};
-use crate::wire::location::{Location, follow};
+use crate::wire::location::{Expected, Location, follow};
 use crate::wire::shared::Shared;
 use prep_core::units;
 
@@ -19,6 +19,8 @@ use prep_core::units;
 pub(crate) struct Answer {
     pub(crate) response: Response,
     pub(crate) host: String,
+    /// What its first bytes have to be.
+    pub(crate) expected: Expected,
     /// Of which object.
     pub(crate) object: Identity,
     /// Which bytes of it. Starts where it was asked to; may end earlier.
@@ -84,7 +86,7 @@ pub(crate) async fn ask(
             url = follow(&url, to.and_then(|to| to.to_str().ok())).map_err(NoAnswer::Refused)?;
             continue;
         }
-        return judge(shared, response, host, &range, expected).await;
+        return judge(shared, location, response, host, &range, expected).await;
     }
     Err(NoAnswer::Refused(FetchError::Redirect {
         from: location.host(),
@@ -103,6 +105,7 @@ fn header(range: &Range<u64>) -> String {
 
 async fn judge(
     shared: &Shared,
+    location: &Location,
     response: Response,
     host: String,
     asked: &Range<u64>,
@@ -110,26 +113,40 @@ async fn judge(
 ) -> Result<Answer, NoAnswer> {
     let status = response.status();
     let code = status.as_u16();
-    if status.is_success() && api::is_html(&response) {
+    let kind = location.expected();
+    if status.is_success() && kind != Expected::Page && api::is_html(&response) {
         let length = response.content_length();
         let body = api::body(shared, response).await;
         let length = length.unwrap_or(body.len() as u64);
         return Err(NoAnswer::Refused(FetchError::NotZip {
             host,
             got: format!("HTML, {}", units::bytes(length)),
-            expected: expected_zip(expected),
+            expected: in_words(kind, expected),
         }));
     }
+    let usable = |answer: Answer| Answer {
+        expected: kind,
+        ..answer
+    };
     match status {
-        StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected),
-        StatusCode::OK => whole(response, host, expected),
+        StatusCode::PARTIAL_CONTENT => part(response, host, asked, expected).map(usable),
+        StatusCode::OK => whole(response, host, expected).map(usable),
         StatusCode::RANGE_NOT_SATISFIABLE if expected.is_some() => Err(NoAnswer::Changed),
         // A new address may help against all of these: each is what some store says of an old one.
         StatusCode::BAD_REQUEST
         | StatusCode::UNAUTHORIZED
         | StatusCode::FORBIDDEN
         | StatusCode::NOT_FOUND
-        | StatusCode::GONE => Err(Trouble::Address { host, code }.into()),
+        | StatusCode::GONE
+            if location.is_signed() =>
+        {
+            Err(Trouble::Address { host, code }.into())
+        }
+        StatusCode::NOT_FOUND | StatusCode::GONE => Err(NoAnswer::Refused(FetchError::NoFile {
+            path: location.url().path().to_owned(),
+            host,
+            code,
+        })),
         _ if api::is_passing(status) || status == StatusCode::RANGE_NOT_SATISFIABLE => {
             let retry_after = api::wanted_pause(&response);
             Err(Trouble::Status {
@@ -148,10 +165,15 @@ async fn judge(
     }
 }
 
-pub(crate) fn expected_zip(expected: Option<&Identity>) -> String {
+pub(crate) fn in_words(kind: Expected, expected: Option<&Identity>) -> String {
+    let what = match kind {
+        Expected::Zip => "a zip archive",
+        Expected::Page => "a web page",
+        Expected::Anything => "a file",
+    };
     match expected {
-        Some(object) => format!("a zip archive, {}", units::bytes(object.total)),
-        None => "a zip archive".into(),
+        Some(object) => format!("{what}, {}", units::bytes(object.total)),
+        None => what.into(),
     }
 }
 
@@ -191,6 +213,7 @@ fn part(
         _ => Ok(Answer {
             response,
             host,
+            expected: Expected::Anything,
             object,
             range,
             whole: false,
@@ -213,6 +236,7 @@ fn whole(
         None => Ok(Answer {
             response,
             host,
+            expected: Expected::Anything,
             object,
             range: 0..total,
             whole: true,

@@ -11,6 +11,7 @@ use crate::error::FetchError;
 use crate::message;
 use crate::trouble::{self, Trouble};
 use crate::wire::backoff;
+use crate::wire::item::Item;
 use crate::wire::location::{Location, follow, host};
 use crate::wire::retry::{Next, Retry};
 use crate::wire::shared::Shared;
@@ -22,11 +23,15 @@ pub(crate) const REDIRECTS: usize = 5;
 /// Most bytes read of an answer that is not a bundle.
 const BODY: usize = 64 * 1024;
 
-/// The signed address of a bundle: the last one, or a new one if the store refused that.
+/// Where an item lies. Of a bundle the signed address: the last one, or a new one if the store refused that.
 ///
 /// # Errors
 /// As [`locate`].
-pub(crate) async fn address(shared: &Shared, id: &str) -> Result<Location, FetchError> {
+pub(crate) async fn address(shared: &Shared, item: &Item) -> Result<Location, FetchError> {
+    let id = match item {
+        Item::File { location, .. } => return Ok(location.clone()),
+        Item::Bundle(id) => id,
+    };
     match shared.addresses.get(id) {
         Some(location) => Ok(location),
         None => locate(shared, id).await,
@@ -64,6 +69,10 @@ enum Attempt {
 }
 
 async fn attempt(shared: &Shared, id: &str) -> Attempt {
+    let credentials = match shared.credentials() {
+        Ok(credentials) => credentials,
+        Err(error) => return Attempt::Refused(error),
+    };
     let mut url = shared.endpoint.clone();
     match url.path_segments_mut() {
         Ok(mut segments) => {
@@ -77,18 +86,18 @@ async fn attempt(shared: &Shared, id: &str) -> Attempt {
         }
     }
     for _ in 0..=REDIRECTS {
-        let answer = match ask(shared, url.clone()).await {
+        let answer = match ask(shared, credentials, url.clone()).await {
             Ok(answer) => answer,
             Err(trouble) => return Attempt::Trouble(trouble, String::new()),
         };
         if !answer.status().is_redirection() {
-            return refusal(shared, id, answer).await;
+            return refusal(shared, credentials, id, answer).await;
         }
         let to = answer.headers().get(LOCATION);
         match follow(&url, to.and_then(|to| to.to_str().ok())) {
             Err(error) => return Attempt::Refused(error),
             Ok(to) if to.origin() == shared.endpoint.origin() => url = to,
-            Ok(to) => return Attempt::Located(Location::new(to)),
+            Ok(to) => return Attempt::Located(Location::signed(to)),
         }
     }
     Attempt::Refused(FetchError::Redirect {
@@ -99,9 +108,9 @@ async fn attempt(shared: &Shared, id: &str) -> Attempt {
 }
 
 /// Sends the credentials; only ever called with addresses of the endpoint's origin.
-async fn ask(shared: &Shared, url: Url) -> Result<Response, Trouble> {
+async fn ask(shared: &Shared, credentials: &Credentials, url: Url) -> Result<Response, Trouble> {
     let request = shared.client.get(url).header(ACCEPT_ENCODING, "identity");
-    let request = match &shared.credentials {
+    let request = match credentials {
         Credentials::Key { username, key } => request.basic_auth(username, Some(key.expose())),
         Credentials::Token(token) => request.bearer_auth(token.expose()),
     };
@@ -122,12 +131,17 @@ async fn ask(shared: &Shared, url: Url) -> Result<Response, Trouble> {
 }
 
 /// What an answer means that is not a redirect.
-async fn refusal(shared: &Shared, id: &str, answer: Response) -> Attempt {
+async fn refusal(
+    shared: &Shared,
+    credentials: &Credentials,
+    id: &str,
+    answer: Response,
+) -> Attempt {
     let status = answer.status();
     let retry_after = wanted_pause(&answer);
     let html = is_html(&answer);
     let body = body(shared, answer).await;
-    let message = message::of_api(&body, &shared.credentials);
+    let message = message::of_api(&body, credentials);
     let host = host(&shared.endpoint);
     let id = id.to_owned();
     Attempt::Refused(match status.as_u16() {

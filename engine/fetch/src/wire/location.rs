@@ -1,4 +1,4 @@
-//! A signed address of the object store.
+//! Where bytes lie: a signed address of the object store, or the address of a file.
 
 use std::fmt;
 
@@ -6,21 +6,71 @@ use reqwest::Url;
 
 use crate::error::FetchError;
 
-/// Where the bundle lies for now. The query is a signature: only the host is ever shown.
+/// What a file's first bytes have to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    Zip,
+    /// A web page, which otherwise is what a login or a proxy answers.
+    Page,
+    Anything,
+}
+
+impl Expected {
+    /// Told by the file's name.
+    pub(crate) fn of(name: &str) -> Expected {
+        let ending = name
+            .rsplit_once('.')
+            .map(|(_, end)| end.to_ascii_lowercase());
+        match ending.as_deref() {
+            Some("zip") => Expected::Zip,
+            Some("html" | "htm") => Expected::Page,
+            _ => Expected::Anything,
+        }
+    }
+}
+
+/// Where the bytes lie, a bundle's only for now. The query may be a signature: only the host is ever shown.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Location(Url);
+pub(crate) struct Location {
+    url: Url,
+    expected: Expected,
+    /// Signed by somebody who signs a new one when this is refused.
+    signed: bool,
+}
 
 impl Location {
-    pub(crate) fn new(url: Url) -> Location {
-        Location(url)
+    /// A signed address of a bundle.
+    pub(crate) fn signed(url: Url) -> Location {
+        Location {
+            url,
+            expected: Expected::Zip,
+            signed: true,
+        }
+    }
+
+    /// A lasting address.
+    pub(crate) fn of_file(url: Url, expected: Expected) -> Location {
+        Location {
+            url,
+            expected,
+            signed: false,
+        }
     }
 
     pub(crate) fn url(&self) -> Url {
-        self.0.clone()
+        self.url.clone()
+    }
+
+    pub(crate) fn expected(&self) -> Expected {
+        self.expected
+    }
+
+    pub(crate) fn is_signed(&self) -> bool {
+        self.signed
     }
 
     pub(crate) fn host(&self) -> String {
-        host(&self.0)
+        host(&self.url)
     }
 }
 
@@ -91,7 +141,7 @@ mod tests {
                 assert!(!format!("{error}{error:?}").contains("Signature"));
             }
         }
-        let shown = format!("{:?}", Location::new(from));
+        let shown = format!("{:?}", Location::signed(from));
         assert_eq!(shown, "Location(a.example)");
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod api;
 pub(crate) mod backoff;
 pub(crate) mod body;
 pub(crate) mod identity;
+pub(crate) mod item;
 pub(crate) mod location;
 pub(crate) mod rate;
 pub(crate) mod retry;

@@ -1,6 +1,6 @@
 //! What all downloads of a process share: one client, one runtime, one limit of connections and of rate.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
@@ -18,16 +18,22 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: Options,
     pub(crate) endpoint: Url,
-    pub(crate) credentials: Credentials,
+    /// Looked for when the API is first asked.
+    credentials: OnceLock<Credentials>,
+    find: Box<Find>,
+    finding: Mutex<()>,
     pub(crate) rate: RateLimit,
     pub(crate) addresses: Addresses,
     connections: Arc<Semaphore>,
     runtime: Option<Runtime>,
 }
 
+/// Finds credentials.
+pub(crate) type Find = dyn Fn() -> Result<Credentials, FetchError> + Send + Sync;
+
 impl Shared {
     /// Connects nowhere yet.
-    pub(crate) fn new(options: Options, credentials: Credentials) -> Result<Shared, FetchError> {
+    pub(crate) fn new(options: Options, find: Box<Find>) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
         let endpoint: Url = options
             .endpoint
@@ -53,13 +59,33 @@ impl Shared {
         Ok(Shared {
             client,
             endpoint,
-            credentials,
+            credentials: OnceLock::new(),
+            find,
+            finding: Mutex::default(),
             connections: Arc::new(Semaphore::new(options.connections.max(1))),
             rate: RateLimit::new(options.max_rate),
             addresses: Addresses::default(),
             runtime: Some(runtime),
             options,
         })
+    }
+
+    /// The credentials for the API; they are looked for until they are found once.
+    pub(crate) fn credentials(&self) -> Result<&Credentials, FetchError> {
+        if let Some(found) = self.credentials.get() {
+            return Ok(found);
+        }
+        let _one_at_a_time = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = self.credentials.get() {
+            return Ok(found);
+        }
+        let found = (self.find)()?;
+        Ok(self.credentials.get_or_init(|| found))
+    }
+
+    /// The credentials, if they were needed yet.
+    pub(crate) fn known_credentials(&self) -> Option<&Credentials> {
+        self.credentials.get()
     }
 
     /// None once the last handle is gone.

@@ -190,7 +190,8 @@ impl Context {
                 self.query(node).map(Setting::Query)
             }
             Value::Queries => self.queries(node).map(Setting::Queries),
-            Value::Path | Value::Source => text(self.path(node)),
+            Value::Path => text(self.path(node)),
+            Value::Source => text(self.plain_source_path(node)),
             Value::Sources => text(self.glob(node)),
             Value::Table | Value::Files | Value::Drawn => text(self.table_name(node)),
             Value::Column => text(self.text(node, "the name of a column")),

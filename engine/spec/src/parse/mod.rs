@@ -7,6 +7,7 @@ mod declared;
 mod grade;
 mod items;
 mod outputs;
+mod sources;
 mod tables;
 
 use std::sync::Arc;
@@ -61,6 +62,7 @@ fn pipeline(
     let name = text(context, "name");
     let category = text(context, "category");
     let bundle = fields.get("bundle").and_then(|node| context.bundle(node));
+    let sources = fields.get("sources").map(|node| context.sources(node));
     let lists = fields.get("lists").map(|node| context.lists(node));
     let mut tables: Vec<Table> = fields
         .get("tables")
@@ -84,6 +86,8 @@ fn pipeline(
     links::lists_as_tables(context, &lists, &mut tables);
     links::check(context, &tables, unused);
     links::unused_lists(context, &lists, unused);
+    let sources = sources.unwrap_or_default();
+    links::unused_sources(context, &sources, unused);
     // What is not there was reported, so an empty value in its place never leaves this crate as a sound pipeline.
     let nothing = Bundle {
         kaggle: String::new(),
@@ -94,6 +98,7 @@ fn pipeline(
         name: name.unwrap_or_default(),
         category: category.unwrap_or_default(),
         bundle: bundle.unwrap_or(nothing),
+        sources,
         lists,
         tables,
         public,
@@ -120,8 +125,8 @@ impl Context {
 
     fn md5(&mut self, node: &Node) -> Option<String> {
         let text = self.text(node, "an MD5")?.value;
-        if text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Some(text.to_ascii_lowercase());
+        if let Some(digits) = hex_digits(&text, 32) {
+            return Some(digits);
         }
         let message = format!("`{text}` is no MD5");
         let length = text.chars().count();
@@ -194,4 +199,10 @@ impl Context {
         }
         checks
     }
+}
+
+/// So many hex digits, in lower case.
+fn hex_digits(text: &str, count: usize) -> Option<String> {
+    let are_digits = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (text.len() == count && are_digits).then(|| text.to_ascii_lowercase())
 }

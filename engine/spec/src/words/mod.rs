@@ -8,7 +8,7 @@ mod form;
 mod pipeline;
 
 pub use form::{Form, Holds, MadeColumn, Makes, Vocabulary};
-pub use pipeline::{BUNDLE, GRADE, PIPELINE, VARIANTS};
+pub use pipeline::{BUNDLE, GRADE, PIPELINE, SOURCE, VARIANTS};
 
 /// A mapping with a fixed set of keys.
 #[derive(Debug)]
@@ -86,6 +86,10 @@ pub enum Value {
     Text,
     /// 32 hex digits.
     Md5,
+    /// 64 hex digits.
+    Sha256,
+    /// An address of http or https.
+    Url,
     /// SQL whose rows come in order.
     Rows,
     /// SQL with the columns `file` (what is written) and `path` (where), in any order.
@@ -100,9 +104,9 @@ pub enum Value {
     Set,
     /// The path of an output: relative, with `/` between its segments.
     Path,
-    /// A path in the bundle.
+    /// A path in the bundle, or in a further source.
     Source,
-    /// A path in the bundle with wildcards.
+    /// The same with wildcards.
     Sources,
     /// The name of a table.
     Table,
@@ -132,6 +136,8 @@ pub enum Value {
     /// A list of names, or a mapping from names to types.
     Columns,
     Section(&'static Section),
+    /// Further sources by name.
+    FurtherSources,
     /// Lists by name.
     Lists,
     /// Tables by name.

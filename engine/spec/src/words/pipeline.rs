@@ -25,6 +25,12 @@ pub static PIPELINE: Section = Section {
             "{ kaggle: spooky-author-identification }",
         ),
         Key::optional(
+            "sources",
+            Value::FurtherSources,
+            "Further sources beside the bundle, by name. A path in one of them is written `NAME:path`.",
+            "{ labels: { url: https://example.org/labels.zip } }",
+        ),
+        Key::optional(
             "lists",
             Value::Lists,
             "Named lists of texts: for queries (`column IN list`, `FROM list`, `one_hot(column, list)`, `multi_hot(column, list)`, `constants(value, list)`) and for grading (`{ list: NAME }`).",
@@ -84,6 +90,49 @@ pub static BUNDLE: Section = Section {
             Value::Md5,
             "Published MD5 of the archive.",
             "8f12d4f1f138f3867e881293b9bc54ee",
+        ),
+    ],
+};
+
+pub static SOURCE: Section = Section {
+    name: "the source",
+    doc: "A file at an address (`url`), or a folder (`folder`). The file is the one path of its source: `labels:labels.zip`, and what is in it `labels:labels.zip/test.csv`.",
+    keys: &[
+        Key::optional(
+            "url",
+            Value::Url,
+            "Address of a file, which is downloaded as a bundle is.",
+            "https://example.org/labels.zip?download=1",
+        ),
+        Key::optional(
+            "file",
+            Value::Path,
+            "Name of the file at `url`. Default: the last part of the address's path.",
+            "labels.zip",
+        ),
+        Key::optional(
+            "md5",
+            Value::Md5,
+            "Published MD5 of the file.",
+            "8f12d4f1f138f3867e881293b9bc54ee",
+        ),
+        Key::optional(
+            "sha256",
+            Value::Sha256,
+            "Published SHA-256 of the file.",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        ),
+        Key::optional(
+            "size",
+            Value::Natural,
+            "Length of the file in bytes, for the estimate of disk.",
+            "1234567",
+        ),
+        Key::optional(
+            "folder",
+            Value::Text,
+            "A folder with all files below it: absolute, or relative to the folder of the pipeline's file.",
+            "../labels",
         ),
     ],
 };

@@ -11,6 +11,7 @@ mod list;
 mod outputs;
 mod publish;
 mod query;
+mod source;
 mod splits;
 mod tables;
 mod unpack;
@@ -22,6 +23,7 @@ pub(crate) use list::List;
 pub(crate) use publish::Publish;
 pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle};
 pub(crate) use query::QueryTable;
+pub(crate) use source::{SourceTree, holder};
 pub(crate) use tables::split::PARTS;
 pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
 

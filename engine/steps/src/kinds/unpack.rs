@@ -13,7 +13,7 @@ use prep_formats::zip::{Directory, Method, ZipLimits};
 use prep_formats::{sevenz, tar};
 use thiserror::Error;
 
-use super::one;
+use super::{holder, one};
 use crate::value::{Content, Opener, Tree, TreeBuilder, input};
 
 /// An archive may unpack to this much, whatever its size ...
@@ -44,7 +44,7 @@ enum Kind {
 
 #[derive(Debug, Error)]
 enum UnpackError {
-    #[error("the bundle has no `{path}`{}", .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
+    #[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
     Missing {
         path: String,
         similar: Option<String>,

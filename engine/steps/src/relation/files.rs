@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use prep_core::{Context, Inputs, StepError};
 
 use super::open_table;
-use crate::kinds::FILES;
+use crate::kinds::{FILES, holder};
 use crate::value::{OpenContent, Opener, input, trees};
 
 /// Opens the file in column `file` of every row of the input `files`, in order.
@@ -35,8 +35,10 @@ pub(crate) fn for_each_file(
             let file =
                 file.ok_or_else(|| StepError::pipeline("the column `file` has a missing cell"))?;
             let content = trees.iter().find_map(|tree| tree.get(file));
-            let content = content
-                .ok_or_else(|| StepError::input(format!("the bundle has no file `{file}`")))?;
+            let content = content.ok_or_else(|| {
+                let (holder, path) = holder(file);
+                StepError::input(format!("{holder} has no file `{path}`"))
+            })?;
             visit(file, &opener.open(&content)?)?;
         }
     }

@@ -7,6 +7,7 @@ use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, ColumnType, Schema};
+use prep_spec::split_source;
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::Chosen;
@@ -122,7 +123,9 @@ fn cells(entries: &[File<'_>], column: &str) -> ArrayRef {
 
 /// A part of a path, named as the column is.
 pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
-    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (dir, name) = path
+        .rsplit_once('/')
+        .unwrap_or_else(|| ("", split_source(path).1));
     // As in Python's pathlib: a leading dot begins no extension, nor does a trailing one.
     let (stem, ext) = match name.rfind('.') {
         Some(dot) if dot > 0 && dot + 1 < name.len() => (&name[..dot], &name[dot + 1..]),
@@ -130,7 +133,10 @@ pub(crate) fn part<'a>(path: &'a str, column: &str) -> &'a str {
     };
     match column {
         "dir" => dir,
-        "folder" => dir.rsplit('/').next().unwrap_or(dir),
+        "folder" => dir
+            .rsplit('/')
+            .next()
+            .map_or(dir, |last| split_source(last).1),
         "name" => name,
         "stem" => stem,
         "ext" => ext,
@@ -151,6 +157,8 @@ mod tests {
             ["a/b", "b", "c.tar.gz", "c.tar", "gz"]
         );
         assert_eq!(parts("c"), ["", "", "c", "c", ""]);
+        assert_eq!(parts("more:c.d"), ["", "", "c.d", "c", "d"]);
+        assert_eq!(parts("more:a/c"), ["more:a", "a", "c", "c", ""]);
         assert_eq!(parts("a/.hidden"), ["a", "a", ".hidden", ".hidden", ""]);
         assert_eq!(parts("a/x."), ["a", "a", "x.", "x.", ""]);
     }

@@ -152,18 +152,13 @@ impl Opener {
         if let Some(open) = bases.get(&(*base, private)) {
             return Ok(open.clone());
         }
-        let (file, path) = match self.context.location(base) {
-            Some(path) => match self.open_outside(&path) {
-                Ok(file) => (file, path),
-                // Known, but not there any more: its source brings it again.
-                Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                    return Err(StoreError::Missing { digest: *base }.into());
-                }
-                Err(cause) => {
-                    let what = path.display().to_string();
-                    return Err(ContentError::Io { what, cause });
-                }
-            },
+        let outside = match self.context.location(base) {
+            Some(path) => self.outside(base, &path)?.map(|file| (file, path)),
+            None => None,
+        };
+        let (file, path) = match outside {
+            Some(open) => open,
+            // What is known, but not there any more, its source brings again.
             None => {
                 let store = &self.context.store;
                 let object = match private {
@@ -189,6 +184,25 @@ impl Opener {
     fn open_outside(&self, path: &Path) -> io::Result<File> {
         self.store().accesses().before(Access::Open, path)?;
         File::open(path)
+    }
+
+    /// The outside file, if it is there. It must hold what it held when it was read for its digest.
+    fn outside(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
+        let file = match self.open_outside(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(cause) => {
+                let what = path.display().to_string();
+                return Err(ContentError::Io { what, cause });
+            }
+        };
+        match self.context.store.source(path)? {
+            Some(record) if record.digest == *base => Ok(Some(file)),
+            _ => {
+                let path = path.to_path_buf();
+                Err(StoreError::Changed { path }.into())
+            }
+        }
     }
 }
 

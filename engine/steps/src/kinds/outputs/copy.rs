@@ -5,11 +5,11 @@ use prep_spec::words::{Form, Key, Makes, Section, Value};
 use thiserror::Error;
 
 use crate::kinds::unpack::similar;
-use crate::kinds::{Kind, one};
+use crate::kinds::{Kind, holder, one};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
 
 #[derive(Debug, Error)]
-#[error("the bundle has no `{path}`{}", .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
+#[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
 pub(crate) struct Absent {
     pub path: String,
     pub similar: Option<String>,

@@ -4,6 +4,7 @@
 
 use globset::GlobBuilder;
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_spec::split_source;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 
 use crate::kinds::{Kind, one};
@@ -14,7 +15,7 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a table of files",
-            doc: "A row per file of the bundle, sorted by path (code points). Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
+            doc: "A row per file of the bundle or of a further source, sorted by path (code points). Columns: `file`, `dir`, `folder` (last part of `dir`), `name`, `stem`, `ext`, `size`.",
             keys: &[Key::required(
                 "files",
                 Value::Sources,
@@ -59,7 +60,8 @@ impl Step for FileTable {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let glob = GlobBuilder::new(&self.pattern)
+        let (_, pattern) = split_source(&self.pattern);
+        let glob = GlobBuilder::new(pattern)
             .literal_separator(true)
             .backslash_escape(false)
             .build();
@@ -67,7 +69,8 @@ impl Step for FileTable {
         let tree = only_tree(context, inputs)?;
         let mut chosen = TreeBuilder::default();
         for file in tree.files() {
-            if !file.is_folder() && matcher.is_match(file.path()) {
+            let (_, path) = split_source(file.path());
+            if !file.is_folder() && matcher.is_match(path) {
                 chosen.push_file(file.path(), file);
             }
         }

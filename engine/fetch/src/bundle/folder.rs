@@ -1,0 +1,164 @@
+//! A folder of the user as a source: all files below it, by content.
+//!
+//! Each file is read once; as long as its time and length stay, its digest is believed. Files behind links count, folders
+//! behind links do not: that is an error, since they may lead anywhere.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prep_core::{Context, FolderFile, FolderValue, Source, SourceState, StepError, Value};
+use thiserror::Error;
+
+/// All files below a folder.
+#[derive(Debug, Clone)]
+pub struct LocalFolder {
+    /// The source's name.
+    name: String,
+    path: PathBuf,
+}
+
+/// What is wrong with a folder.
+#[derive(Debug, Error)]
+pub enum FolderError {
+    #[error(
+        "the source `{name}`: there is no folder {path}; correct `folder` in the pipeline, or make it"
+    )]
+    Missing { name: String, path: PathBuf },
+    #[error(
+        "the source `{name}`: {path} {what}; remove it, or name the folder that it leads to as a source of its own"
+    )]
+    Odd {
+        name: String,
+        path: PathBuf,
+        what: &'static str,
+    },
+    #[error("the source `{name}`: cannot read {path}: {cause}")]
+    Io {
+        name: String,
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl LocalFolder {
+    /// The folder `path` as the source `name`.
+    pub fn new(name: &str, path: PathBuf) -> LocalFolder {
+        LocalFolder {
+            name: name.to_owned(),
+            path,
+        }
+    }
+
+    fn failed(&self, path: &Path, cause: io::Error) -> StepError {
+        StepError::machine(FolderError::Io {
+            name: self.name.clone(),
+            path: path.to_path_buf(),
+            cause,
+        })
+    }
+
+    fn odd(&self, path: &Path, what: &'static str) -> StepError {
+        StepError::input(FolderError::Odd {
+            name: self.name.clone(),
+            path: path.to_path_buf(),
+            what,
+        })
+    }
+
+    /// All files by their paths in the folder, with their lengths.
+    fn files(&self) -> Result<BTreeMap<String, (PathBuf, u64)>, StepError> {
+        let mut files = BTreeMap::new();
+        let mut open = vec![(String::new(), self.path.clone())];
+        while let Some((inner, folder)) = open.pop() {
+            let entries = fs::read_dir(&folder).map_err(|cause| self.failed(&folder, cause))?;
+            for entry in entries {
+                let entry = entry.map_err(|cause| self.failed(&folder, cause))?;
+                let path = entry.path();
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else {
+                    return Err(self.odd(&path, "has a name that is no text"));
+                };
+                let failed = |cause| self.failed(&path, cause);
+                let is_link = entry.file_type().map_err(failed)?.is_symlink();
+                let metadata = fs::metadata(&path).map_err(failed)?;
+                if metadata.is_file() {
+                    files.insert(format!("{inner}{name}"), (path, metadata.len()));
+                } else if !metadata.is_dir() {
+                    return Err(self.odd(&path, "is neither a file nor a folder"));
+                } else if is_link {
+                    return Err(self.odd(&path, "is a link to a folder"));
+                } else {
+                    open.push((format!("{inner}{name}/"), path));
+                }
+            }
+        }
+        Ok(files)
+    }
+}
+
+impl Source for LocalFolder {
+    fn kind(&self) -> &'static str {
+        "folder"
+    }
+
+    fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        if !self.path.is_dir() {
+            return Ok(SourceState::Missing);
+        }
+        let mut value = FolderValue::default();
+        let mut unread = 0;
+        let mut is_known = true;
+        for (name, (path, bytes)) in self.files()? {
+            match context.store.source(&path)? {
+                Some(record) => {
+                    let digest = record.digest;
+                    context.set_location(digest, path);
+                    value.files.insert(name, FolderFile { digest, bytes });
+                }
+                None => {
+                    is_known = false;
+                    unread += bytes;
+                }
+            }
+        }
+        Ok(match is_known {
+            true => SourceState::Known {
+                value: value.into_value().digest(),
+            },
+            false => SourceState::Unread { bytes: unread },
+        })
+    }
+
+    fn run(&self, context: &Context) -> Result<Value, StepError> {
+        if !self.path.is_dir() {
+            return Err(StepError::input(FolderError::Missing {
+                name: self.name.clone(),
+                path: self.path.clone(),
+            }));
+        }
+        let files = self.files()?;
+        let total = files.values().map(|(_, bytes)| bytes).sum();
+        context.progress.set_total_bytes(total);
+        let mut value = FolderValue::default();
+        for (name, (path, bytes)) in files {
+            context.check()?;
+            let progress = |bytes| context.progress.add_bytes(bytes);
+            let record = match context.store.source(&path)? {
+                Some(record) => record,
+                None => context.store.ingest(&path, false, &progress)?,
+            };
+            let digest = record.digest;
+            context.set_location(digest, path);
+            context.progress.add_file();
+            value.files.insert(name, FolderFile { digest, bytes });
+        }
+        Ok(value.into_value())
+    }
+
+    fn location(&self) -> Option<PathBuf> {
+        self.path.is_dir().then(|| self.path.clone())
+    }
+}

@@ -1,0 +1,201 @@
+//! `sources`: what a pipeline reads beside its bundle.
+
+use std::collections::BTreeMap;
+
+use super::hex_digits;
+use crate::context::Context;
+use crate::diagnostic::{Diagnostic, Span};
+use crate::model::{FurtherSource, Place, RemoteFile};
+use crate::words;
+use crate::yaml::{Entry, Node};
+
+impl Context {
+    pub(super) fn sources(&mut self, node: &Node) -> Vec<FurtherSource> {
+        let entries = self.entries(node, "sources by name", "duplicate-source", "the source");
+        let mut sources = Vec::new();
+        // Two files of one name could not lie in one folder.
+        let mut files: BTreeMap<String, Span> = BTreeMap::new();
+        for entry in entries.unwrap_or_default() {
+            let name = self.name(&entry.key, entry.key_span, "the name of a source");
+            if name.value.len() == 1 {
+                let message = format!("`{}` cannot be the name of a source", name.value);
+                let found = Diagnostic::error("bad-name", name.span, message);
+                self.report(found.help("use two letters or more: `c:path` looks like a drive"));
+            }
+            self.source_places.insert(entry.key.clone(), entry.key_span);
+            let Some(place) = self.place(entry) else {
+                continue;
+            };
+            if let Place::Url(remote) = &place {
+                let file = &remote.file;
+                self.source_files.insert(entry.key.clone(), file.clone());
+                if let Some(first) = files.insert(file.clone(), entry.key_span) {
+                    let message = format!("two sources are files of the name `{file}`");
+                    let found = Diagnostic::error("duplicate-source", entry.key_span, message);
+                    let found = found.label(first, "first here");
+                    self.report(found.help("give one of them another name: `file: NAME`"));
+                }
+            }
+            sources.push(FurtherSource { name, place });
+        }
+        sources
+    }
+
+    /// Where a source is: an address, or a folder.
+    fn place(&mut self, entry: &Entry) -> Option<Place> {
+        let fields = self.fields(&entry.value, &words::SOURCE)?;
+        let Some(folder) = fields.get("folder") else {
+            let Some(url) = fields.get("url") else {
+                let message = format!("the source `{}` lacks `url` or `folder`", entry.key);
+                let example = "for example `url: https://example.org/labels.zip`";
+                let found = Diagnostic::error("missing-key", entry.key_span, message);
+                self.report(found.help(example));
+                return None;
+            };
+            let file = match fields.get("file") {
+                Some(node) => self.file_name(node),
+                None => None,
+            };
+            let named = fields.get("file").is_some();
+            let (url, last) = self.url(url, named)?;
+            return Some(Place::Url(RemoteFile {
+                url,
+                file: file.unwrap_or(last),
+                md5: fields.get("md5").and_then(|node| self.md5(node)),
+                sha256: fields.get("sha256").and_then(|node| self.sha256(node)),
+                size: fields
+                    .get("size")
+                    .and_then(|node| self.natural(node))
+                    .map(|size| size as u64),
+            }));
+        };
+        for key in ["url", "file", "md5", "sha256", "size"] {
+            if let Some(node) = fields.get(key) {
+                let message = format!("a source cannot have both `folder` and `{key}`");
+                let found = Diagnostic::error("conflicting-keys", node.span, message);
+                self.report(found.help("`folder` stands alone"));
+            }
+        }
+        let folder = self.text(folder, "a folder")?;
+        Some(Place::Folder(folder.value))
+    }
+
+    /// An address, and the name of the file in it; a name has to be there unless the file is `named`.
+    fn url(&mut self, node: &Node, named: bool) -> Option<(String, String)> {
+        let url = self.text(node, "an address")?.value;
+        match parts(&url) {
+            Ok(name) if named || is_file_name(&name) => Some((url, name)),
+            Ok(_) => {
+                let message = format!("`{url}` does not end in the name of a file");
+                let found = Diagnostic::error("bad-url", node.span, message);
+                self.report(found.help("name it: `file: NAME`"));
+                None
+            }
+            Err((what, help)) => {
+                let message = format!("the address {what}");
+                self.report(Diagnostic::error("bad-url", node.span, message).help(help));
+                None
+            }
+        }
+    }
+
+    fn file_name(&mut self, node: &Node) -> Option<String> {
+        let name = self.text(node, "the name of a file")?.value;
+        if is_file_name(&name) {
+            return Some(name);
+        }
+        let message = format!("`{}` is no name of a file", name.escape_debug());
+        self.error("bad-path", node.span, message);
+        None
+    }
+
+    fn sha256(&mut self, node: &Node) -> Option<String> {
+        let text = self.text(node, "a SHA-256")?.value;
+        let found = hex_digits(&text, 64);
+        if found.is_none() {
+            let message = format!("`{text}` is no SHA-256");
+            let length = text.chars().count();
+            let help = format!("a SHA-256 has 64 hex digits; this has {length} characters");
+            self.report(Diagnostic::error("bad-sha256", node.span, message).help(help));
+        }
+        found
+    }
+}
+
+/// The last part of an address's path; or what is wrong with the address, and a way out.
+fn parts(url: &str) -> Result<String, (&'static str, &'static str)> {
+    let rest = ["https://", "http://"]
+        .into_iter()
+        .find_map(|scheme| url.strip_prefix(scheme));
+    let Some(rest) = rest else {
+        return Err(("is not one of http or https", "write `https://...`"));
+    };
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = path.split_once('/').unwrap_or((path, ""));
+    if host.is_empty() || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err((
+            "names no host, or contains a blank",
+            "write `https://HOST/PATH`",
+        ));
+    }
+    if host.contains('@') {
+        return Err((
+            "holds a user or a password",
+            "what is secret does not belong in a pipeline",
+        ));
+    }
+    let last = path.rsplit('/').next().unwrap_or_default();
+    Ok(unescaped(last).unwrap_or_else(|| last.to_owned()))
+}
+
+/// `a%20b` as `a b`; none where that is no text.
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        let hex = |byte: &u8| char::from(*byte).to_digit(16);
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let (high, low) = (hex(high)?, hex(low)?);
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+                rest = after;
+            }
+            _ => bytes.push(*first),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// A name that stays in its folder.
+fn is_file_name(name: &str) -> bool {
+    let plain = |c: char| !matches!(c, '/' | '\\' | ':') && !c.is_control();
+    !matches!(name, "" | "." | "..") && name.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_an_address_names_the_file() {
+        for (url, name) in [
+            ("https://a.org/x/y.zip?download=1", Some("y.zip")),
+            ("http://a.org:80/y%20z.csv#there", Some("y z.csv")),
+            ("https://a.org/100%", Some("100%")),
+            ("https://a.org/%2e%2e", Some("..")),
+            ("https://a.org/x/", Some("")),
+            ("https://a.org", Some("")),
+            ("ftp://a.org/x", None),
+            ("https://user:key@a.org/x", None),
+            ("https:///x", None),
+            ("https://a b/x", None),
+        ] {
+            assert_eq!(parts(url).ok().as_deref(), name, "{url}");
+        }
+        for name in ["", ".", "..", "a/b", "a\\b", "c:", "a\n"] {
+            assert!(!is_file_name(name), "{name:?}");
+        }
+        assert!(is_file_name("a b.tar.gz"));
+    }
+}

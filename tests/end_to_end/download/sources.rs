@@ -1,0 +1,366 @@
+//! Sources beside the bundle: a file at an address, in `--source` or in the bundle; a folder.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, Instant};
+
+use prep_fault_server::{At, Bundle, Fault, Kind, Side};
+use serde_json::{Value, json};
+
+use super::{World, noise};
+use crate::support::{Archive, Harbour, Member, hex_md5};
+
+const LATER: &str = "id,flag\n3,red\n5,NA\n";
+const FILE: &str = "labels.zip";
+
+/// The labels that came later, and something that makes the file long.
+fn labels(padding: usize) -> Vec<u8> {
+    Archive::new()
+        .file("padding.bin", noise(padding, 7))
+        .member(Member::deflated("labels/later.csv", LATER))
+        .bytes()
+}
+
+/// A pipeline that reads ships from the bundle and labels from the file at `url`; `more` says more of that.
+fn pipeline(url: &str, more: &str) -> String {
+    format!(
+        "\
+name: Fleet
+category: Tabular
+bundle: {{ kaggle: harbour }}
+sources:
+  labels: {{ url: \"{url}?download=1\"{more} }}
+tables:
+  ships: {{ read: train.csv, columns: {{ id: integer, tons: inferred, docked: inferred }} }}
+  later: {{ read: labels:labels.zip/labels/later.csv, columns: {{ id: integer, flag: text }} }}
+public:
+  ships.csv: SELECT * FROM ships
+private:
+  test.csv: SELECT id, flag FROM later
+"
+    )
+}
+
+/// A server with the bundle and the file, and the pipeline.
+fn world(file: &[u8], more: &str, faults: Vec<Fault>) -> World {
+    let bundles = vec![
+        Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),
+        Bundle::new(FILE, file.to_vec()).without_hash(),
+    ];
+    let world = World::new(bundles, faults);
+    let text = pipeline(&world.server.file(FILE), more);
+    world.sandbox.pipeline(Harbour::ID, &text);
+    world
+}
+
+fn md5(file: &[u8]) -> String {
+    format!(", md5: {}", hex_md5(file))
+}
+
+/// A run in which the published sums count.
+#[track_caller]
+fn run(world: &World, more: &[&str]) -> crate::support::Ended {
+    world.prep(&[&["run", "--json", "-c", Harbour::ID], more].concat())
+}
+
+#[track_caller]
+fn assert_prepared(world: &World) {
+    let prepared = world.sandbox.prepared(Harbour::ID);
+    let read = |path: &str| fs::read_to_string(prepared.join(path)).expect("a file");
+    assert_eq!(read("private/test.csv"), "id,flag\n3,red\n5,\n");
+    assert_eq!(read("public/ships.csv"), Harbour::table());
+}
+
+fn file_requests(world: &World) -> usize {
+    let requests = world.server.requests_of(Side::Store);
+    let is_file = |path: &str| path.starts_with("/files/");
+    requests.iter().filter(|one| is_file(&one.path)).count()
+}
+
+#[test]
+fn a_file_is_downloaded_as_a_bundle_is() {
+    let file = labels(600_000);
+    let faults = vec![
+        Fault::at(At::Store, Kind::status(503)).after(1),
+        Fault::at_byte(100_000, Kind::Drop),
+        Fault::at_byte(500_000, Kind::Corrupt),
+    ];
+    let world = world(&file, &md5(&file), faults);
+    run(&world, &[]).code(0);
+    assert_prepared(&world);
+    let home = world.sandbox.data().join(Harbour::ID);
+    assert!(fs::read(home.join("sources/labels.zip")).expect("the file") == file);
+    for request in world.server.requests_of(Side::Store) {
+        assert!(
+            !request.authorization,
+            "credentials reached a file's server"
+        );
+    }
+    // Nothing to do, nobody to ask; also when the file is thrown away.
+    let requests = world.requests();
+    for more in [&[][..], &["--discard-bundle"], &["--no-download"]] {
+        let report = run(&world, more).code(0).json();
+        assert_eq!(report["competitions"][0]["state"], "up_to_date");
+    }
+    assert!(!home.join("sources").exists());
+    assert_eq!(world.requests(), requests);
+    // Only the source that is needed comes back.
+    let text = fs::read_to_string(world.sandbox.path("pipelines/harbour/pipeline.yaml"));
+    let text = text
+        .expect("the pipeline")
+        .replace("{ id: integer, flag: text }", "{ flag: text, id: integer }");
+    world.sandbox.pipeline(Harbour::ID, &text);
+    run(&world, &["--discard-bundle"]).code(0);
+    assert_prepared(&world);
+    let api = world.server.requests_of(Side::Api).len();
+    assert_eq!(api, 1, "the bundle was not needed");
+}
+
+#[test]
+fn a_download_that_was_killed_goes_on() {
+    let file = labels(6_000_000);
+    let slow = Fault::at(At::Store, Kind::Throttle(2_000_000)).always();
+    let world = world(&file, &md5(&file), vec![slow]);
+    let mut child = world
+        .command(&["run", "-c", Harbour::ID])
+        .spawn()
+        .expect("the program starts");
+    let end = Instant::now() + Duration::from_secs(60);
+    while world.server.sent() < 3_000_000 && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("a kill");
+    child.wait().expect("an end");
+    world.server.set_faults(Vec::new());
+    run(&world, &[]).code(0);
+    assert_prepared(&world);
+    let most = file.len() as u64 + 2_000_000;
+    assert!(world.server.sent() < most, "{}", world.server.sent());
+}
+
+#[test]
+fn a_file_needs_no_credentials() {
+    let file = labels(10);
+    let world = world(&file, &md5(&file), Vec::new());
+    let bundle = Harbour::bundle(&Harbour::table());
+    world.sandbox.bundle(Harbour::ID, &bundle);
+    let mut command = world.stranger(&["run", "-c", Harbour::ID, "--source", "source"]);
+    let ended = world.end(&mut command).code(0);
+    assert!(!ended.stderr.contains("redentials"), "{}", ended.stderr);
+    assert_prepared(&world);
+}
+
+#[test]
+fn a_file_is_found_in_the_folder_of_bundles_or_in_the_bundle() {
+    let file = labels(10);
+    for place in ["source/labels.zip", "source/harbour/labels.zip"] {
+        let world = world(&file, &md5(&file), Vec::new());
+        let bundle = Harbour::bundle(&Harbour::table());
+        world.sandbox.bundle(Harbour::ID, &bundle);
+        let path = world.sandbox.write(place, &file);
+        run(&world, &["--source", "source", "--discard-bundle"]).code(0);
+        assert_prepared(&world);
+        assert_eq!(world.requests(), 0);
+        assert!(path.exists(), "it is the user's");
+        let plan = world.prep(&["plan", "-c", Harbour::ID, "--source", "source", "--json"]);
+        let plan = plan.code(0).json();
+        let found = plan["competitions"][0]["sources"][0]["path"].as_str();
+        assert_eq!(found, Some(place), "{plan}");
+    }
+    // A mirror put it into the bundle.
+    let world = world(&file, &md5(&file), Vec::new());
+    let bundle = Archive::new()
+        .file("train.csv", Harbour::table())
+        .file(FILE, &file);
+    world.sandbox.bundle(Harbour::ID, &bundle.bytes());
+    run(&world, &["--source", "source"]).code(0);
+    assert_prepared(&world);
+    assert_eq!(world.requests(), 0);
+}
+
+#[test]
+fn other_sums_are_refused() {
+    let file = labels(10);
+    let zeros = |count| "0".repeat(count);
+    for (more, sum) in [
+        (format!(", md5: {}", zeros(32)), "MD5"),
+        (format!(", sha256: {}", zeros(64)), "SHA-256"),
+    ] {
+        let world = world(&file, &more, Vec::new());
+        let ended = run(&world, &[]).code(5);
+        let report = ended.json();
+        ended.says(&["labels.zip", sum, "--skip-bundle-verification"]);
+        assert_eq!(report["competitions"][0]["checksums"], "differ");
+        let target = world.sandbox.data().join("harbour/sources/labels.zip");
+        assert!(!target.exists());
+        assert!(!world.sandbox.prepared(Harbour::ID).exists());
+        // The same of a file that is there.
+        let path = world.sandbox.write("source/labels.zip", &file);
+        let ended = run(&world, &["--source", "source"]).code(5);
+        ended.says(&[&format!("labels.zip has {sum}"), "published is 000"]);
+        assert!(path.exists());
+        run(&world, &["--skip-bundle-verification"]).code(0);
+        assert_prepared(&world);
+    }
+}
+
+#[test]
+fn a_right_sha256_is_believed_once_it_was_seen() {
+    let table = LATER;
+    let more = ", file: later.csv, sha256: SUM";
+    let world = World::new(
+        vec![
+            Bundle::new(Harbour::ID, Harbour::bundle(&Harbour::table())),
+            Bundle::new("17", table.as_bytes().to_vec()).without_hash(),
+        ],
+        Vec::new(),
+    );
+    let more = more.replace("SUM", SHA256_OF_LATER);
+    let text = pipeline(&world.server.file("17"), &more)
+        .replace("labels:labels.zip/labels/later.csv", "labels:later.csv");
+    let text = text.replace(
+        "private:\n",
+        "private:\n  whole.csv: { copy: labels:later.csv }\n",
+    );
+    world.sandbox.pipeline(Harbour::ID, &text);
+    run(&world, &[]).code(0);
+    assert_prepared(&world);
+    let whole = world
+        .sandbox
+        .prepared(Harbour::ID)
+        .join("private/whole.csv");
+    assert_eq!(fs::read_to_string(whole).expect("a copy"), table);
+    let report = run(&world, &["--no-download"]).code(0).json();
+    assert_eq!(report["competitions"][0]["state"], "up_to_date");
+    // Who changes the file changes what is made of it.
+    let file = world.sandbox.data().join("harbour/sources/later.csv");
+    fs::write(&file, "id,flag\n1,x\n").expect("written");
+    run(&world, &["--no-download"])
+        .code(5)
+        .says(&["later.csv has SHA-256"]);
+}
+
+const SHA256_OF_LATER: &str = "5ad8336eae86aaf9a25c0d04701a2335604fc0fd2b29288c8ff90ec16fe8195e";
+
+#[test]
+fn what_is_not_there_is_said() {
+    let file = labels(10);
+    let offline = world(&file, "", Vec::new());
+    let bundle = Harbour::bundle(&Harbour::table());
+    offline.sandbox.bundle(Harbour::ID, &bundle);
+    let arguments = ["--no-download", "--source", "source"];
+    run(&offline, &arguments).code(4).says(&[
+        "no file of the source `labels`: looked for source/labels.zip, source/harbour/labels.zip",
+        "--no-download is given",
+    ]);
+    let plan = offline.prep(&[&["plan", "-c", Harbour::ID], &arguments[..]].concat());
+    plan.code(0)
+        .shows(&["the source `labels` is not there", "source/labels"]);
+    assert_eq!(offline.requests(), 0);
+
+    let gone = World::new(vec![Bundle::new(Harbour::ID, bundle)], Vec::new());
+    let text = pipeline(&gone.server.file(FILE), "");
+    gone.sandbox.pipeline(Harbour::ID, &text);
+    run(&gone, &[]).code(4).says(&[
+        "has no file /files/labels.zip (404)",
+        "Correct its address in the pipeline",
+    ]);
+    assert_eq!(file_requests(&gone), 1, "asked once");
+
+    // A login page is no archive.
+    let faults = vec![Fault::at(At::Store, Kind::Html).always()];
+    let page = world(&file, "", faults);
+    page.sandbox
+        .bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    run(&page, &["--source", "source"])
+        .code(4)
+        .says(&["got HTML", "expected a zip archive"]);
+}
+
+#[test]
+fn questions_name_every_source() {
+    let file = labels(10);
+    let world = world(&file, &md5(&file), Vec::new());
+    let url = world.server.file(FILE);
+    let shown = world.prep(&["plan", "-c", Harbour::ID]).code(0);
+    shown.shows(&["source/labels", "the source `labels`:", "to download"]);
+    let plan = world.prep(&["plan", "-c", Harbour::ID, "--json"]).code(0);
+    let plan = plan.json();
+    let source = &plan["competitions"][0]["sources"][0];
+    assert_eq!(source["name"], "labels");
+    assert_eq!(source["path"], Value::Null);
+    assert_eq!(source["download"]["bytes"], json!(file.len()));
+    let bundles = plan["disk"]["bundles"].as_u64().expect("bytes");
+    assert!(bundles > file.len() as u64, "{plan}");
+
+    let shown = world.prep(&["rules", Harbour::ID]).code(0);
+    shown.shows(&["harbour: source `labels`: may be downloaded", &url]);
+    let rules = world.prep(&["rules", Harbour::ID, "--json"]).code(0).json();
+    assert_eq!(rules["sources"][0]["bytes"], json!(file.len()));
+
+    let shown = world.prep(&["ls", Harbour::ID]).code(0);
+    shown.shows(&["train.csv", "labels:labels.zip", &url]);
+    run(&world, &[]).code(0);
+    let listing = world.prep(&["ls", Harbour::ID, "--json"]).code(0).json();
+    let path = listing["sources"][0]["path"].as_str().expect("a path");
+    assert!(path.ends_with("harbour/sources/labels.zip"), "{path}");
+    let why = world.prep(&["why", Harbour::ID, "source/labels"]).code(0);
+    why.shows(&["source/labels (download) is up to date"]);
+}
+
+const FOLDER: &str = "\
+name: Fleet
+category: Tabular
+bundle: { kaggle: harbour }
+sources:
+  notes: { folder: ../../files/notes }
+tables:
+  later: { read: notes:later.csv, columns: { id: integer, flag: text } }
+  pictures: { files: notes:**/*.png }
+  names: { files: notes:** }
+public:
+  ships.csv: { copy: train.csv }
+  names.csv: SELECT file, dir, name FROM names
+  pictures/: SELECT file, name AS path FROM pictures
+private:
+  test.csv: SELECT id, flag FROM later
+  all/: { copy: notes:deep/ }
+";
+
+#[test]
+fn a_folder_is_a_source() {
+    let world = World::harbour(&Harbour::bundle(&Harbour::table()), Vec::new());
+    let sandbox = &world.sandbox;
+    sandbox.pipeline(Harbour::ID, FOLDER);
+    let missing = run(&world, &[]).code(4);
+    missing.says(&["the source `notes`: there is no folder", "correct `folder`"]);
+    sandbox.write("files/notes/later.csv", LATER);
+    let picture = sandbox.write("files/notes/deep/er/1.png", "a picture");
+    run(&world, &[]).code(0);
+    assert_prepared(&world);
+    let prepared = sandbox.prepared(Harbour::ID);
+    let read = |path: &str| fs::read_to_string(prepared.join(path)).expect("a file");
+    assert_eq!(read("public/pictures/1.png"), "a picture");
+    assert_eq!(read("private/all/er/1.png"), "a picture");
+    let names =
+        "file,dir,name\nnotes:deep/er/1.png,notes:deep/er,1.png\nnotes:later.csv,,later.csv\n";
+    assert_eq!(read("public/names.csv"), names);
+    let state = |world: &World| {
+        let report = run(world, &["--no-download"]).code(0).json();
+        report["competitions"][0]["state"].clone()
+    };
+    assert_eq!(state(&world), "up_to_date");
+
+    fs::write(&picture, "another picture").expect("written");
+    let plan = world.prep(&["plan", "-c", Harbour::ID, "--no-download"]);
+    plan.code(0).shows(&["source/notes", "15 B to read"]);
+    assert_eq!(state(&world), "prepared");
+    assert_eq!(read("public/pictures/1.png"), "another picture");
+    assert!(picture.exists());
+    fs::remove_file(&picture).expect("removed");
+    let gone = run(&world, &[]).code(4);
+    gone.says(&["the source `notes` has no `deep/`"]);
+
+    symlink(sandbox.path("files"), sandbox.path("files/notes/loop")).expect("a link");
+    run(&world, &[]).says(&["notes/loop is a link to a folder"]);
+}
