@@ -1,6 +1,7 @@
 //! What `public/description.md` tells beside the competition's own text.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 
 use crate::support::{Archive, Harbour, Sandbox};
 
@@ -24,4 +25,20 @@ fn a_sample_that_is_copied_from_the_bundle_is_shown() {
         text.contains("\n```\nid,docked\n1,0\n2,0\n3,0\n```\n"),
         "{text}"
     );
+}
+
+/// Harnesses write their own text over it.
+#[test]
+fn it_may_be_written_without_harm_to_the_store() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.run_well(Harbour::ID);
+    let path = sandbox.prepared(Harbour::ID).join("public/description.md");
+    let text = fs::read(&path).unwrap();
+    let metadata = fs::metadata(&path).unwrap();
+    assert_eq!((metadata.nlink(), metadata.mode() & 0o600), (1, 0o600));
+    fs::write(&path, "Something else.").unwrap();
+    sandbox.prep(&["cache", "verify"]).code(0);
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(fs::read(&path).unwrap(), text);
 }

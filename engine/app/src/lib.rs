@@ -8,6 +8,7 @@
 //! plan       what would be done and why                            run       doing it        summary  how it ended
 //! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
+//! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -21,9 +22,11 @@
 mod answers;
 mod ask;
 mod assemble;
+mod benchmark;
 mod catalog;
 mod disk;
 mod error;
+mod fetch;
 mod forecast;
 mod grade_list;
 mod grading;
@@ -40,9 +43,11 @@ mod watch;
 
 pub use ask::ask_all;
 pub use assemble::{Competition, Verification};
+pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
 pub use disk::Peak;
 pub use error::{Blame, Error, for_people};
+pub use fetch::fetch;
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
 pub use grading::{Given, Grading, leaderboard, read_leaderboard, report};

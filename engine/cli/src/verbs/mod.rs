@@ -2,17 +2,21 @@
 
 pub mod cache;
 pub mod completions;
+pub mod definitions;
 pub mod demo;
 pub mod experiments;
+pub mod fetch;
 pub mod grade;
 pub mod grade_sample;
 pub mod graph;
 pub mod list;
 pub mod ls;
+pub mod medals;
 pub mod plan;
 pub mod rules;
 pub mod run;
 pub mod schema;
+pub mod score;
 pub mod serve;
 pub mod submissions;
 pub mod validate;
@@ -35,6 +39,10 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Grade(verb) => verb.call(session),
         Verb::GradeSample(verb) => verb.call(session),
         Verb::Validate(verb) => verb.call(session),
+        Verb::Score(verb) => verb.call(session),
+        Verb::Medals(verb) => verb.call(session),
+        Verb::Fetch(verb) => verb.call(session),
+        Verb::Definitions(verb) => verb.call(session),
         Verb::Serve(verb) => verb.call(session),
         Verb::Experiments(verb) => verb.call(session),
         Verb::Submissions(verb) => verb.call(session),

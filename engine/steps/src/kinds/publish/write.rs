@@ -1,6 +1,7 @@
 //! Writing published files.
 //!
-//! Objects of the store are linked, members of archives are inflated straight to their place. Files are read-only.
+//! Objects of the store are linked, members of archives are inflated straight to their place. Files are read-only, but for
+//! the description: harnesses write their own text over it, which must not reach the store.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -171,6 +172,9 @@ fn look_at(path: &Path, digest: Digest) -> Result<Written, StepError> {
     Ok(Written::of(&metadata, digest))
 }
 
+/// The file that users may write: no link, and with the mode that the umask leaves.
+const OF_THE_USER: &str = "public/description.md";
+
 type WriteOne<'a> =
     &'a (dyn Fn(&TreeFile<'_>, &OpenContent<'_>, &mut Worker) -> Result<Written, StepError> + Sync);
 
@@ -228,12 +232,16 @@ impl Worker {
         let content = opened.content();
         if let Content::Object { digest, .. } = content
             && context.location(digest).is_none()
+            && name != OF_THE_USER
         {
             context.store.materialise(digest, path)?;
             return Ok(*digest);
         }
         let accesses = context.store.accesses();
-        let mut file = touch(accesses, Access::Create, "make", path, || create(path))?;
+        let mode = if name == OF_THE_USER { 0o666 } else { 0o444 };
+        let mut file = touch(accesses, Access::Create, "make", path, || {
+            create(path, mode)
+        })?;
         if content.bytes() <= WHOLE {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
@@ -267,10 +275,10 @@ impl Worker {
     }
 }
 
-fn create(path: &Path) -> io::Result<File> {
+fn create(path: &Path, mode: u32) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
         .create_new(true)
-        .mode(0o444)
+        .mode(mode)
         .open(path)
 }

@@ -1,0 +1,54 @@
+//! `prep medals`: what a score earns.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prep_app::Catalog;
+use prep_grade::json::Json;
+
+use crate::exit::Exit;
+use crate::{Ended, Session};
+
+/// Show which medal a score earns, and the scores that earn each
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep medals 0.81 spaceship-titanic
+  prep medals 0.81 --leaderboard scores.csv")]
+pub struct Medals {
+    #[arg(value_name = "SCORE", allow_negative_numbers = true)]
+    score: f64,
+    /// The competition whose leaderboard counts
+    #[arg(value_name = "ID", required_unless_present = "leaderboard")]
+    id: Option<String>,
+    /// Another leaderboard: a CSV with the column `score`, best first
+    #[arg(long, value_name = "FILE.csv", conflicts_with = "id")]
+    leaderboard: Option<PathBuf>,
+}
+
+impl Medals {
+    pub fn call(&self, session: &Session) -> Ended {
+        let leaderboard = match (&self.leaderboard, &self.id) {
+            (Some(path), _) => prep_app::read_leaderboard(path)?,
+            (None, id) => {
+                let catalog = Catalog::of(&session.settings)?;
+                prep_app::leaderboard(catalog.get(id.as_deref().unwrap_or_default())?)?
+            }
+        };
+        let thresholds = leaderboard.thresholds();
+        let medals = leaderboard.medals(self.score);
+        let keys = vec![
+            ("gold_medal", Json::Bool(medals.gold)),
+            ("silver_medal", Json::Bool(medals.silver)),
+            ("bronze_medal", Json::Bool(medals.bronze)),
+            ("above_median", Json::Bool(medals.above_median)),
+            ("gold_threshold", Json::Number(thresholds.gold)),
+            ("silver_threshold", Json::Number(thresholds.silver)),
+            ("bronze_threshold", Json::Number(thresholds.bronze)),
+            ("median_threshold", Json::Number(thresholds.median)),
+            ("is_lower_better", Json::Bool(leaderboard.is_lower_better())),
+        ];
+        session.printer.result(&(Json::Map(keys).pretty() + "\n"))?;
+        Ok(Exit::Success)
+    }
+}

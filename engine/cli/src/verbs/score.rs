@@ -1,0 +1,73 @@
+//! `prep score`: one table against another by a competition's rules, without medals.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prep_app::{Catalog, Given, Grading, one_line};
+use prep_grade::Outcome;
+use prep_grade::json::Json;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{Ended, Session};
+
+/// Score a table against given answers by a competition's rules, without medals
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep score predictions.csv spaceship-titanic --answers my-split.csv
+
+The answers are taken as they are; they need not be those of the competition. Ends with 1 when the table is refused.")]
+pub struct Score {
+    #[arg(value_name = "TABLE.csv")]
+    table: PathBuf,
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What it is scored against
+    #[arg(long, value_name = "FILE")]
+    answers: PathBuf,
+}
+
+impl Score {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = Catalog::of(&session.settings)?;
+        let given = Given {
+            answers: self.answers.clone(),
+            leaderboard: None,
+        };
+        let grading = Grading::with_answers(&catalog, &self.id, &given)?;
+        let Some(outcome) = grading.grade(&self.table) else {
+            let message = format!(
+                "{} is no file whose name ends in .csv",
+                self.table.display()
+            );
+            return Err(CliError::new(Exit::Input, message));
+        };
+        let (value, rounded, reason) = match &outcome {
+            Outcome::Score { value, rounded } => {
+                (Json::Number(*value), Json::Number(*rounded), Json::Null)
+            }
+            Outcome::Refused(refusal) => {
+                let reason = one_line(&refusal.to_string());
+                (Json::Null, Json::Null, Json::Text(reason))
+            }
+        };
+        let exit = match &outcome {
+            Outcome::Score { .. } => Exit::Success,
+            Outcome::Refused(_) => Exit::Failed,
+        };
+        let printer = &session.printer;
+        if printer.json {
+            let keys = vec![("score", value), ("rounded", rounded), ("reason", reason)];
+            printer.result(&(Json::Map(keys).pretty() + "\n"))?;
+        } else {
+            match outcome {
+                Outcome::Score { value, .. } => printer.result(&format!("{value}\n"))?,
+                Outcome::Refused(refusal) => {
+                    return Err(CliError::new(Exit::Failed, refusal.to_string()));
+                }
+            }
+        }
+        Ok(exit)
+    }
+}

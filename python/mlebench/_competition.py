@@ -1,0 +1,107 @@
+"""Grading and preparing by the program, behind the functions that `competitions/ID/{grade,prepare}.py` define."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable
+
+from mlebench import _program
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MODULES = "mlebench.competitions."
+
+
+def id_of(function: Callable[..., Any]) -> str | None:
+    """The competition whose grading or preparing this function is; None if it is somebody else's function."""
+    module = getattr(function, "__module__", None) or ""
+    name = getattr(function, "__name__", "")
+    if not module.startswith(_MODULES) or not module.endswith(f".{name}"):
+        return None
+    return module.removeprefix(_MODULES).removesuffix(f".{name}")
+
+
+def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame | list[dict[str, Any]]) -> float:
+    """The score of a table against another by the rules of a competition, not rounded."""
+    from mlebench.grade_helpers import InvalidSubmissionError
+
+    with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
+        folder = Path(name)
+        table = folder / "submission.csv"
+        submission.to_csv(table, index=False)
+        found = _program.ask(
+            "score", table, competition_id, "--answers", _write_answers(folder, answers), fine=(0, 1)
+        )
+    if found["score"] is None:
+        raise InvalidSubmissionError(found["reason"])
+    return float(found["score"])
+
+
+def _write_answers(folder: Path, answers: pd.DataFrame | list[dict[str, Any]]) -> Path:
+    if isinstance(answers, list):
+        import json
+
+        path = folder / "answers.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
+    else:
+        path = folder / "answers.csv"
+        answers.to_csv(path, index=False)
+    return path
+
+
+def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:
+    """Score of a file against a file, rounded; or the reason why there is none."""
+    found = _program.ask("score", "--answers", answers, "--", submission, competition_id, fine=(0, 1))
+    rounded = found["rounded"]
+    return (None if rounded is None else float(rounded)), found["reason"]
+
+
+def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path:
+    """Prepares from the extracted bundle in `raw` into the folders `public` and `private`."""
+    raw, public, private = Path(raw), Path(public), Path(private)
+    # Beside the target, so that files are moved and not copied.
+    with tempfile.TemporaryDirectory(prefix=".prepare-", dir=public.resolve().parent) as name:
+        folder = Path(name)
+        pack(raw, folder / f"{competition_id}.zip")
+        _program.call(
+            "run",
+            "--competition",
+            competition_id,
+            "--source",
+            folder,
+            "--data-dir",
+            folder / "data",
+            "--no-download",
+            "--skip-verification",
+            "--quiet",
+        )
+        prepared = folder / "data" / competition_id / "prepared"
+        (prepared / "public" / "description.md").unlink(missing_ok=True)
+        for found, target in ((prepared / "public", public), (prepared / "private", private)):
+            target.mkdir(parents=True, exist_ok=True)
+            for entry in sorted(found.iterdir()):
+                _replace(entry, target / entry.name)
+    return public
+
+
+def pack(raw: Path, archive: Path) -> None:
+    """The files below `raw` as a zip whose members are stored as they are."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED, allowZip64=True, strict_timestamps=False) as out:
+        for folder, folders, files in os.walk(raw):
+            folders.sort()
+            for file in sorted(files):
+                path = Path(folder) / file
+                out.write(path, path.relative_to(raw).as_posix())
+
+
+def _replace(entry: Path, target: Path) -> None:
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    elif target.exists() or target.is_symlink():
+        target.unlink()
+    shutil.move(entry, target)

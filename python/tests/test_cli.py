@@ -1,0 +1,136 @@
+"""The command as its callers use it: streams, exit codes, words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+from conftest import ID, SAMPLES
+
+KEYS = (
+    "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal gold_medal "
+    "silver_medal bronze_medal above_median submission_exists valid_submission is_lower_better created_at "
+    "submission_path"
+).split()
+
+Call = Callable[..., Any]
+
+
+def report_in(text: str) -> dict[str, Any]:
+    """As callers find it: from the first brace to the last."""
+    match = re.search(r"\{.*\}", text, re.DOTALL)
+    assert match, text
+    found: dict[str, Any] = json.loads(match[0])
+    return found
+
+
+def test_the_report_is_on_stderr_alone(mlebench: Call, data_dir: Path) -> None:
+    sample = data_dir / ID / "prepared/public/sample_submission.csv"
+    done = mlebench("grade-sample", sample, ID, "--data-dir", data_dir)
+    assert (done.returncode, done.stdout) == (0, "")
+    report = report_in(done.stderr)
+    assert list(report) == KEYS
+    assert report["score"] == 0.5 and report["valid_submission"] is True
+    assert done.stderr.count("{") == done.stderr.count("}") == 1
+    assert re.search(r"\[.*\] \[cli.py:\d+\] Competition report:\n\[.*\] \[cli.py:\d+\] \{\n", done.stderr)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PassengerId\n{1}\n", b"\xff\xfe", b"a,b\n1,2,3\n"])
+def test_a_submission_that_is_refused_is_no_failure(
+    mlebench: Call, data_dir: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "submission.csv"
+    if content is not None:
+        path.write_bytes(content)
+    done = mlebench("grade-sample", path, ID, "--data-dir", data_dir)
+    assert done.returncode == 0
+    report = report_in(done.stdout + "\n" + done.stderr)
+    assert report["score"] is None and report["gold_threshold"] == 0.82066
+    assert report["submission_exists"] is (content is not None)
+    wanted = "Invalid submission file: " if content is None else "Invalid submission: "
+    assert wanted in done.stderr
+
+
+def test_failures_have_a_reason_and_nothing_on_stdout(mlebench: Call, tmp_path: Path) -> None:
+    for arguments, code, words in [
+        (("grade-sample", "None", ID, "--data-dir", tmp_path), 1, f"Please run `mlebench prepare -c {ID}`"),
+        (("grade-sample", "None", "no-such", "--data-dir", tmp_path), 1, "no-such"),
+        (("prepare", "-c", "no-such", "--data-dir", tmp_path), 1, "no-such"),
+        (("prepare",), 2, "usage"),
+        (("grade",), 2, "usage"),
+        (("dev", "download-leaderboard"), 2, "usage"),
+        (("nothing",), 2, "usage"),
+    ]:
+        done = mlebench(*arguments)
+        assert (done.returncode, done.stdout) == (code, ""), arguments
+        assert words in done.stderr, done.stderr
+
+
+def test_help_lists_ids(mlebench: Call) -> None:
+    for arguments in [("prepare", "-h"), ("grade-sample", "--help"), ("dev", "download-leaderboard", "-h")]:
+        done = mlebench(*arguments)
+        assert done.returncode == 0
+        assert "Valid options:" in done.stdout and "vinbigdata" in done.stdout
+    for bare in [(), ("dev",), ("-h",)]:
+        assert mlebench(*bare).returncode == 0
+
+
+def test_prepare_leaves_what_callers_expect(mlebench: Call, tmp_path: Path) -> None:
+    home = tmp_path / "zip_files" / ID
+    home.mkdir(parents=True)
+    shutil.copy(SAMPLES / f"{ID}.zip", home)
+    shutil.copy(SAMPLES / f"{ID}.zip", home / "another.zip")
+    done = mlebench("prepare", "-c", ID, "--data-dir", "./zip_files", "--skip-verification")
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    description = home / "prepared/public/description.md"
+    description.write_text("my own")
+    assert (home / f"{ID}.zip").exists() and not (home / "raw").exists()
+    again = mlebench("prepare", "-c", ID, "--data-dir", "./zip_files", "--skip-verification", "--keep-raw")
+    assert again.returncode == 0
+    assert [path.name for path in (home / "raw").iterdir()] == ["train.csv"]
+    assert description.stat().st_mode & 0o644 == 0o644
+
+
+def test_a_checksum_that_differs_is_a_failure(mlebench: Call, tmp_path: Path) -> None:
+    (tmp_path / "d" / ID).mkdir(parents=True)
+    shutil.copy(SAMPLES / f"{ID}.zip", tmp_path / "d" / ID)
+    done = mlebench("prepare", "-c", ID, "--data-dir", "d")
+    assert done.returncode == 1 and "MD5" in done.stderr and done.stdout == ""
+    assert not (tmp_path / "d" / ID / "prepared").exists()
+
+
+def test_one_failure_does_not_keep_others(mlebench: Call, tmp_path: Path) -> None:
+    home = tmp_path / "d"
+    home.mkdir()
+    shutil.copy(SAMPLES / f"{ID}.zip", home)
+    (tmp_path / "ids.txt").write_text(f"dog-breed-identification\n\n{ID}\n")
+    done = mlebench("prepare", "--list", "ids.txt", "--data-dir", "d", "--skip-verification")
+    assert done.returncode == 1
+    assert "1 of 2 were not prepared: dog-breed-identification" in done.stderr
+    assert (home / ID / "prepared/public/train.csv").exists()
+
+
+def test_grade_writes_one_report(mlebench: Call, data_dir: Path, tmp_path: Path) -> None:
+    sample = data_dir / ID / "prepared/public/sample_submission.csv"
+    lines = [
+        "# comment",
+        "",
+        json.dumps({"competition_id": ID, "submission_path": str(sample), "logs_path": None}),
+        json.dumps({"competition_id": ID, "submission_path": None}),
+        "// comment",
+    ]
+    (tmp_path / "list.jsonl").write_text("\n".join(lines))
+    done = mlebench("grade", "--submission", "list.jsonl", "--output-dir", "a/b", "--data-dir", data_dir)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    (path,) = (tmp_path / "a/b").iterdir()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-GMT_grading_report\.json", path.name)
+    assert "\033[1;35mSaved summary report to a/b/" in done.stderr
+    report = json.loads(path.read_text())
+    assert list(report)[:3] == ["total_runs", "total_runs_with_submissions", "total_valid_submissions"]
+    assert [report[key] for key in list(report)[:8]] == [2, 1, 1, 0, 0, 0, 0, 0]
+    assert [one["submission_path"] for one in report["competition_reports"]] == [str(sample), "None"]
