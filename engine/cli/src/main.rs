@@ -34,7 +34,21 @@ use crate::exit::Exit;
 use crate::output::printer::Printer;
 use crate::settings::{Kaggle, Resolved, Surroundings};
 
+/// Queries are walked by recursion, and those within the language's limits need more than a main thread has.
+const STACK: usize = 64 << 20;
+
 fn main() -> ExitCode {
+    let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
+    match own.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        // The panic has been reported.
+        Ok(Err(_)) => ExitCode::from(Exit::Failed),
+        // No thread to be had: this one does.
+        Err(_) => prep(),
+    }
+}
+
+fn prep() -> ExitCode {
     // Prints help and usage errors itself, and ends with 0 or 2.
     let cli = Cli::parse();
     let resolved = Resolved::resolve(&cli.global, &Surroundings::of_process());

@@ -1,4 +1,4 @@
-//! The time of queries of growing size: `cargo bench -p prep-sql --bench growth`. Each line should double.
+//! The time of queries of growing size: `cargo bench -p prep-sql --bench growth [NAME]`. Each line should double.
 
 #![allow(
     clippy::expect_used,
@@ -12,14 +12,23 @@ mod wide;
 use prep_sql::Session;
 
 fn main() {
+    // Deep plans are walked by recursion.
+    let thread = std::thread::Builder::new().stack_size(64 << 20);
+    let measured = thread.spawn(measure).expect("a thread");
+    measured.join().expect("the measurements");
+}
+
+fn measure() {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
     let session = Session::new(&std::env::temp_dir());
-    for growing in &wide::GROWING {
+    let wanted = std::env::args().nth(1).unwrap_or_default();
+    let chosen = |growing: &&wide::Growing| growing.name.contains(&wanted);
+    for growing in wide::GROWING.iter().filter(chosen) {
         println!("{}", growing.name);
         for doubled in 0..4 {
             let size = growing.least << doubled;
-            let time = runtime.block_on(growing.time(&session, size, 5));
+            let time = runtime.block_on(growing.time(&session, size, 3));
             println!("  {size:>6} {time:>10.1?}");
         }
     }

@@ -53,7 +53,7 @@ pub(crate) fn determine(plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
     }
     let columns = sorted.schema().columns().into_iter().take(width);
     let visible: Vec<Expr> = columns.map(Expr::Column).collect();
-    build(LogicalPlanBuilder::from(sorted).project(visible))
+    columns_of(sorted, visible)
 }
 
 /// Refuses functions whose result is not determined: those that depend on an order that the query does not give, and
@@ -306,10 +306,14 @@ fn project(projection: &Projection, names: &mut Names) -> Result<(LogicalPlan, O
         }
         other => other,
     };
-    Ok((
-        build(LogicalPlanBuilder::from(input).project(exprs))?,
-        order,
-    ))
+    Ok((columns_of(input, exprs)?, order))
+}
+
+/// A projection. The builder's own would look for each of the columns in all of the plan.
+fn columns_of(input: LogicalPlan, exprs: Vec<Expr>) -> Result<LogicalPlan, QueryError> {
+    let projection = Projection::try_new(exprs, Arc::new(input));
+    let projection = projection.map_err(|error| QueryError::plan(&error))?;
+    Ok(LogicalPlan::Projection(projection))
 }
 
 fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {

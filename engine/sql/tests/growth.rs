@@ -14,8 +14,20 @@ mod wide;
 
 use prep_sql::Session;
 
-#[tokio::test]
-async fn time_grows_with_the_size() {
+/// What a thread needs for the deepest plans, as the program has it.
+const STACK: usize = 64 << 20;
+
+#[test]
+fn time_grows_with_the_size() {
+    let thread = std::thread::Builder::new().stack_size(STACK);
+    let measured = thread.spawn(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(measure());
+    });
+    measured.expect("a thread").join().expect("linear times");
+}
+
+async fn measure() {
     let session = Session::new(&std::env::temp_dir());
     for growing in &wide::GROWING {
         let mut tries = 3;

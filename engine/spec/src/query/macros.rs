@@ -19,6 +19,9 @@ use sqlparser::tokenizer::Location;
 use super::Fault;
 use crate::suggest::nearest;
 
+/// Most texts of a call: the planner's time grows with the square of the computed columns.
+const MAX_COLUMNS: usize = 2000;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Macro {
     OneHot,
@@ -137,6 +140,12 @@ impl Expander<'_> {
             let message = format!("`{twice}` is there twice");
             return Err(Fault::new("bad-macro", at, message)
                 .help("each text makes a column: write it once"));
+        }
+        if texts.len() > MAX_COLUMNS {
+            let name = function.name.to_string().to_ascii_lowercase();
+            let message = format!("`{name}` makes more than {MAX_COLUMNS} columns");
+            return Err(Fault::new("query-too-long", at, message)
+                .help("keep a row for each text: join with the list, `FROM list`"));
         }
         Ok(texts
             .iter()

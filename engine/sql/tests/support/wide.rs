@@ -56,7 +56,13 @@ fn branches(size: usize) -> String {
     branches.join(" UNION ALL ")
 }
 
-pub const GROWING: [Growing; 5] = [
+/// `n` items with their number in place of `#`.
+fn each(size: usize, item: &str, between: &str) -> String {
+    let items = (0..size).map(|number| item.replace('#', &number.to_string()));
+    items.collect::<Vec<String>>().join(between)
+}
+
+pub const GROWING: [Growing; 18] = [
     Growing {
         name: "SELECT * of n columns",
         least: 2500,
@@ -89,6 +95,143 @@ pub const GROWING: [Growing; 5] = [
         least: 40,
         columns: |_| 2,
         text: |size| format!("SELECT count(*) AS n FROM ({}) AS u", branches(size)),
+    },
+    Growing {
+        name: "one_hot of n texts",
+        least: 200,
+        columns: |_| 2,
+        text: |size| {
+            let texts = each(size, "'v#'", ", ");
+            format!(
+                "SELECT c1, one_hot(t, {texts}) FROM (SELECT c1, 'v' || CAST(c1 AS VARCHAR) AS t FROM w)"
+            )
+        },
+    },
+    Growing {
+        name: "constants of n texts",
+        least: 200,
+        columns: |_| 2,
+        text: |size| {
+            format!(
+                "SELECT c1, constants(0.5, {}) FROM w",
+                each(size, "'v#'", ", ")
+            )
+        },
+    },
+    Growing {
+        name: "n joins",
+        least: 5,
+        columns: |_| 2,
+        text: |size| {
+            let joins = each(size, "JOIN w AS t# ON t#.c1 = w.c1", " ");
+            format!(
+                "SELECT w.c0, {} FROM w {joins}",
+                each(size, "t#.c0 AS x#", ", ")
+            )
+        },
+    },
+    Growing {
+        name: "n left joins",
+        least: 5,
+        columns: |_| 2,
+        text: |size| {
+            let joins = each(size, "LEFT JOIN w AS t# ON t#.c1 = w.c1", " ");
+            format!(
+                "SELECT w.c0, {} FROM w {joins}",
+                each(size, "t#.c0 + 1 AS x#", ", ")
+            )
+        },
+    },
+    Growing {
+        name: "n anti joins",
+        least: 6,
+        columns: |_| 2,
+        text: |size| {
+            let conditions = each(size, "c1 NOT IN (SELECT c1 + # + 1 AS c FROM w)", " AND ");
+            format!("SELECT c0 FROM w WHERE {conditions}")
+        },
+    },
+    Growing {
+        name: "CASE of n branches",
+        least: 50,
+        columns: |_| 2,
+        text: |size| {
+            format!(
+                "SELECT CASE {} END AS x FROM w",
+                each(size, "WHEN c1 = # THEN c0 + #", " ")
+            )
+        },
+    },
+    Growing {
+        name: "IN of n numbers",
+        least: 200,
+        columns: |_| 2,
+        text: |size| format!("SELECT c0 FROM w WHERE c1 IN ({})", each(size, "#", ", ")),
+    },
+    Growing {
+        name: "OR of n conditions",
+        least: 40,
+        columns: |_| 2,
+        text: |size| {
+            format!(
+                "SELECT c0 FROM w WHERE {}",
+                each(size, "(c1 = # AND c0 > #)", " OR ")
+            )
+        },
+    },
+    Growing {
+        name: "n computed columns",
+        least: 50,
+        columns: |_| 2,
+        text: |size| format!("SELECT {} FROM w", each(size, "c1 * # + c0 AS x#", ", ")),
+    },
+    Growing {
+        name: "n sums of groups",
+        least: 60,
+        columns: |size| size,
+        text: |size| {
+            let sums = each(size, "sum(c#) AS s#", ", ");
+            format!("SELECT c0 AS k, {sums} FROM w GROUP BY c0 ORDER BY k")
+        },
+    },
+    Growing {
+        name: "n window functions",
+        least: 30,
+        columns: |size| size,
+        text: |size| {
+            let sums = each(
+                size,
+                "sum(c#) OVER (PARTITION BY c0 ORDER BY c1) AS s#",
+                ", ",
+            );
+            format!("SELECT {sums} FROM w")
+        },
+    },
+    Growing {
+        name: "n queries in WITH, one of the other",
+        least: 5,
+        columns: |_| 2,
+        text: |size| {
+            let mut text = "WITH q0 AS (SELECT c0, c1 FROM w)".to_owned();
+            for number in 1..size {
+                let before = number - 1;
+                text += &format!(
+                    ", q{number} AS (SELECT c0, c1 + 1 AS c1 FROM q{before} WHERE c1 > {number} - 1000)"
+                );
+            }
+            format!("{text} SELECT c0, c1 FROM q{}", size - 1)
+        },
+    },
+    Growing {
+        name: "|| of n texts",
+        least: 10,
+        columns: |_| 2,
+        text: |size| {
+            format!(
+                "SELECT {} AS x FROM w",
+                each(size, "CAST(c1 AS VARCHAR)", " || ")
+            )
+        },
     },
 ];
 

@@ -222,6 +222,8 @@ impl Subset<'_, '_> {
         for table in from {
             self.table_with_joins(table);
         }
+        let tables = from.iter().map(|table| 1 + table.joins.len()).sum();
+        self.tables = self.tables.max(tables);
         // The first table joins nothing.
         self.parts -= usize::from(!from.is_empty());
         if !lateral_views.is_empty() {

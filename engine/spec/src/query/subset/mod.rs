@@ -27,6 +27,9 @@ pub(super) use names::unnamed;
 /// Most joins, parts of WITH, EXCEPTs and INTERSECTs of a query: its plan is as deep, and walked by recursion.
 const MAX_PARTS: usize = 100;
 
+/// Most tables of a SELECT: to plan a chain of joins takes the cube of its length.
+const MAX_TABLES: usize = 50;
+
 /// Reports everything in a query that would have no effect, or another one than it seems; false if there is any.
 pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> bool {
     let at = words.first().map_or(Location::new(1, 1), |word| word.at);
@@ -36,8 +39,16 @@ pub(super) fn check(tree: &Tree, words: &[Word], faults: &mut Vec<Fault>) -> boo
         faults,
         at,
         parts: 0,
+        tables: 0,
     };
     subset.query(tree);
+    if subset.tables > MAX_TABLES {
+        let message = format!("a SELECT joins more than {MAX_TABLES} tables");
+        let fault = Fault::new("query-too-long", at, message);
+        let help = "make a table of some of them, or rows of their columns: UNION ALL";
+        faults.push(fault.help(help));
+        return false;
+    }
     if subset.parts > MAX_PARTS {
         let message = format!("the query has more than {MAX_PARTS} joins and parts");
         let fault = Fault::new("query-too-long", at, message);
@@ -80,6 +91,8 @@ struct Subset<'w, 'f> {
     at: Location,
     /// Joins and other parts by which the plan gets deeper.
     parts: usize,
+    /// The most tables of one SELECT.
+    tables: usize,
 }
 
 impl Subset<'_, '_> {
