@@ -135,7 +135,6 @@ fn json_forms_that_are_none() {
         r#"{"a": {"$numberLong": "x"}}"#,
         r#"{"a": {"$numberInt": "2147483648"}}"#,
         r#"{"a": {"$binary": {"base64": "?", "subType": "00"}}}"#,
-        r#"{"a": {"$what": 1}}"#,
         r#"{"a\u0000": 1}"#,
         r#"{"a": "\ud83c"}"#,
     ] {
@@ -146,6 +145,30 @@ fn json_forms_that_are_none() {
             "{text}: {found:?}"
         );
     }
+}
+
+/// Only an object that is nothing else stands for a value.
+#[test]
+fn keys_with_a_dollar_are_keys() {
+    for text in [
+        r#"{"a": {"$what": 1}}"#,
+        r#"{"a": {"$oid": "0123456789abcdef01234567", "b": 1}}"#,
+        r#"{"a": {"b": 1, "$oid": 2}}"#,
+        r#"{"a": {"$ref": "c", "$id": {"$oid": "0123456789abcdef01234567"}, "$db": "d"}}"#,
+        r#"{"$oid": 1}"#,
+    ] {
+        let value = parse(text.as_bytes()).unwrap();
+        let mut data = Vec::new();
+        push_json(&value, &mut data).unwrap();
+        assert_eq!(Document::from_bytes(data).to_json().unwrap(), value);
+    }
+    // Such a document has no JSON form.
+    let data = b"\x20\0\0\0\x03a\0\x18\0\0\0\x02$numberLong\0\x02\0\0\x005\0\0\0";
+    let found = Document::from_bytes(data.to_vec()).to_json();
+    assert!(
+        matches!(found, Err(BsonError::CannotWrite { .. })),
+        "{found:?}"
+    );
 }
 
 proptest! {

@@ -2,6 +2,7 @@
 //! beside the data record it anew.
 
 mod columns;
+mod documents;
 mod draws;
 mod splits;
 

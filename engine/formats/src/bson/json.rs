@@ -1,9 +1,10 @@
 //! Documents as JSON and back: MongoDB Extended JSON v2.
 //!
 //! Texts, booleans, null, doubles and integers of 32 bits are plain JSON. What JSON cannot tell apart is an object with one
-//! key that begins with `$`: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...",
-//! "subType": "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}`, and so on. So a document
-//! comes back as it was. Decimals of 128 bits have no JSON form here.
+//! key of [`FORMS`]: integers of 64 bits `{"$numberLong": "5"}`, binaries `{"$binary": {"base64": "...", "subType":
+//! "00"}}`, object ids `{"$oid": "..."}`, dates `{"$date": {"$numberLong": "..."}}`, and so on. So a document comes back as
+//! it was. Decimals of 128 bits have no JSON form here, nor have documents that look like one of these objects; other keys
+//! that begin with `$`, such as those of references (`$ref`, `$id`), are keys as others.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,6 +12,31 @@ use base64::engine::general_purpose::STANDARD;
 use super::rewrite::{MAX_DEPTH, Writer};
 use super::{BsonError, BsonValue, Document, RawDocument, kind};
 use crate::json::{Object, Value};
+
+/// Keys that make an object with no other key stand for a value.
+const FORMS: &[&str] = &[
+    "$binary",
+    "$code",
+    "$date",
+    "$maxKey",
+    "$minKey",
+    "$numberDouble",
+    "$numberInt",
+    "$numberLong",
+    "$oid",
+    "$regularExpression",
+    "$symbol",
+    "$timestamp",
+    "$undefined",
+];
+
+/// The key of [`FORMS`] that an object has, and what it holds, if the object stands for a value: code has a scope beside it.
+fn form(object: &Object) -> Option<(&str, &Value)> {
+    let (key, value) = object.iter().next()?;
+    let key = key.as_str().filter(|key| FORMS.contains(key))?;
+    let has_scope = object.len() == 2 && key == "$code" && object.get("$scope").is_some();
+    (object.len() == 1 || has_scope).then_some((key, value))
+}
 
 impl Document {
     /// The document as an object.
@@ -64,7 +90,16 @@ fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonErro
         }
         BsonValue::String(text) => text.into(),
         BsonValue::Symbol(symbol) => tagged("$symbol", symbol),
-        BsonValue::Document(inner) => object(inner, depth + 1)?,
+        BsonValue::Document(inner) => {
+            let inner = object(inner, depth + 1)?;
+            if inner.as_object().and_then(form).is_some() {
+                return Err(BsonError::CannotWrite {
+                    key: key.to_owned(),
+                    reason: "is a document that looks like the JSON form of another value",
+                });
+            }
+            inner
+        }
         BsonValue::Array(inner) => {
             let mut list = Vec::new();
             for element in inner.elements()? {
@@ -185,13 +220,9 @@ fn element(
             });
         }
         Value::Object(object) => {
-            let first = object.iter().next();
-            let first = first.and_then(|(key, value)| Some((key.as_str()?, value)));
-            return match first {
-                Some((tag, value)) if tag.starts_with('$') => {
-                    tagged_element(writer, key, tag, value, object, depth)
-                }
-                _ => {
+            return match form(object) {
+                Some((tag, value)) => tagged_element(writer, key, tag, value, object, depth),
+                None => {
                     writer.head(kind::DOCUMENT, key);
                     members(writer, key, object, depth)
                 }
@@ -296,7 +327,7 @@ fn tagged_element(
         "$undefined" => BsonValue::Undefined,
         "$minKey" => BsonValue::MinKey,
         "$maxKey" => BsonValue::MaxKey,
-        _ => return Err(wrong(key, "there is no such key with `$`")),
+        _ => return Err(misfit()),
     };
     writer.element(key, element, depth)
 }
