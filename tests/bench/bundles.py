@@ -1,0 +1,161 @@
+"""Made-up bundles in the layout of the real ones, as large as one likes, written one member after the other."""
+import io, json, random, struct, subprocess, tarfile, tempfile, zipfile
+from pathlib import Path
+
+WORDS = ("river stone winter morning copper harbor letter velvet garden broken light shadow silent ember night king sea old "
+         "the of and to in is was for with as at by from her his that").split()
+
+
+def text(draw, words):
+    return " ".join(draw.choices(WORDS, k=words))
+
+
+def archive(bundle):
+    """Photographs and arrays do not shrink: the fastest level is as good as any, and quick to make."""
+    return zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
+
+
+def documents(bundle, count):
+    """BSON documents of one to four pictures of 2 to 8 KB, as an online shop has them."""
+    draw = random.Random(0)
+    with archive(bundle) as out:
+        out.writestr("category_names.csv", "category_id,category_level1\n" + "".join(f"{1000000000 + n},name {n}\n" for n in range(100)))
+        with out.open("train.bson", "w", force_zip64=True) as member:
+            for number in range(count):
+                pictures = b"".join(
+                    bson_element(3, str(place), bson_document(bson_element(5, "picture", bson_binary(draw.randbytes(draw.randrange(2000, 8000))))))
+                    for place in range(draw.randrange(1, 5)))
+                member.write(bson_document(
+                    bson_element(16, "_id", struct.pack("<i", 3 * number)),
+                    bson_element(16, "category_id", struct.pack("<i", 1000000000 + draw.randrange(5270))),
+                    bson_element(4, "imgs", bson_document(pictures))))
+
+
+def bson_document(*elements):
+    body = b"".join(elements)
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
+
+
+def bson_element(kind, name, value):
+    return bytes([kind]) + name.encode() + b"\0" + value
+
+
+def bson_binary(value):
+    return struct.pack("<i", len(value)) + b"\0" + value
+
+
+def json_lines(bundle, count):
+    """Questions with a document of 1,000 to 9,000 words and up to a hundred candidates."""
+    draw = random.Random(0)
+    # Documents are cut from one long text; drawing every word anew would take most of the time.
+    long = text(draw, 100_000)
+    with archive(bundle) as out, out.open("simplified-nq-train.jsonl", "w", force_zip64=True) as member:
+        for number in range(count):
+            begin = draw.randrange(len(long) - 60_000)
+            candidates = [{"start_token": n, "top_level": n % 3 == 0, "end_token": n + 5} for n in range(draw.randrange(1, 100))]
+            answer = {"start_token": 3, "candidate_index": 0, "end_token": 9} if number % 2 else {"start_token": -1, "candidate_index": -1, "end_token": -1}
+            member.write(json.dumps({
+                "document_text": long[begin:begin + draw.randrange(6_000, 60_000)], "long_answer_candidates": candidates,
+                "question_text": text(draw, 9),
+                "annotations": [{"yes_no_answer": "NONE", "long_answer": answer, "short_answers": [], "annotation_id": 8162145847850252264 + number}],
+                "document_url": f"https://example.org/{number}", "example_id": number * 7919 + 10**15}, separators=(",", ":")).encode() + b"\n")
+
+
+def tar_gz(bundle, count):
+    """Photographs of 10 to 30 KB in a tar.gz, described by one JSON document."""
+    draw = random.Random(0)
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
+        images, annotations = [], []
+        packed = Path(folder) / "train_val2019.tar.gz"
+        with tarfile.open(packed, "w:gz", compresslevel=1) as tar:
+            for number in range(count):
+                species = draw.randrange(1010)
+                name = f"train_val2019/Plants/{species}/{draw.getrandbits(128):032x}.jpg"
+                content = draw.randbytes(draw.randrange(10_000, 30_000))
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                tar.addfile(entry, io.BytesIO(content))
+                images.append({"license": 6, "file_name": name, "rights_holder": "no name", "height": 600, "width": 435, "id": number})
+                annotations.append({"id": number, "image_id": number, "category_id": species})
+        out.write(packed, packed.name, zipfile.ZIP_STORED)
+        info = {"date_created": "2019-03-11", "contributor": "nobody", "version": 1.0, "description": "made up", "year": 2019, "url": "https://example.org"}
+        categories = [{"supercategory": "Plants", "name": str(n), "id": n, "kingdom": "Plantae"} for n in range(1010)]
+        document = {"info": info, "images": images, "licenses": [{"url": "https://example.org", "name": "CC 0", "id": 0}],
+                    "annotations": annotations, "categories": categories}
+        out.writestr("train2019.json", json.dumps(document))
+        out.writestr("val2019.json", json.dumps(document | {"images": [], "annotations": []}))
+
+
+def solid_7z(bundle, count):
+    """Clips of one second, 32 KB, half of it silence, in one solid block. Needs 7z."""
+    draw = random.Random(0)
+    labels = "yes no up down left right on off stop go bed bird cat dog happy house marvin wow".split()
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
+        audio = Path(folder) / "train" / "audio"
+        for label in labels:
+            (audio / label).mkdir(parents=True)
+        for number in range(count):
+            content = b"RIFF" + draw.randbytes(16_000) + bytes(16_000)
+            (audio / draw.choice(labels) / f"{number:08x}_nohash_0.wav").write_bytes(content)
+        subprocess.run(["7z", "a", "-bd", "-mx=1", "-ms=on", "train.7z", "train"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        out.write(Path(folder) / "train.7z", "train.7z", zipfile.ZIP_STORED)
+
+
+def arrays(bundle, count):
+    """A ninth as many satellite pictures for validation; a record is nine bands of 256 x 256 x 8 floats and two masks."""
+    draw = random.Random(0)
+    band = npy("<f4", (256, 256, 8), 0)
+    with archive(bundle) as out:
+        def record(folder, masks):
+            for name in (f"band_{number:02}" for number in range(8, 17)):
+                # Half of a band is noise, and half the same: about as much as real ones shrink.
+                out.writestr(f"{folder}/{name}.npy", band[:-2**20] + draw.randbytes(2**20))
+            for name in masks:
+                out.writestr(f"{folder}/{name}.npy", npy("|i4", (256, 256, 1), draw.randrange(3)).replace(b"|i4", b"<i4"))
+        numbers = [str(draw.getrandbits(60)) for _ in range(count)]
+        for number in numbers:
+            record(f"train/{number}", ("human_individual_masks", "human_pixel_masks"))
+        held = [str(draw.getrandbits(60)) for _ in range(max(1, count // 9))]
+        for number in held:
+            record(f"validation/{number}", ("human_pixel_masks",))
+        for name, some in (("train", numbers), ("validation", held)):
+            rows = [{"record_id": number, "row_min": draw.random() * 1e6, "row_size": 2012.44, "timestamp": 1556894689.0} for number in some]
+            out.writestr(f"{name}_metadata.json", json.dumps(rows))
+
+
+def npy(kind, shape, value):
+    """An array of one value; the header as NumPy writes it."""
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    cells = 1
+    for side in shape:
+        cells *= side
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + struct.pack("<i", value) * cells
+
+
+def deep_images(bundle, count):
+    """Drawings of molecules of 4 to 8 KB in folders named after the first three characters."""
+    draw = random.Random(0)
+    with archive(bundle) as out:
+        rows = ["image_id,InChI\n"]
+        for _ in range(count):
+            number = f"{draw.getrandbits(48):012x}"
+            out.writestr(f"train/{'/'.join(number[:3])}/{number}.png", draw.randbytes(draw.randrange(4_000, 8_000)))
+            rows.append(f'{number},"InChI=1S/C{draw.randrange(40)}H{draw.randrange(60)}N3O3/c1-2-3(4,5)/h16H,1-2H3"\n')
+        out.writestr("train_labels.csv", "".join(rows))
+        out.writestr("extra_approved_InChIs.csv", "InChI\n")
+        out.writestr(f"test/0/0/0/00000d2a601c.png", b"")
+
+
+def quoted(bundle, count):
+    """Questions with bodies of many lines and quotes, all cells quoted, in a zip of its own."""
+    draw = random.Random(0)
+    long = "".join(f'<p>{text(draw, 30)}.</p>\n\n<pre><code>    {text(draw, 1)}({n}, ""{text(draw, 1)}"");\n</code></pre>\n' for n in range(500))
+    with tempfile.TemporaryDirectory(dir=bundle.parent) as folder, archive(bundle) as out:
+        with archive(Path(folder) / "Train.zip") as inner, inner.open("Train.csv", "w", force_zip64=True) as member:
+            member.write(b'"Id","Title","Body","Tags"\n')
+            for number in range(count):
+                begin = long.index("<p>", draw.randrange(len(long) - 5000))
+                body = long[begin:long.index("</p>", begin + draw.randrange(200, 3000)) + 4]
+                member.write(f'"{number + 1}","{text(draw, 8)}?","{body}\n","{text(draw, 3)}"\n'.encode())
+        out.write(Path(folder) / "Train.zip", "Train.zip", zipfile.ZIP_STORED)

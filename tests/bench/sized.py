@@ -1,0 +1,87 @@
+"""Competitions at a larger size: the real pipeline on a made-up bundle, beside the benchmark's own script and the tool of
+the archive.
+
+The bundles hold what the pipelines read, in the real layout; their content is drawn anew, and means nothing."""
+import dataclasses, os, shutil, subprocess, sys
+
+import bundles
+from measure import Row, differences, prep, run
+
+# As `mlebench prepare` does it, without its downloads and checksums: the bundle is extracted, then prepared.
+UPSTREAM = """
+import importlib, sys
+from pathlib import Path
+from mlebench.utils import extract
+competition, bundle, target = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+raw, public, private = (target / name for name in ("raw", "public", "private"))
+for folder in (raw, public, private):
+    folder.mkdir(parents=True)
+extract(bundle, raw, recursive=False)
+module = competition.replace("/", ".")
+importlib.import_module(f"mlebench.competitions.{module}.prepare").prepare(raw, public, private)
+"""
+
+
+@dataclasses.dataclass
+class Sized:
+    """A competition; how its bundle is made; how many units at scale 1; what one unit is; the tool that only copies, as
+    commands with {bundle} and {target}, and the scale above which the benchmark's script takes too long to wait for."""
+    competition: str
+    make: object
+    units: int
+    unit: str
+    tool: str = ""
+    commands: tuple = ()
+    upstream_until: float = 1.0
+
+    def __call__(self, args, work):
+        bundle = work / f"{self.competition}.zip"
+        units = int(self.units * args.scale)
+        self.make(bundle, units)
+        size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
+        print(f"  {self.competition}: {size}", flush=True)
+        ours = prep(args, work, self.competition, pipelines=None)
+        rows = [Row(work.name, size, ours)]
+        if self.commands and all(shutil.which(command[0]) for command in self.commands):
+            target = work / "copied"
+            shutil.rmtree(target, ignore_errors=True)
+            target.mkdir()
+            line = " && ".join(" ".join(command) for command in self.commands).format(bundle=bundle, target=target)
+            rows.append(Row(work.name, size, ours, self.tool, run(self.tool, ["sh", "-c", line])))
+            shutil.rmtree(target)
+        if args.scale <= self.upstream_until and self.importable(args):
+            target = work / "upstream"
+            shutil.rmtree(target, ignore_errors=True)
+            # The script draws from hash-ordered sets in places; the pipelines do not.
+            environment = dict(os.environ, PYTHONHASHSEED="0", PYTHONWARNINGS="ignore")
+            theirs = run("the benchmark's script", [args.python, "-c", UPSTREAM, self.competition, bundle, target], env=environment)
+            shutil.rmtree(target / "raw")
+            wrong = differences(work / "data" / self.competition / "prepared", target)
+            note = "equal trees" if not wrong else f"{len(wrong)} files differ, {wrong[0]} first"
+            rows.append(Row(work.name, size, ours, "the benchmark's script", theirs, note))
+            shutil.rmtree(target)
+        shutil.rmtree(work / "data")
+        shutil.rmtree(work / "cache")
+        bundle.unlink()
+        return rows[1:] or rows
+
+    def importable(self, args):
+        found = subprocess.run([args.python, "-c", "import mlebench.utils"], stderr=subprocess.DEVNULL).returncode == 0
+        if not found:
+            print("  the benchmark's package cannot be imported: left out", file=sys.stderr)
+        return found
+
+
+UNZIP = (("unzip", "-q", "{bundle}", "-d", "{target}"),)
+BENCHES = {
+    "documents": Sized("cdiscount-image-classification-challenge", bundles.documents, 100_000, "BSON documents", "unzip", UNZIP),
+    "json_lines": Sized("tensorflow2-question-answering", bundles.json_lines, 10_000, "JSON lines", "unzip", UNZIP),
+    "tar_gz": Sized("inaturalist-2019-fgvc6", bundles.tar_gz, 20_000, "images in a tar.gz", "unzip, tar xzf",
+                    (*UNZIP, ("tar", "xzf", "{target}/train_val2019.tar.gz", "-C", "{target}"))),
+    "solid_7z": Sized("tensorflow-speech-recognition-challenge", bundles.solid_7z, 10_000, "clips in a solid 7z", "unzip, 7z x",
+                      (*UNZIP, ("7z", "x", "-bd", "-o{target}", "{target}/train.7z", ">/dev/null"))),
+    "arrays": Sized("google-research-identify-contrails-reduce-global-warming", bundles.arrays, 400, "records of 11 arrays", "unzip", UNZIP),
+    "deep_images": Sized("bms-molecular-translation", bundles.deep_images, 50_000, "images in deep folders", "unzip", UNZIP),
+    "quoted": Sized("facebook-recruiting-iii-keyword-extraction", bundles.quoted, 300_000, "rows of quoted text", "unzip twice",
+                    (*UNZIP, ("unzip", "-q", "{target}/Train.zip", "-d", "{target}"))),
+}
