@@ -9,8 +9,10 @@
 
 mod hex;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hex::unhex;
-use prep_formats::bson::{BsonDocuments, BsonError, BsonValue, Document, push_json};
+use prep_formats::bson::{BinaryAt, BsonDocuments, BsonError, BsonValue, Document, push_json};
 use prep_formats::json::{WriteOptions, parse};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -62,7 +64,7 @@ fn documents_survive_their_json_form() {
         // Through text, as a table holds it.
         let json = parse(&json.to_json(&WriteOptions::default()).unwrap()).unwrap();
         let mut again = Vec::new();
-        push_json(&json, &mut again).unwrap();
+        push_json(&json, &mut again, &mut nothing).unwrap();
         // JSON knows one NaN.
         let nan = |data: &[u8]| {
             data.windows(8)
@@ -72,6 +74,56 @@ fn documents_survive_their_json_form() {
         count += 1;
     }
     assert!(count > 400, "{count}");
+}
+
+/// For documents without binaries elsewhere.
+fn nothing(_: &BinaryAt, _: &mut Vec<u8>) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    Err("there is no file".into())
+}
+
+#[test]
+fn long_binaries_stay_in_the_file() {
+    let mut file = Vec::new();
+    for (number, length) in [(1, 64), (2, 65), (3, 5000)] {
+        // Subtype 2 has its length once more.
+        for subtype in [0, 2] {
+            let base64 = STANDARD.encode(vec![number; length]);
+            let text = format!(
+                r#"{{"_id": {number}, "imgs": [{{"picture": {{"$binary": {{"base64": "{base64}", "subType": "{subtype:02}"}}}}}}]}}"#
+            );
+            push_json(&parse(text.as_bytes()).unwrap(), &mut file, &mut nothing).unwrap();
+        }
+    }
+    let mut again = Vec::new();
+    let mut places = Vec::new();
+    for document in BsonDocuments::new(file.as_slice()) {
+        let json = document.unwrap().to_json_beside("a/b.bson").unwrap();
+        let text = json.to_json(&WriteOptions::default()).unwrap();
+        assert!(text.len() < 250, "{}", String::from_utf8_lossy(&text));
+        let json = parse(&text).unwrap();
+        push_json(&json, &mut again, &mut |binary, out| {
+            assert_eq!(binary.file, "a/b.bson");
+            let from = usize::try_from(binary.at)?;
+            let piece = file.get(from..from + usize::try_from(binary.bytes)?);
+            out.extend_from_slice(piece.ok_or("the file is shorter")?);
+            places.push(binary.at);
+            Ok(())
+        })
+        .unwrap();
+        // Other bytes than those that were there.
+        let changed = push_json(&json, &mut Vec::new(), &mut |binary, out| {
+            out.resize(usize::try_from(binary.bytes)?, 9);
+            Ok(())
+        });
+        let is_long = text.windows(6).any(|six| six == b"blake3");
+        assert_eq!(
+            matches!(changed, Err(BsonError::Elsewhere { .. })),
+            is_long,
+            "{changed:?}"
+        );
+    }
+    assert_eq!(again, file);
+    assert!(places.is_sorted() && places.len() == 4, "{places:?}");
 }
 
 #[test]
@@ -139,7 +191,7 @@ fn json_forms_that_are_none() {
         r#"{"a": "\ud83c"}"#,
     ] {
         let value = parse(text.as_bytes()).unwrap();
-        let found = push_json(&value, &mut Vec::new());
+        let found = push_json(&value, &mut Vec::new(), &mut nothing);
         assert!(
             matches!(found, Err(BsonError::NotExtendedJson { .. })),
             "{text}: {found:?}"

@@ -161,7 +161,7 @@ fn simple(value: &Value) -> &'static str {
         Value::Md5 => "32 hex digits",
         Value::Sha256 => "64 hex digits",
         Value::Url => "address of http or https",
-        Value::Rows | Value::Set => "query",
+        Value::Rows | Value::Documents | Value::Set => "query",
         Value::Placed => "query with the columns `file`, `path`",
         Value::Lines => "query with one column of texts",
         Value::Entries => "query with the column `record` of an array",

@@ -89,9 +89,12 @@ fn value(of: &Value) -> Json {
         Value::Md5 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" }),
         Value::Sha256 => json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{64}$" }),
         Value::Url => json!({ "type": "string", "pattern": "^https?://[^/@]+/" }),
-        Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
-            reference("query")
-        }
+        Value::Rows
+        | Value::Documents
+        | Value::Placed
+        | Value::Lines
+        | Value::Entries
+        | Value::Set => reference("query"),
         Value::Path | Value::Source | Value::Sources => reference("path"),
         Value::Table | Value::Files | Value::Drawn => reference("name"),
         Value::Column => json!({ "type": "string" }),

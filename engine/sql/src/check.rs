@@ -121,6 +121,7 @@ impl Checker<'_> {
             name: column.name,
             known: match column.holds {
                 Holds::Values(kind) => Known::Typed(data_type(kind)),
+                Holds::Documents => Known::Typed(data_type(ColumnKind::Json)),
                 Holds::Entries => Known::Entries,
             },
             hidden: column.hidden,

@@ -14,7 +14,7 @@ use prep_core::{Action, Graph, GraphError, NodeId, Port, Source, Step};
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Made, Output, Place, Query, Setting, Table};
 use prep_spec::split_source;
-use prep_spec::words::{Makes, Value};
+use prep_spec::words::{Holds, Makes, Value};
 use prep_sql::Session;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -291,6 +291,9 @@ impl Builder<'_> {
             match (&key.value, &setting.value) {
                 (Value::Source, Setting::Text(path)) => {
                     archives.insert(containing(path).to_owned());
+                    if makes_documents(declaration) {
+                        trees.insert(containing(path).to_owned());
+                    }
                 }
                 (Value::Sources, Setting::Text(pattern)) => {
                     archives.insert(containing(pattern).to_owned());
@@ -324,7 +327,7 @@ impl Builder<'_> {
                 }
                 (kind, Setting::Query(query)) => {
                     inputs.extend(self.query_inputs(query)?);
-                    if matches!(kind, Value::Placed) {
+                    if matches!(kind, Value::Placed | Value::Documents) {
                         archives.append(&mut self.trees_behind(&query.tables));
                     }
                 }
@@ -466,6 +469,19 @@ impl Builder<'_> {
         }
         inputs.extend(steps);
         Ok(())
+    }
+}
+
+/// Whether a column of the table holds documents, parts of which stay in the file that is read.
+fn makes_documents(declaration: &Declaration) -> bool {
+    match declaration.form.makes {
+        Makes::Table(columns) => {
+            let columns = columns(declaration);
+            columns
+                .iter()
+                .any(|column| column.holds == Holds::Documents)
+        }
+        _ => false,
     }
 }
 

@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
         }
         if let Ok(json) = document.to_json() {
             // Keys with `$` of the document itself may mean something else in JSON.
-            let _ = push_json(&json, &mut Vec::new());
+            let _ = push_json(&json, &mut Vec::new(), &mut |_, _| Err("no file".into()));
         }
     }
 });

@@ -53,6 +53,17 @@ pub enum BsonError {
         /// Why.
         reason: &'static str,
     },
+    /// The bytes of a binary that stands in another file.
+    #[error("the binary at byte {at} of `{file}` cannot be read")]
+    Elsewhere {
+        /// The file.
+        file: String,
+        /// Where in it.
+        at: u64,
+        /// Why not.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A JSON value that is no document or element.
     #[error("`{key}` is not BSON in its JSON form: {reason}")]
     NotExtendedJson {

@@ -9,6 +9,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::binary::{BinaryAt, Origin, ReadBinary};
 use super::rewrite::{MAX_DEPTH, Writer};
 use super::{BsonError, BsonValue, Document, RawDocument, kind};
 use crate::json::{Object, Value};
@@ -44,15 +45,28 @@ impl Document {
     /// # Errors
     /// [`BsonError`].
     pub fn to_json(&self) -> Result<Value, BsonError> {
-        object(self.raw(), 1)
+        object(self.raw(), None, 1)
+    }
+
+    /// The document as an object whose longer binaries are named by their place in `file` (see [`BinaryAt`]).
+    ///
+    /// # Errors
+    /// [`BsonError`].
+    pub fn to_json_beside(&self, file: &str) -> Result<Value, BsonError> {
+        let offset = self.offset();
+        object(self.raw(), Some(Origin { file, offset }), 1)
     }
 }
 
-fn object(document: RawDocument<'_>, depth: usize) -> Result<Value, BsonError> {
+fn object(
+    document: RawDocument<'_>,
+    origin: Option<Origin<'_>>,
+    depth: usize,
+) -> Result<Value, BsonError> {
     let mut object = Object::new();
     for element in document.elements()? {
         let (key, value) = element?;
-        object.insert(key.into(), json(key, value, depth)?);
+        object.insert(key.into(), json(key, value, origin, depth)?);
     }
     Ok(Value::Object(object))
 }
@@ -70,7 +84,12 @@ fn text(text: String) -> Value {
     Value::String(text.into())
 }
 
-fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonError> {
+fn json(
+    key: &str,
+    value: BsonValue<'_>,
+    origin: Option<Origin<'_>>,
+    depth: usize,
+) -> Result<Value, BsonError> {
     if depth > MAX_DEPTH {
         return Err(BsonError::TooDeep { limit: MAX_DEPTH });
     }
@@ -91,7 +110,7 @@ fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonErro
         BsonValue::String(text) => text.into(),
         BsonValue::Symbol(symbol) => tagged("$symbol", symbol),
         BsonValue::Document(inner) => {
-            let inner = object(inner, depth + 1)?;
+            let inner = object(inner, origin, depth + 1)?;
             if inner.as_object().and_then(form).is_some() {
                 return Err(BsonError::CannotWrite {
                     key: key.to_owned(),
@@ -103,17 +122,25 @@ fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonErro
         BsonValue::Array(inner) => {
             let mut list = Vec::new();
             for element in inner.elements()? {
-                list.push(json(key, element?.1, depth + 1)?);
+                list.push(json(key, element?.1, origin, depth + 1)?);
             }
             Value::List(list)
         }
-        BsonValue::Binary { subtype, bytes } => tagged(
-            "$binary",
-            members([
-                ("base64", text(STANDARD.encode(bytes))),
-                ("subType", text(format!("{subtype:02x}"))),
-            ]),
-        ),
+        BsonValue::Binary {
+            subtype,
+            bytes,
+            place,
+        } => {
+            let refer = origin.and_then(|origin| origin.refer(place, bytes));
+            let mut binary = match refer {
+                Some(refer) => refer.members(),
+                None => [("base64".into(), text(STANDARD.encode(bytes)))]
+                    .into_iter()
+                    .collect(),
+            };
+            binary.insert("subType".into(), text(format!("{subtype:02x}")));
+            tagged("$binary", Value::Object(binary))
+        }
         BsonValue::Undefined => tagged("$undefined", true),
         BsonValue::ObjectId(id) => tagged("$oid", text(hex(&id))),
         BsonValue::Bool(value) => value.into(),
@@ -129,7 +156,7 @@ fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonErro
         BsonValue::Code(code) => tagged("$code", code),
         BsonValue::CodeWithScope { code, scope } => members([
             ("$code", code.into()),
-            ("$scope", object(scope, depth + 1)?),
+            ("$scope", object(scope, origin, depth + 1)?),
         ]),
         BsonValue::Int32(value) => i64::from(value).into(),
         BsonValue::Timestamp { time, increment } => tagged(
@@ -155,8 +182,12 @@ fn json(key: &str, value: BsonValue<'_>, depth: usize) -> Result<Value, BsonErro
 /// 32 bits if it fits, else 64.
 ///
 /// # Errors
-/// [`BsonError::NotExtendedJson`].
-pub fn push_json(value: &Value, out: &mut Vec<u8>) -> Result<(), BsonError> {
+/// [`BsonError::NotExtendedJson`]; [`BsonError::Elsewhere`] for a binary that `read` cannot read.
+pub fn push_json(
+    value: &Value,
+    out: &mut Vec<u8>,
+    read: &mut ReadBinary<'_>,
+) -> Result<(), BsonError> {
     let object = value
         .as_object()
         .ok_or_else(|| wrong("", "a document is an object"))?;
@@ -165,7 +196,7 @@ pub fn push_json(value: &Value, out: &mut Vec<u8>) -> Result<(), BsonError> {
     let mut writer = Writer { out };
     writer.nested("", |writer| {
         for (key, value) in members {
-            element(writer, name(key)?, value, 1)?;
+            element(writer, read, name(key)?, value, 1)?;
         }
         Ok(())
     })
@@ -190,6 +221,7 @@ fn wrong(key: &str, reason: &'static str) -> BsonError {
 
 fn element(
     writer: &mut Writer<'_>,
+    read: &mut ReadBinary<'_>,
     key: &str,
     value: &Value,
     depth: usize,
@@ -214,17 +246,17 @@ fn element(
             writer.head(kind::ARRAY, key);
             return writer.nested(key, |writer| {
                 for (place, value) in list.iter().enumerate() {
-                    element(writer, &place.to_string(), value, depth + 1)?;
+                    element(writer, read, &place.to_string(), value, depth + 1)?;
                 }
                 Ok(())
             });
         }
         Value::Object(object) => {
             return match form(object) {
-                Some((tag, value)) => tagged_element(writer, key, tag, value, object, depth),
+                Some((tag, value)) => tagged_element(writer, read, key, tag, value, object, depth),
                 None => {
                     writer.head(kind::DOCUMENT, key);
-                    members(writer, key, object, depth)
+                    members(writer, read, key, object, depth)
                 }
             };
         }
@@ -234,6 +266,7 @@ fn element(
 
 fn members(
     writer: &mut Writer<'_>,
+    read: &mut ReadBinary<'_>,
     key: &str,
     object: &Object,
     depth: usize,
@@ -243,7 +276,7 @@ fn members(
     }
     writer.nested(key, |writer| {
         for (key, value) in object.iter() {
-            element(writer, name(key)?, value, depth + 1)?;
+            element(writer, read, name(key)?, value, depth + 1)?;
         }
         Ok(())
     })
@@ -251,6 +284,7 @@ fn members(
 
 fn tagged_element(
     writer: &mut Writer<'_>,
+    read: &mut ReadBinary<'_>,
     key: &str,
     tag: &str,
     value: &Value,
@@ -278,8 +312,13 @@ fn tagged_element(
         "$date" => BsonValue::Date(long(&of(value, "$numberLong")?)?),
         "$oid" => BsonValue::ObjectId(unhex(&string(value)?).ok_or_else(misfit)?),
         "$binary" => {
-            let base64 = string(&of(value, "base64")?)?;
-            let bytes = STANDARD.decode(base64).map_err(|_| misfit())?;
+            let bytes = match BinaryAt::of(value) {
+                Some(binary) => binary.read(read)?,
+                None => {
+                    let base64 = string(&of(value, "base64")?)?;
+                    STANDARD.decode(base64).map_err(|_| misfit())?
+                }
+            };
             let [subtype] =
                 unhex(&format!("{:0>2}", string(&of(value, "subType")?)?)).ok_or_else(misfit)?;
             writer.head(kind::BINARY, key);
@@ -315,7 +354,7 @@ fn tagged_element(
             };
             let scope = scope.as_object().ok_or_else(misfit)?;
             let mut bytes = Vec::new();
-            members(&mut Writer { out: &mut bytes }, key, scope, depth)?;
+            members(&mut Writer { out: &mut bytes }, read, key, scope, depth)?;
             let scope = RawDocument::new(&bytes, 0);
             let code = BsonValue::CodeWithScope { code: &code, scope };
             return writer.element(key, code, depth);

@@ -2,16 +2,19 @@
 //!
 //! A file is streamed document by document. A document can be looked into ([`Document::elements`]), written anew as
 //! pymongo writes what it has decoded ([`Document::rewrite`]), and turned into JSON and back
-//! ([`Document::to_json`], [`push_json`]; MongoDB Extended JSON v2, see there).
+//! ([`Document::to_json`], [`push_json`]; MongoDB Extended JSON v2, see there). Long binaries can stay in the file
+//! ([`Document::to_json_beside`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 
+mod binary;
 mod document;
 mod error;
 mod json;
 mod rewrite;
 mod value;
 
+pub use binary::{BinaryAt, ReadBinary};
 pub use document::{BsonDocuments, Document, MAX_DOCUMENT};
 pub use error::BsonError;
 pub use json::push_json;

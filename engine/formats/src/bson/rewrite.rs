@@ -157,7 +157,7 @@ impl Writer<'_> {
                     Ok(())
                 })?;
             }
-            BsonValue::Binary { subtype, bytes } => {
+            BsonValue::Binary { subtype, bytes, .. } => {
                 self.head(kind::BINARY, key);
                 self.binary(key, subtype, bytes)?;
             }

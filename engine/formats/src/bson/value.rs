@@ -24,6 +24,8 @@ pub enum BsonValue<'a> {
         subtype: u8,
         /// Of subtype 2 without the inner length.
         bytes: &'a [u8],
+        /// Where they begin in the outermost document.
+        place: usize,
     },
     Undefined,
     ObjectId([u8; 12]),
@@ -242,7 +244,12 @@ impl<'a> Elements<'a> {
                 _ => return Err(self.damaged("the inner length of a binary is wrong")),
             };
         }
-        Ok(BsonValue::Binary { subtype, bytes })
+        let place = self.place - bytes.len();
+        Ok(BsonValue::Binary {
+            subtype,
+            bytes,
+            place,
+        })
     }
 
     fn code_with_scope(&mut self) -> Result<BsonValue<'a>, BsonError> {

@@ -106,7 +106,10 @@ fn push_string(out: &mut Vec<u8>, text: &JsonString) -> Result<(), JsonWriteErro
             text: text.to_string_lossy().into_owned(),
         });
     }
-    let special = |byte: u8| !(0x20..0x80).contains(&byte) || matches!(byte, b'"' | b'\\' | b'/');
+    let special = |byte: u8| {
+        let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
+        marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)
+    };
     super::write::push_escaped(out, text, special);
     Ok(())
 }

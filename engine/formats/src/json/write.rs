@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::escape::run;
 use super::{JsonString, Object, Value};
 use crate::pandas::push_f64;
 
@@ -201,21 +202,17 @@ fn push_float(out: &mut Vec<u8>, float: f64) {
 /// escaped (so U+007F, too), else only what JSON demands.
 fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
     push_escaped(out, text, |byte| {
-        byte < 0x20 || matches!(byte, b'"' | b'\\') || ascii && byte >= 0x7f
+        let demanded = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+        demanded | u8::from(byte >= 0x7f) & u8::from(ascii)
     });
 }
 
-/// Appends `text` in quotes, with escapes for the characters whose first byte is
-/// `special`.
-pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> bool) {
+/// Appends `text` in quotes, with escapes for the characters for whose first byte `special` is not 0.
+pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl Fn(u8) -> u8) {
     out.push(b'"');
     let mut rest = text.as_wtf8();
     while !rest.is_empty() {
-        let run = rest
-            .iter()
-            .position(|byte| special(*byte))
-            .unwrap_or(rest.len());
-        let (plain, tail) = rest.split_at(run);
+        let (plain, tail) = rest.split_at(run(rest, &special));
         out.extend_from_slice(plain);
         rest = tail;
         if let Some((code_point, length)) = first_code_point(tail) {

@@ -1,5 +1,6 @@
 //! Reading a member as a stream.
 
+use std::borrow::Cow;
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::DeflateDecoder;
@@ -17,10 +18,24 @@ impl ZipEntry {
     /// # Errors
     /// As [`ZipEntry::locate`].
     pub fn open<R: ReadAt>(&self, base: R) -> Result<MemberReader<'_, R>, ZipError> {
+        MemberReader::new(Cow::Borrowed(self), base)
+    }
+
+    /// Opens the member for reading, with a reader that borrows nothing of it.
+    ///
+    /// # Errors
+    /// As [`ZipEntry::locate`].
+    pub fn into_reader<R: ReadAt>(self, base: R) -> Result<MemberReader<'static, R>, ZipError> {
+        MemberReader::new(Cow::Owned(self), base)
+    }
+}
+
+impl<'a, R: ReadAt> MemberReader<'a, R> {
+    fn new(entry: Cow<'a, ZipEntry>, base: R) -> Result<Self, ZipError> {
         let section = Section::new(base, 0..u64::MAX);
-        let range = self.locate(&section)?;
+        let range = entry.locate(&section)?;
         let section = Section::new(section.into_base(), range);
-        let content = match self.method {
+        let content = match entry.method {
             Method::Stored => Content::Stored(section),
             Method::Deflate => Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
                 BUFFER, section,
@@ -28,7 +43,7 @@ impl ZipEntry {
         };
         let crc = crc32fast::Hasher::new();
         Ok(MemberReader {
-            entry: self,
+            entry,
             content,
             crc,
             done: 0,
@@ -42,7 +57,7 @@ impl ZipEntry {
 /// reads to the end has checked bytes. Errors hold a [`ZipError`].
 #[derive(Debug)]
 pub struct MemberReader<'a, R: ReadAt> {
-    entry: &'a ZipEntry,
+    entry: Cow<'a, ZipEntry>,
     content: Content<R>,
     crc: crc32fast::Hasher,
     /// Bytes delivered.

@@ -186,9 +186,12 @@ impl Context {
     pub fn setting(&mut self, key: &'static Key, node: &Node) -> Option<Setting> {
         let text = |found: Option<Spanned<String>>| found.map(|text| Setting::Text(text.value));
         match &key.value {
-            Value::Rows | Value::Placed | Value::Lines | Value::Entries | Value::Set => {
-                self.query(node).map(Setting::Query)
-            }
+            Value::Rows
+            | Value::Documents
+            | Value::Placed
+            | Value::Lines
+            | Value::Entries
+            | Value::Set => self.query(node).map(Setting::Query),
             Value::Queries => self.queries(node).map(Setting::Queries),
             Value::Path => text(self.path(node)),
             Value::Source => text(self.plain_source_path(node)),

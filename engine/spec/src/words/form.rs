@@ -71,6 +71,8 @@ pub struct MadeColumn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     Values(ColumnKind),
+    /// JSON whose longer binaries stand in the file that was read: what writes them reads that file, too.
+    Documents,
     /// Entries of an array, which can only be passed on, to an array.
     Entries,
 }

@@ -92,6 +92,8 @@ pub enum Value {
     Url,
     /// SQL whose rows come in order.
     Rows,
+    /// SQL whose rows come in order and may hold documents with binaries in other files.
+    Documents,
     /// SQL with the columns `file` (what is written) and `path` (where), in any order.
     Placed,
     /// Queries by name, whose rows come in order.

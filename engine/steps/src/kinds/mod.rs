@@ -9,6 +9,7 @@ mod encoding;
 mod generator;
 mod list;
 mod outputs;
+mod pieces;
 mod publish;
 mod query;
 mod source;

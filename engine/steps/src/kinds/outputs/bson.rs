@@ -1,4 +1,5 @@
-//! `bson`: the records of a table as BSON documents, one after the other, as pymongo writes them.
+//! `bson`: the records of a table as BSON documents, one after the other, as pymongo writes them. Binaries come straight
+//! from the file where they were read.
 
 use std::io::Write;
 
@@ -11,6 +12,7 @@ use prep_sql::Session;
 use super::export::Export;
 use crate::emit::for_each_record;
 use crate::kinds::Kind;
+use crate::kinds::pieces::Pieces;
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -19,7 +21,7 @@ pub(crate) static KIND: Kind = Kind {
             doc: "Documents, one after the other, as pymongo encodes them: the query has the one column `record`, or an object is made of each row.",
             keys: &[Key::required(
                 "bson",
-                Value::Rows,
+                Value::Documents,
                 "The documents.",
                 "SELECT record FROM train",
             )],
@@ -41,10 +43,14 @@ fn write(
     inputs: &Inputs,
 ) -> Result<FileValue, StepError> {
     let mut out = context.store.writer()?;
+    let mut pieces = Pieces::new(context, inputs)?;
     let mut document = Vec::new();
     let (count, columns) = for_each_record(session, query, context, inputs, |value| {
         document.clear();
-        push_json(value, &mut document).map_err(StepError::input)?;
+        let pushed = push_json(value, &mut document, &mut |binary, out| {
+            pieces.read(&binary.file, binary.at, binary.bytes, out)
+        });
+        pushed.map_err(StepError::input)?;
         out.write_all(&document).map_err(StepError::machine)
     })?;
     Ok(FileValue::table(out.commit()?, count, columns))

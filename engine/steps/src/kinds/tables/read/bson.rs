@@ -1,12 +1,12 @@
 //! BSON documents, one after the other: the declared members as columns, and the whole documents.
 //!
-//! A document is its MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo.
+//! A document is its MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo. Longer binaries
+//! stay in the bundle (see [`prep_formats::bson::BinaryAt`]): a table of pictures holds their places.
 
 use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
 use prep_formats::json::Value;
-use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
 use super::Format;
@@ -15,17 +15,18 @@ use super::records::{Record, Records, each_record, records};
 pub(super) const FORMAT: Format = Format {
     word: Word {
         name: "bson",
-        doc: "BSON documents one after the other, `.bson`: a row per document, in the hidden column `record` as MongoDB Extended JSON",
+        doc: "BSON documents one after the other, `.bson`: a row per document, in the hidden column `record` as MongoDB Extended JSON, in which binaries of more than 64 bytes are named by their place in the file",
     },
     endings: &["bson"],
-    record: Some(Holds::Values(ColumnKind::Json)),
+    record: Some(Holds::Documents),
     read: |context, opener, content, read| records(context, opener, content, read, &documents),
     each: Some(|context, inputs, read| each_record(context, inputs, read, &documents)),
     plain: Some(plain),
 };
 
-fn documents<'r>(reader: Box<dyn BufRead + 'r>) -> Records<'r> {
-    Box::new(BsonDocuments::new(reader).map(|document| Ok(Record::from(document?.to_json()?))))
+fn documents<'r>(path: &'r str, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+    let documents = BsonDocuments::new(reader);
+    Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
 }
 
 /// Extended JSON has its own spelling of integers of 64 bits, and of doubles that are no number: as cells of a column they

@@ -18,10 +18,12 @@ pub(super) const LIST: Format = Format {
     endings: &["json"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|reader| list(read, reader))
+        records(context, opener, content, read, &|_, reader| {
+            list(read, reader)
+        })
     },
     each: Some(|context, inputs, read| {
-        each_record(context, inputs, read, &|reader| list(read, reader))
+        each_record(context, inputs, read, &|_, reader| list(read, reader))
     }),
     plain: None,
 };
@@ -34,12 +36,12 @@ pub(super) const LINES: Format = Format {
     endings: &["jsonl", "ndjson"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|reader| {
+        records(context, opener, content, read, &|_, reader| {
             lines(read, reader)
         })
     },
     each: Some(|context, inputs, read| {
-        each_record(context, inputs, read, &|reader| lines(read, reader))
+        each_record(context, inputs, read, &|_, reader| lines(read, reader))
     }),
     plain: None,
 };

@@ -39,7 +39,7 @@ impl From<Value> for Record {
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
 /// Parses a file.
-type Parse<'p> = dyn for<'r> Fn(Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+type Parse<'p> = dyn for<'r> Fn(&'r str, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
 /// One file as a table.
 pub(super) fn records(
@@ -159,7 +159,7 @@ fn for_each(
         opened.reader().map_err(|cause| failed_at(path, cause))?,
     );
     let reader = BufReader::new(read.encoding.reader(reader));
-    for (number, record) in (1..).zip(parse(Box::new(reader))) {
+    for (number, record) in (1..).zip(parse(path, Box::new(reader))) {
         act(
             path,
             number,

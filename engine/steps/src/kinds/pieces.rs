@@ -1,0 +1,106 @@
+//! Pieces of files of the bundle, one after the other.
+//!
+//! Who writes documents wants their binaries mostly in the order of the file: a compressed member is read once, forwards.
+//! The first piece that lies before the last one makes a copy of the member in the store, where every place can be read.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use prep_core::{BoxError, Context, Inputs, StepError};
+use prep_formats::read_at::ReadAt;
+
+use super::unpack::extract;
+use crate::value::{Content, Opener, Tree, trees};
+
+/// Bytes read ahead.
+const BUFFER: usize = 1 << 18;
+
+/// Files of which pieces are read; those that were used stay open.
+pub(crate) struct Pieces<'c> {
+    context: &'c Context,
+    opener: Opener,
+    trees: Vec<Arc<Tree>>,
+    files: HashMap<String, Opened>,
+}
+
+struct Opened {
+    content: Content,
+    reading: Reading,
+}
+
+enum Reading {
+    /// From the beginning of a compressed member, and how far it went.
+    Forwards(Box<dyn Read>, u64),
+    /// Of a file, in which the content begins at an offset.
+    Anywhere(Arc<File>, u64),
+}
+
+impl<'c> Pieces<'c> {
+    /// The files of the trees among `inputs`.
+    pub fn new(context: &'c Context, inputs: &Inputs) -> Result<Pieces<'c>, StepError> {
+        Ok(Pieces {
+            context,
+            opener: Opener::new(context),
+            trees: trees(context, inputs)?,
+            files: HashMap::new(),
+        })
+    }
+
+    /// Appends `bytes` bytes from `at` on of the file `path`.
+    ///
+    /// # Errors
+    /// The file is not there, or shorter, or cannot be read.
+    pub fn read(
+        &mut self,
+        path: &str,
+        at: u64,
+        bytes: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BoxError> {
+        if !self.files.contains_key(path) {
+            let found = self.trees.iter().find_map(|tree| tree.get(path));
+            let content = found.ok_or("the bundle has no such file")?;
+            let reading = self.open(&content)?;
+            self.files
+                .insert(path.to_owned(), Opened { content, reading });
+        }
+        let opened = self.files.get_mut(path);
+        let opened = opened.ok_or("the file is not open")?;
+        let end = at.checked_add(bytes);
+        if end.is_none_or(|end| end > opened.content.bytes()) {
+            return Err("the file is shorter".into());
+        }
+        if matches!(opened.reading, Reading::Forwards(_, reached) if at < reached) {
+            opened.content = extract(self.context, &self.opener, &opened.content)?;
+            opened.reading = Reading::Anywhere(self.opener.base(opened.content.base())?, 0);
+        }
+        let from = out.len();
+        out.resize(from + usize::try_from(bytes)?, 0);
+        let piece = out.get_mut(from..).unwrap_or_default();
+        match &mut opened.reading {
+            Reading::Forwards(reader, reached) => {
+                let skipped = at - *reached;
+                io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
+                reader.read_exact(piece)?;
+                *reached = at + bytes;
+            }
+            Reading::Anywhere(file, offset) => file.read_exact_at(piece, *offset + at)?,
+        }
+        Ok(())
+    }
+
+    fn open(&self, content: &Content) -> Result<Reading, BoxError> {
+        let file = self.opener.base(content.base())?;
+        Ok(match content {
+            Content::Object { .. } => Reading::Anywhere(file, 0),
+            Content::Slice { offset, .. } => Reading::Anywhere(file, *offset),
+            Content::Member { entry, .. } => {
+                let member = entry.clone().into_reader(file)?;
+                let member = self.context.cancel.reader(member);
+                Reading::Forwards(Box::new(BufReader::with_capacity(BUFFER, member)), 0)
+            }
+        })
+    }
+}
