@@ -211,7 +211,7 @@ fn keys_with_a_dollar_are_keys() {
     ] {
         let value = parse(text.as_bytes()).unwrap();
         let mut data = Vec::new();
-        push_json(&value, &mut data).unwrap();
+        push_json(&value, &mut data, &mut nothing).unwrap();
         assert_eq!(Document::from_bytes(data).to_json().unwrap(), value);
     }
     // Such a document has no JSON form.
