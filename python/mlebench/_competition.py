@@ -76,7 +76,6 @@ def prepare(competition_id: str, raw: Path, public: Path, private: Path) -> Path
             folder,
             "--data-dir",
             folder / "data",
-            "--no-download",
             "--skip-verification",
             "--quiet",
         )

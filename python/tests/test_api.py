@@ -299,6 +299,8 @@ def cases() -> list[Path]:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case.parent.name}/{case.name}")
 def test_recorded_cases_are_graded_as_the_benchmark_grades_them(case: Path, tmp_path: Path) -> None:
     recorded = json.loads((case / "expected.json").read_text())["grades"]
+    if "\nsources:" in (ROOT / "pipelines" / case.parent.name / "pipeline.yaml").read_text():
+        pytest.skip("it needs more than the bundle")
     own = Registry(tmp_path).get_competition(case.parent.name)
     home = tmp_path / own.id
     home.mkdir()

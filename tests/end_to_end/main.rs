@@ -8,6 +8,7 @@
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
+//! export        copies to take elsewhere
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
@@ -44,6 +45,7 @@ mod description;
 mod devices;
 mod differential;
 mod download;
+mod export;
 mod faults;
 mod freshness;
 mod kill;

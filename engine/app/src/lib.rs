@@ -9,6 +9,7 @@
 //! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
+//! export     a copy that can be taken elsewhere
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -26,6 +27,7 @@ mod benchmark;
 mod catalog;
 mod disk;
 mod error;
+mod export;
 mod fetch;
 mod forecast;
 mod grade_list;
@@ -47,6 +49,7 @@ pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
 pub use disk::Peak;
 pub use error::{Blame, Error, for_people};
+pub use export::{Export, Exported, Form, export};
 pub use fetch::fetch;
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};

@@ -5,6 +5,7 @@ pub mod completions;
 pub mod definitions;
 pub mod demo;
 pub mod experiments;
+pub mod export;
 pub mod fetch;
 pub mod grade;
 pub mod grade_sample;
@@ -43,6 +44,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Medals(verb) => verb.call(session),
         Verb::Fetch(verb) => verb.call(session),
         Verb::Definitions(verb) => verb.call(session),
+        Verb::Export(verb) => verb.call(session),
         Verb::Serve(verb) => verb.call(session),
         Verb::Experiments(verb) => verb.call(session),
         Verb::Submissions(verb) => verb.call(session),

@@ -1,0 +1,86 @@
+//! Copies of what is prepared.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::support::{Harbour, Sandbox, Snapshot};
+
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.run_well(Harbour::ID);
+    sandbox
+}
+
+#[test]
+fn a_copy_has_public_files_only_unless_more_is_wanted() {
+    let sandbox = prepared();
+    let id = Harbour::ID;
+    sandbox.prep(&["export", id, "out"]).code(0);
+    sandbox.prep(&["export", id, "all", "--private"]).code(0);
+    let place = |inner: &str| sandbox.path(inner).join(id).join("prepared");
+    assert!(!place("out").join("private").exists());
+    for section in ["public", "private"] {
+        let copy = fs::read_dir(place("all").join(section)).unwrap();
+        for file in copy {
+            let file = file.unwrap();
+            let original = sandbox.prepared(id).join(section).join(file.file_name());
+            assert_eq!(fs::read(file.path()).unwrap(), fs::read(original).unwrap());
+            let metadata = file.metadata().unwrap();
+            assert_eq!((metadata.nlink(), metadata.mode() & 0o200), (1, 0o200));
+        }
+    }
+    // A copy is a data folder, and names no folder of this machine.
+    let manifest = fs::read_to_string(sandbox.path("all").join(id).join("manifest.json")).unwrap();
+    assert!(
+        !manifest.contains(&*sandbox.path("").to_string_lossy()),
+        "{manifest}"
+    );
+    let listed: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    assert_eq!(listed["files"].as_array().unwrap().len(), 5);
+    let sample = place("all").join("public/sample_submission.csv");
+    let answers = place("all").join("private/test.csv");
+    let arguments = [
+        "validate",
+        sample.to_str().unwrap(),
+        id,
+        "--answers",
+        answers.to_str().unwrap(),
+    ];
+    sandbox.prep(&arguments).code(0);
+}
+
+#[test]
+fn equal_contents_give_equal_archives() {
+    let sandbox = prepared();
+    for name in ["a.tar", "b.tar"] {
+        sandbox
+            .prep(&["export", Harbour::ID, name, "--private"])
+            .code(0);
+    }
+    let bytes = fs::read(sandbox.path("a.tar")).unwrap();
+    assert_eq!(bytes, fs::read(sandbox.path("b.tar")).unwrap());
+    let listed = std::process::Command::new("tar")
+        .arg("-tf")
+        .arg(sandbox.path("a.tar"))
+        .output();
+    let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+    let expected = ["harbour/prepared/private/test.csv", "harbour/manifest.json"];
+    assert!(expected.iter().all(|one| listed.contains(one)), "{listed}");
+}
+
+#[test]
+fn what_is_not_complete_or_in_the_way_is_refused() {
+    let sandbox = prepared();
+    fs::create_dir(sandbox.path("there")).unwrap();
+    sandbox.prep(&["export", Harbour::ID, "there"]).code(2);
+    sandbox.prep(&["export", "nothing", "out"]).code(2);
+    sandbox
+        .prep(&["export", "spaceship-titanic", "out"])
+        .code(4);
+    fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).unwrap();
+    let before = Snapshot::of(&sandbox.path("there"));
+    sandbox.prep(&["export", Harbour::ID, "out"]).code(4);
+    assert!(!sandbox.path("out").exists());
+    assert_eq!(Snapshot::of(&sandbox.path("there")), before);
+}
