@@ -43,6 +43,8 @@ pub struct Lines<R> {
     count: u64,
     /// The last line ended with a CR; an LF that follows belongs to it.
     after_cr: bool,
+    /// The last line had an end.
+    ended: bool,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -53,7 +55,14 @@ impl<R: BufRead> Lines<R> {
             buffer: Vec::new(),
             count: 0,
             after_cr: false,
+            ended: true,
         }
+    }
+
+    /// Whether the line that was read last had an end; only the last line of a
+    /// file may have none.
+    pub fn has_ended(&self) -> bool {
+        self.ended
     }
 
     /// The next line without its end; none after the last one. What follows the
@@ -93,6 +102,7 @@ impl<R: BufRead> Lines<R> {
             return Ok(None);
         }
         self.count = line;
+        self.ended = ended;
         let text = std::str::from_utf8(&self.buffer);
         text.map(Some).map_err(|_| LinesError::NotUtf8 { line })
     }

@@ -49,10 +49,15 @@ proptest! {
     fn lines_make_up_the_text(text in "[a\r\n\u{2028}\u{b}é]{0,40}", size in 1usize..9) {
         let found = lines(text.as_bytes(), size).unwrap();
         let plain = text.replace("\r\n", "\n").replace('\r', "\n");
-        let mut joined: String = found.iter().map(|line| format!("{line}\n")).collect();
-        if !plain.ends_with('\n') {
-            joined.pop();
+        let mut reader = Lines::new(BufReader::with_capacity(size, text.as_bytes()));
+        let mut joined = String::new();
+        while let Some(line) = reader.next_line().unwrap().map(str::to_owned) {
+            joined += &line;
+            if reader.has_ended() {
+                joined.push('\n');
+            }
         }
+        prop_assert_eq!(joined.matches('\n').count() + usize::from(!plain.ends_with('\n') && !plain.is_empty()), found.len());
         prop_assert_eq!(joined, plain);
     }
 }

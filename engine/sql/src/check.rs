@@ -224,17 +224,21 @@ impl Checker<'_> {
     fn fits(&mut self, wanted: &Value, query: &Query) -> bool {
         let (message, help) = match wanted {
             Value::Lines => {
+                let is_text = |known: &Known| match known {
+                    Known::Typed(data_type) => data_type.is_string(),
+                    Known::Entries => true,
+                };
+                let is_boolean = |known: &Known| *known == Known::Typed(DataType::Boolean);
                 let is_text = |columns: &Columns| match &*columns.0 {
-                    [column] => match &column.known {
-                        Known::Typed(data_type) => data_type.is_string(),
-                        Known::Entries => true,
-                    },
+                    [line] => is_text(&line.known),
+                    [line, ended] => is_text(&line.known) && is_boolean(&ended.known),
                     _ => false,
                 };
                 match self.query(query, Rows::Ordered) {
                     Some(columns) if is_text(&columns) => return true,
                     Some(_) => (
-                        "lines are made of one column of texts".to_owned(),
+                        "lines are made of one column of texts, and perhaps one of booleans"
+                            .to_owned(),
                         "join the columns to one text: SELECT a || ',' || b AS line",
                     ),
                     None => return false,

@@ -114,7 +114,7 @@ fn lines_are_one_column_of_texts() {
     ] {
         is_found(
             output,
-            "wrong-columns: lines are made of one column of texts",
+            "wrong-columns: lines are made of one column of texts, and perhaps one of booleans",
         );
     }
     is_found(

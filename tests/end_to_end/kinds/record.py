@@ -270,10 +270,12 @@ def formats():
     rows = []
     for name in "abc":
         lines = [f"{name} {r.random()}" for _ in range(r.randrange(2, 30))]
-        (bundle / f"texts/{name}.txt").write_text("\n".join(lines) + "\n")
-        rows += [(name, number, line) for number, line in enumerate(lines, 1)]
-    lines = pd.DataFrame(rows, columns=["stem", "number", "line"])
+        end = "" if name == "b" else "\n"
+        (bundle / f"texts/{name}.txt").write_text("\n".join(lines) + end)
+        rows += [(name, number, line, number < len(lines) or end != "") for number, line in enumerate(lines, 1)]
+    lines = pd.DataFrame(rows, columns=["stem", "number", "line", "ended"])
     lines.to_csv(out / "lines.csv", index=False)
+    (out / "b.txt").write_text((bundle / "texts/b.txt").read_text())
     (out / "lines.txt").write_text("".join(line + "\n" for line in lines[lines.number == 2].line))
     (bundle / "pages").mkdir()
     rows = []
@@ -369,6 +371,27 @@ def archives():
     (out / "one.bin").write_bytes((bundle / "plain/1.bin").read_bytes())
 
 
+def functions():
+    bundle, out = folders("functions")
+    r = random.Random(11)
+    blanks = " \t\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2003\u2028\u2029\u202f\u205f\u3000"
+    others = "aé\u200b\ufeff\u180e,_"
+    texts = ["".join(r.choice(blanks + others) for _ in range(r.randrange(0, 14))) for _ in range(400)]
+    texts = [text if text.strip() else "-" for text in texts]
+    frame = pd.DataFrame({"id": range(400), "text": texts})
+    frame.to_csv(bundle / "texts.csv", index=False)
+    words = [text.split() for text in texts]
+    joined = pd.DataFrame({"id": range(400), "words": [len(one) for one in words], "text": ["|".join(one) for one in words]})
+    joined.to_csv(out / "words.csv", index=False)
+    numbers = [r.choice([r.uniform(-10, 10), r.randrange(-2000, 2000) / 8, r.randrange(-100, 100) + 0.5, r.uniform(-1, 1) * 10.0 ** r.randrange(-300, 300), float("nan"), 2.675, 1e308, 5e-324]) for _ in range(2000)]
+    digits = [r.choice([-3, -1, 0, 0, 1, 2, 2, 3, 5, 15, 22]) for _ in numbers]
+    frame = pd.DataFrame({"x": numbers, "digits": digits})
+    frame.to_csv(bundle / "numbers.csv", index=False)
+    with np.errstate(all="ignore"):
+        rounded = [np.round(x, d) for x, d in zip(numbers, digits)]
+    pd.DataFrame({"x": rounded}).to_csv(out / "rounded.csv", index=False)
+
+
 if __name__ == "__main__":
     read_each()
     draws()
@@ -379,3 +402,4 @@ if __name__ == "__main__":
     masks()
     formats()
     archives()
+    functions()

@@ -98,7 +98,7 @@ pub enum Value {
     Placed,
     /// Queries by name, whose rows come in order.
     Queries,
-    /// SQL with one column of texts.
+    /// SQL with one column of texts, and perhaps one of booleans.
     Lines,
     /// SQL with the one column `record` of a table that was read from an array.
     Entries,

@@ -10,6 +10,8 @@ mod json_project;
 mod json_with;
 mod json_without;
 mod printf;
+mod round_half_even;
+mod split_words;
 mod sum;
 
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
         Arc::new(ScalarUDF::from(json_without::JsonWithout::default())),
         Arc::new(ScalarUDF::from(json_get::JsonGet::default())),
         Arc::new(ScalarUDF::from(printf::Printf::default())),
+        Arc::new(ScalarUDF::from(round_half_even::RoundHalfEven::default())),
+        Arc::new(ScalarUDF::from(split_words::SplitWords::default())),
     ]);
     functions
 }

@@ -1,4 +1,4 @@
-//! The texts of a query's only column, one per line.
+//! The texts of a query's first column, one per line; a second one says which lines have an end.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use crate::relation::{Running, Wanted, open_tables};
 /// Text is handed to the store in pieces of about this size.
 const PIECE: usize = 1 << 18;
 
-/// Writes the rows of a query as lines, each ended by LF; a missing text is an empty line.
+/// Writes the rows of a query as lines, each ended by LF unless the second column says no; a missing text is an empty line.
 pub(crate) fn write_lines(
     session: &Session,
     query: &Query,
@@ -28,10 +28,15 @@ pub(crate) fn write_lines(
     while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |cells| {
             count += 1;
-            let [cell] = cells else {
-                return Err(StepError::pipeline("lines are made of one column"));
+            let (line, ended) = match cells {
+                [line] => (line, true),
+                [line, ended] => (line, !is_false(ended)),
+                _ => return Err(StepError::pipeline("lines are made of one column, or two")),
             };
-            push_line(&mut piece, cell, count)?;
+            push_line(&mut piece, line, count)?;
+            if ended {
+                piece.push(b'\n');
+            }
             if piece.len() >= PIECE {
                 out.write_all(&piece).map_err(StepError::machine)?;
                 piece.clear();
@@ -44,7 +49,15 @@ pub(crate) fn write_lines(
     Ok(FileValue::table(stored, count, Vec::new()))
 }
 
-/// Appends a line and its end. `number` counts from 1.
+fn is_false(cell: &Cell<'_>) -> bool {
+    match cell {
+        Cell::Bool(value) => !value,
+        Cell::Slice(text, _) => *text == b"False",
+        _ => false,
+    }
+}
+
+/// Appends a line without its end. `number` counts from 1.
 fn push_line(piece: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), StepError> {
     if let Some(text) = cell.text() {
         if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -58,7 +71,6 @@ fn push_line(piece: &mut Vec<u8>, cell: &Cell<'_>, number: u64) -> Result<(), St
             "lines are texts: CAST the column to VARCHAR",
         ));
     }
-    piece.push(b'\n');
     Ok(())
 }
 
@@ -77,11 +89,24 @@ mod tests {
     #[test]
     fn a_line_is_the_text_of_a_cell() {
         let copied = |cell| line(Cell::Slice(cell, ColumnType::Text));
-        assert_eq!(line(Cell::Text("3, 9,")).as_deref(), Ok("3, 9,\n"));
-        assert_eq!(copied(b"\"a \"\"b\"\"\"").as_deref(), Ok("a \"b\"\n"));
-        assert_eq!(copied(b"").as_deref(), Ok("\n"));
-        assert_eq!(copied(b"\"\"").as_deref(), Ok("\n"));
-        assert_eq!(line(Cell::Missing).as_deref(), Ok("\n"));
+        assert_eq!(line(Cell::Text("3, 9,")).as_deref(), Ok("3, 9,"));
+        assert_eq!(copied(b"\"a \"\"b\"\"\"").as_deref(), Ok("a \"b\""));
+        assert_eq!(copied(b"").as_deref(), Ok(""));
+        assert_eq!(copied(b"\"\"").as_deref(), Ok(""));
+        assert_eq!(line(Cell::Missing).as_deref(), Ok(""));
+    }
+
+    #[test]
+    fn only_false_leaves_the_end_out() {
+        assert!(is_false(&Cell::Bool(false)));
+        assert!(is_false(&Cell::Slice(b"False", ColumnType::Bool)));
+        for cell in [
+            Cell::Bool(true),
+            Cell::Slice(b"True", ColumnType::Bool),
+            Cell::Missing,
+        ] {
+            assert!(!is_false(&cell));
+        }
     }
 
     #[test]

@@ -10,12 +10,12 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a text file",
-            doc: "Text line by line: the query has one column of texts, and there is no header. Every line ends with LF; a missing text is an empty line.",
+            doc: "Text line by line: the query has one column of texts, and there is no header. Every line ends with LF; a missing text is an empty line. A second column, a boolean, says which lines have an end: no LF follows where it is false.",
             keys: &[Key::required(
                 "lines",
                 Value::Lines,
                 "The lines.",
-                "SELECT line FROM train",
+                "SELECT line, ended FROM train",
             )],
         },
         methods: &[],

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::lines::{Lines, LinesError};
 use prep_formats::pandas::{Column, ColumnType};
+use prep_spec::model::ColumnKind;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
@@ -24,7 +25,7 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a table of lines",
-            doc: "A row per line of text files in UTF-8; LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing where it is empty).",
+            doc: "A row per line of text files in UTF-8; LF, CR LF and CR each end a line. Columns: `file`, `stem`, `number` (from 1 in each file), `line` (missing where it is empty), `ended` (false for a last line without an end).",
             keys: &[Key::required(
                 "text_lines",
                 Value::Files,
@@ -39,6 +40,7 @@ pub(crate) static KIND: Kind = Kind {
                 MadeColumn::text("stem"),
                 MadeColumn::integer("number"),
                 MadeColumn::text("line"),
+                MadeColumn::new("ended", ColumnKind::Boolean),
             ]
         }),
         check: None,
@@ -54,7 +56,7 @@ impl Step for LineTable {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -73,6 +75,7 @@ impl Step for LineTable {
             column("number", ColumnType::Int64, false),
             // An empty line is a missing cell.
             column("line", ColumnType::Text, true),
+            column("ended", ColumnType::Bool, false),
         ];
         let mut table = TableWriter::new(context, columns)?;
         for_each_file(context, inputs, &mut |file, opened| {
@@ -92,8 +95,9 @@ impl Step for LineTable {
                 cells.text(part(file, "stem"));
                 cells.integer(number);
                 cells.text(line);
-                table.end_row()?;
                 context.progress.add_bytes(line.len() as u64 + 1);
+                table.cells().bool(lines.has_ended());
+                table.end_row()?;
             }
             Ok(())
         })?;
