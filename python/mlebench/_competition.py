@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import tempfile
@@ -33,7 +34,7 @@ def grade(competition_id: str, submission: pd.DataFrame, answers: pd.DataFrame |
     with tempfile.TemporaryDirectory(prefix="mlebench-") as name:
         folder = Path(name)
         table = folder / "submission.csv"
-        submission.to_csv(table, index=False)
+        _write(submission, table)
         found = _program.ask(
             "score", table, competition_id, "--answers", _write_answers(folder, answers), fine=(0, 1)
         )
@@ -50,8 +51,13 @@ def _write_answers(folder: Path, answers: pd.DataFrame | list[dict[str, Any]]) -
         path.write_text("".join(json.dumps(row) + "\n" for row in answers), encoding="utf-8")
     else:
         path = folder / "answers.csv"
-        answers.to_csv(path, index=False)
+        _write(answers, path)
     return path
+
+
+def _write(frame: pd.DataFrame, path: Path) -> None:
+    """Writes a frame so that it is read back as it is: Python leaves texts with a lone carriage return unquoted."""
+    frame.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)
 
 
 def score_file(competition_id: str, submission: Path, answers: Path) -> tuple[float | None, str | None]:

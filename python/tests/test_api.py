@@ -170,6 +170,13 @@ def test_frames_are_graded_as_they_are(competition: Competition, caplog: pytest.
         competition.grader.grade_fn(half, answers)
 
 
+def test_texts_of_frames_survive(data_dir: Path) -> None:
+    own = Registry(data_dir).get_competition(ID)
+    ids = pd.Series(["a\rb", 'c"d', "e\nf", "g,h", "é"])
+    frame = pd.DataFrame({"PassengerId": ids, "Transported": [True, False, True, False, True]})
+    assert own.grader(frame, frame) == 1.0
+
+
 def test_functions_of_others_grade_too(competition: Competition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = "def grade(submission, answers):\n    if len(submission) < 2: raise KeyError('{a}\\nb')\n    return 1 / 3\n"
     (tmp_path / "others.py").write_text(module)

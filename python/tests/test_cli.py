@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any, Callable
 
 import pytest
 
-from conftest import ID, SAMPLES
+from conftest import ID, ROOT, SAMPLES
 
 KEYS = (
     "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal gold_medal "
@@ -134,3 +136,31 @@ def test_grade_writes_one_report(mlebench: Call, data_dir: Path, tmp_path: Path)
     assert list(report)[:3] == ["total_runs", "total_runs_with_submissions", "total_valid_submissions"]
     assert [report[key] for key in list(report)[:8]] == [2, 1, 1, 0, 0, 0, 0, 0]
     assert [one["submission_path"] for one in report["competition_reports"]] == [str(sample), "None"]
+
+
+def test_the_containers_script_asks_the_server(data_dir: Path, tmp_path: Path) -> None:
+    sample = data_dir / ID / "prepared/public/sample_submission.csv"
+    server = subprocess.Popen(
+        [os.environ["PREP_BINARY"], "serve", "-c", ID, "--port", "0", "--data-dir", str(data_dir)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stderr
+        address = server.stderr.readline().split()[-1]
+        script = (ROOT / "python/environment/validate_submission.sh").read_text()
+        (tmp_path / "v.sh").write_text(script.replace("http://localhost:5000", address))
+
+        def call(*arguments: str) -> tuple[int, str]:
+            done = subprocess.run(["bash", "v.sh", *arguments], cwd=tmp_path, capture_output=True, text=True)
+            return done.returncode, done.stdout
+
+        assert call(str(sample)) == (0, '{"result":"Submission is valid."}\n')
+        (tmp_path / "bad.csv").write_text("a\n")
+        code, text = call("bad.csv")
+        assert code == 0 and json.loads(text)["result"].startswith("Submission invalid! ")
+        assert call("absent.csv") == (1, "File absent.csv does not exist.\n")
+        assert call()[0] == 1
+    finally:
+        server.kill()
+        server.wait()
