@@ -1,5 +1,6 @@
 //! Plain tables: columns as wide as their cells, two blanks between them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Where a column's cells stand.
@@ -13,7 +14,10 @@ pub enum Align {
 #[derive(Debug)]
 pub struct Table {
     columns: Vec<(&'static str, Align)>,
-    rows: Vec<Vec<String>>,
+    /// All cells, row by row; there may be millions.
+    cells: String,
+    /// Where each cell ends.
+    ends: Vec<usize>,
     /// Names of columns that may be left out, the least important one first.
     spare: &'static [&'static str],
 }
@@ -22,7 +26,8 @@ impl Table {
     pub fn new(columns: &[(&'static str, Align)]) -> Table {
         Table {
             columns: columns.to_vec(),
-            rows: Vec::new(),
+            cells: String::new(),
+            ends: Vec::new(),
             spare: &[],
         }
     }
@@ -34,9 +39,20 @@ impl Table {
     }
 
     /// Adds a row; cells that are not given are empty.
-    pub fn row(&mut self, mut cells: Vec<String>) {
-        cells.resize(self.columns.len(), String::new());
-        self.rows.push(cells);
+    pub fn row(&mut self, cells: Vec<String>) {
+        let cells = cells.iter().map(String::as_str);
+        let cells = cells.chain(std::iter::repeat(""));
+        for cell in cells.take(self.columns.len()) {
+            self.cells.push_str(cell);
+            self.ends.push(self.cells.len());
+        }
+    }
+
+    /// All cells, row by row.
+    fn cells(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        let ranges = starts.zip(&self.ends);
+        ranges.map(|(start, end)| self.cells.get(*start..*end).unwrap_or_default())
     }
 
     /// The table as text, a newline after every line. Lines have no blanks at their end.
@@ -60,15 +76,14 @@ impl Table {
 
     /// Characters of the widest cell of each column.
     fn widths(&self) -> Vec<usize> {
-        let cells = |column: usize| self.rows.iter().filter_map(move |row| row.get(column));
-        self.columns
-            .iter()
-            .enumerate()
-            .map(|(column, (name, _))| {
-                let widest = cells(column).map(|cell| cell.chars().count()).max();
-                widest.unwrap_or(0).max(name.chars().count())
-            })
-            .collect()
+        let names = self.columns.iter().map(|(name, _)| name.chars().count());
+        let mut widths: Vec<usize> = names.collect();
+        for (number, cell) in self.cells().enumerate() {
+            if let Some(width) = widths.get_mut(number % self.columns.len()) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        widths
     }
 
     /// Characters of the widest line.
@@ -80,31 +95,30 @@ impl Table {
     }
 
     fn text(&self, left_out: &[&str], first: usize) -> String {
-        let names: Vec<String> = self
-            .columns
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .collect();
         let widths = self.widths();
-        let mut text = String::new();
-        for line in std::iter::once(&names).chain(&self.rows) {
-            let mut out = String::new();
-            let cells = line.iter().zip(&widths).zip(&self.columns).enumerate();
-            for (column, ((cell, width), (name, align))) in cells {
-                if left_out.contains(name) {
-                    continue;
-                }
+        let names = self.columns.iter().map(|(name, _)| *name);
+        let (mut text, mut line) = (String::new(), String::new());
+        for (number, cell) in names.chain(self.cells()).enumerate() {
+            let column = number % self.columns.len();
+            let (Some((name, align)), Some(width)) = (self.columns.get(column), widths.get(column))
+            else {
+                continue;
+            };
+            if !left_out.contains(name) {
                 let (cell, width) = match column {
-                    0 => (shortened(cell, first), *width.min(&first)),
-                    _ => (cell.clone(), *width),
+                    0 => (Cow::Owned(shortened(cell, first)), *width.min(&first)),
+                    _ => (Cow::Borrowed(cell), *width),
                 };
                 let _ = match align {
-                    Align::Left => write!(out, "{cell:<width$}{GAP}"),
-                    Align::Right => write!(out, "{cell:>width$}{GAP}"),
+                    Align::Left => write!(line, "{cell:<width$}{GAP}"),
+                    Align::Right => write!(line, "{cell:>width$}{GAP}"),
                 };
             }
-            text.push_str(out.trim_end());
-            text.push('\n');
+            if column + 1 == self.columns.len() {
+                text.push_str(line.trim_end());
+                text.push('\n');
+                line.clear();
+            }
         }
         text
     }

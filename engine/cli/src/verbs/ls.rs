@@ -97,7 +97,7 @@ impl Ls {
                 let remote = network.get()?.list(&kaggle, &Cancel::default())?;
                 Listing {
                     md5: remote.md5,
-                    ..self.listing(&remote.entries, remote.bytes, members.as_ref())
+                    ..self.listing(remote.entries, remote.bytes, members.as_ref())
                 }
             }
         };
@@ -154,24 +154,26 @@ impl Ls {
             })?;
         Ok(Listing {
             bundle: Some(path.to_path_buf()),
-            ..self.listing(&listing.entries, bytes, members)
+            ..self.listing(listing.entries, bytes, members)
         })
     }
 
-    fn listing(&self, entries: &[ZipEntry], bytes: u64, members: Option<&Members>) -> Listing {
-        let files = entries.iter().filter(|entry| entry.kind == EntryKind::File);
-        let row = |entry: &ZipEntry| Row {
-            path: entry.path.clone(),
+    fn listing(&self, entries: Vec<ZipEntry>, bytes: u64, members: Option<&Members>) -> Listing {
+        let used_bytes = members.map(|members| members.bytes(&entries));
+        let files = entries.into_iter();
+        let files = files.filter(|entry| entry.kind == EntryKind::File);
+        let row = |entry: ZipEntry| Row {
+            used: members.is_some_and(|members| members.wants(&entry)),
             bytes: entry.size,
             compressed_bytes: entry.compressed_size,
-            used: members.is_some_and(|members| members.wants(entry)),
+            path: entry.path,
         };
         Listing {
             id: self.id.clone(),
             bundle: None,
             bytes,
             md5: None,
-            used_bytes: members.map(|members| members.bytes(entries)),
+            used_bytes,
             files: files.map(row).collect(),
             sources: Vec::new(),
         }

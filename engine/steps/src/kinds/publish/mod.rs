@@ -13,6 +13,7 @@ mod settle;
 mod write;
 
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
@@ -23,7 +24,7 @@ pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
 use crate::value::{Layout, Tree, memory_of_trees};
-use listing::{Listing, Written};
+use listing::Listing;
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
@@ -197,32 +198,31 @@ impl Sink for Publish {
                 old
             }
         };
-        let changes = diff::compare(&desired, &old, &prepared)?;
+        let mut changes = diff::compare(&desired, &old, &prepared)?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if !changes.is_empty() {
             Manifest::mark_incomplete(accesses, &home, self.boot.clone())
                 .map_err(StepError::machine)?;
         }
-        let written = if fresh {
-            write::all(context, &home, &prepared, &desired, &changes)?
+        let nothing_written = changes.write.is_empty();
+        let files = write::Files::new(std::mem::take(&mut changes.kept));
+        if fresh {
+            write::all(context, &home, &prepared, &desired, &changes, &files)?
         } else {
-            write::changed(context, &home, &prepared, &desired, &changes, &old)?
-        };
+            write::changed(context, &home, &prepared, &desired, &changes, &old, &files)?
+        }
+        drop((old, changes));
         let boot = match manifest {
-            Some(manifest) if written.is_empty() && is_settled(&manifest) => manifest.boot,
+            Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
             // What is there was written in an earlier boot, and was just read.
-            Some(_) if written.is_empty() => None,
+            Some(_) if nothing_written => None,
             _ => self.boot.clone(),
         };
         // Nothing is called complete that another machine may be changing.
         context.check()?;
-        let mut files: Vec<Option<Written>> = changes.kept;
-        for (place, written) in written {
-            if let Some(file) = files.get_mut(place as usize) {
-                *file = Some(written);
-            }
-        }
+        let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
         let listing = Listing::of(&desired, &files);
+        drop((files, desired));
         listing.write(accesses, &home).map_err(StepError::machine)?;
         let manifest = Manifest::complete(
             *key,

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, StepError};
@@ -42,8 +43,9 @@ pub(super) fn folds_case(home: &Path) -> bool {
     })
 }
 
-/// Files by their places among what is wanted.
-pub(super) type WrittenFiles = Vec<(u32, Written)>;
+/// What is known of files that are there as wanted, by their places among what is wanted. There may be millions: threads
+/// put them here, instead of each keeping its own.
+pub(super) type Files = Mutex<Vec<Option<Written>>>;
 
 /// A first publication: in a folder of its own, renamed when it is complete.
 pub(super) fn all(
@@ -52,11 +54,12 @@ pub(super) fn all(
     prepared: &Path,
     desired: &Tree,
     changes: &Changes,
-) -> Result<WrittenFiles, StepError> {
+    files: &Files,
+) -> Result<(), StepError> {
     let accesses = context.store.accesses();
     let staging = staging(accesses, home)?;
     make_folders(accesses, &staging, changes)?;
-    let written = write_files(context, desired, changes, &|file, opened, worker| {
+    write_files(context, desired, changes, files, &|file, opened, worker| {
         let path = staging.join(file.path());
         let digest = worker.write_new(context, &path, file.path(), opened)?;
         look_at(&path, digest)
@@ -70,7 +73,7 @@ pub(super) fn all(
         prepared,
         || fs::rename(&staging, prepared),
     )?;
-    Ok(written)
+    Ok(())
 }
 
 /// A later publication: only what changed, file by file.
@@ -81,7 +84,8 @@ pub(super) fn changed(
     desired: &Tree,
     changes: &Changes,
     old: &Listing,
-) -> Result<WrittenFiles, StepError> {
+    files: &Files,
+) -> Result<(), StepError> {
     // A file may stand where a folder has to be, and a folder where a file has to be.
     let accesses = context.store.accesses();
     let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
@@ -95,11 +99,11 @@ pub(super) fn changed(
     }
     make_folders(accesses, prepared, changes)?;
     if changes.write.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let staging = staging(accesses, home)?;
     let number = AtomicUsize::new(0);
-    let written = write_files(context, desired, changes, &|file, opened, worker| {
+    write_files(context, desired, changes, files, &|file, opened, worker| {
         let target = prepared.join(file.path());
         let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
         let digest = worker.write_new(context, &temporary, file.path(), opened)?;
@@ -118,7 +122,7 @@ pub(super) fn changed(
         look_at(&target, digest)
     })?;
     remove(&staging, |path| fs::remove_dir_all(path))?;
-    Ok(written)
+    Ok(())
 }
 
 /// Removes what interrupted publications left beside `prepared`.
@@ -183,17 +187,18 @@ fn write_files(
     context: &Context,
     desired: &Tree,
     changes: &Changes,
+    files: &Files,
     write: WriteOne<'_>,
-) -> Result<WrittenFiles, StepError> {
+) -> Result<(), StepError> {
     let opener = Opener::new(context);
     let one = |worker: &mut Worker, number: usize| {
         let place = changes.write.get(number).copied();
         let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
         let Some((place, file)) = file else {
-            return Ok(None);
+            return Ok(());
         };
         let Some(content) = file.content() else {
-            return Ok(None);
+            return Ok(());
         };
         let opened = opener
             .open(&content)
@@ -201,11 +206,15 @@ fn write_files(
         let written = write(&file, &opened, worker)?;
         context.progress.add_bytes(written.bytes);
         context.progress.add_file();
-        Ok(Some((place, written)))
+        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.get_mut(place as usize) {
+            *file = Some(written);
+        }
+        Ok(())
     };
     let count = changes.write.len();
-    let written = context.spread(count, MEMORY_OF_THREAD, Worker::default, one)?;
-    Ok(written.into_iter().flatten().collect())
+    context.spread(count, MEMORY_OF_THREAD, Worker::default, one)?;
+    Ok(())
 }
 
 fn content_error(path: &str, cause: ContentError) -> StepError {
