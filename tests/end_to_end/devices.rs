@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::support::{Gallery, Harbour, Sandbox};
+use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
 /// A folder on another file system than the sandbox, if this machine has one that is likely to be there.
 fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
@@ -20,7 +20,7 @@ fn elsewhere(sandbox: &Sandbox) -> Option<tempfile::TempDir> {
     .filter(|folder| fs::metadata(folder).is_ok_and(|found| found.dev() != here))
     .find_map(|folder| tempfile::tempdir_in(folder).ok());
     if other.is_none() {
-        eprintln!("skipped: all folders of this machine are on one file system");
+        skipped("all folders of this machine are on one file system");
     }
     other
 }

@@ -8,11 +8,15 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::Value;
 
-use crate::support::{Gallery, Harbour, Sandbox};
+use crate::support::{Gallery, Harbour, Sandbox, skipped};
 
 /// False on systems that do not number their boots: nothing can be noticed there.
 fn has_boots() -> bool {
-    fs::exists("/proc/sys/kernel/random/boot_id").is_ok_and(|there| there)
+    let has = fs::exists("/proc/sys/kernel/random/boot_id").is_ok_and(|there| there);
+    if !has {
+        skipped("this machine does not number its boots");
+    }
+    has
 }
 
 fn manifest(sandbox: &Sandbox, id: &str) -> Value {

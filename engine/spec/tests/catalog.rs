@@ -93,5 +93,8 @@ fn the_table_of_all_competitions_is_current() {
     assert!(found == written, "run `UPDATE=1 cargo test -p prep-spec`");
     // Short pipelines are what the language is for.
     assert!(lengths[lengths.len() / 2] <= 55, "{lengths:?}");
-    assert!(lengths.last().is_some_and(|most| *most <= 150), "{lengths:?}");
+    assert!(
+        lengths.last().is_some_and(|most| *most <= 150),
+        "{lengths:?}"
+    );
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::assert_readable;
-use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
 
 #[test]
 fn a_file_in_the_place_of_a_folder_is_an_error_that_names_it() {
@@ -29,7 +29,7 @@ fn mounted(sandbox: &Sandbox, mount: &str, arguments: &[String]) -> Option<Ended
         .stderr(Stdio::null())
         .status();
     if !possible.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: this machine has no mount namespaces for unprivileged processes");
+        skipped("this machine has no mount namespaces for unprivileged processes");
         return None;
     }
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

@@ -4,10 +4,12 @@ mod archive;
 mod ended;
 mod samples;
 mod sandbox;
+mod skipped;
 mod snapshot;
 
 pub use archive::{Archive, Member};
 pub use ended::Ended;
 pub use samples::{Gallery, Harbour};
 pub use sandbox::{Sandbox, names_in};
+pub use skipped::skipped;
 pub use snapshot::{Snapshot, hex_md5};

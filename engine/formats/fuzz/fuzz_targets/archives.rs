@@ -1,39 +1,7 @@
-//! Any bytes as a tar (plain or gzipped) or 7z archive: members are read or refused, names stay inside, and no more than
-//! the limit is handed out.
+//! See `tests/fuzzed/archives.rs`.
 #![no_main]
 
-use std::io::{self, Cursor, Read};
+#[path = "../../tests/fuzzed/archives.rs"]
+mod archives;
 
-use libfuzzer_sys::fuzz_target;
-use prep_formats::{sevenz, tar};
-
-const LIMIT: u64 = 1 << 20;
-
-/// Reads a member that says to have so many bytes.
-fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -> io::Result<()> {
-    assert!(!path.starts_with('/') && !path.split('/').any(|part| part == ".."));
-    let read = io::copy(reader, &mut io::sink())?;
-    assert!(read <= size.unwrap_or(0), "{path}: {read} bytes of {size:?}");
-    *total += read;
-    assert!(*total <= LIMIT);
-    Ok(())
-}
-
-fuzz_target!(|data: &[u8]| {
-    let mut total = 0;
-    let _ = tar::read(data, LIMIT, |path, kind, reader| {
-        let size = match kind {
-            tar::TarKind::File { size } => Some(size),
-            tar::TarKind::Directory => None,
-        };
-        take(path, size, reader, &mut total)
-    });
-    let mut total = 0;
-    let _ = sevenz::read(Cursor::new(data), LIMIT, |path, kind, reader| {
-        let size = match kind {
-            sevenz::SevenZKind::File { size } => Some(size),
-            sevenz::SevenZKind::Directory => None,
-        };
-        take(path, size, reader, &mut total)
-    });
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| archives::check(data));

@@ -1,25 +1,7 @@
-//! Any text is read or refused; what is read survives writing and reading again,
-//! and the reader of records agrees with the whole one.
+//! See `tests/fuzzed/json.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use prep_formats::json::{JsonRecords, Value, WriteOptions, parse};
+#[path = "../../tests/fuzzed/json.rs"]
+mod json;
 
-fuzz_target!(|data: &[u8]| {
-    let whole = parse(data);
-    let records: Result<Vec<Value>, _> = JsonRecords::new(data).collect();
-    let options = WriteOptions::default();
-    match &whole {
-        Ok(Value::List(list)) => {
-            let text = |value: &Value| value.to_json(&options).expect("ASCII holds everything");
-            let records = Value::List(records.expect("a list"));
-            assert_eq!(text(&records), text(&Value::List(list.clone())));
-        }
-        _ => assert!(records.is_err()),
-    }
-    if let Ok(value) = whole {
-        let text = value.to_json(&options).expect("ASCII holds everything");
-        let again = parse(&text).expect("own output is read");
-        assert_eq!(again.to_json(&options).expect("as before"), text);
-    }
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| json::check(data));

@@ -1,21 +1,7 @@
-//! Elements at a path are those of the whole document, wherever both can be read.
+//! See `tests/fuzzed/json_elements.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use prep_formats::json::{JsonElements, Value, WriteOptions, parse};
+#[path = "../../tests/fuzzed/json_elements.rs"]
+mod json_elements;
 
-fuzz_target!(|data: &[u8]| {
-    let found: Result<Vec<_>, _> = JsonElements::new(data, ["a"]).collect();
-    let (Ok(elements), Ok(whole)) = (found, parse(data)) else {
-        return;
-    };
-    let options = WriteOptions::default();
-    let text = |value: &Value| value.to_json(&options).expect("ASCII holds everything");
-    let expected: Vec<_> = match whole.get("a") {
-        Some(Value::List(list)) => list.iter().map(text).collect(),
-        Some(Value::Object(object)) => object.iter().map(|(_, value)| text(value)).collect(),
-        _ => panic!("nothing to iterate over"),
-    };
-    let found: Vec<_> = elements.iter().map(|(_, value)| text(value)).collect();
-    assert_eq!(found, expected);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| json_elements::check(data));

@@ -1,12 +1,7 @@
-//! Any bytes are records or refused, and any payload an example or refused.
+//! See `tests/fuzzed/tfrecord.rs`.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use prep_formats::tfrecord::{Example, TfRecords};
+#[path = "../../tests/fuzzed/tfrecord.rs"]
+mod tfrecord;
 
-fuzz_target!(|data: &[u8]| {
-    for record in TfRecords::new(data).map_while(Result::ok) {
-        let _ = Example::new(&record.payload).feature("image_name");
-    }
-    let _ = Example::new(data).feature("image_name");
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| tfrecord::check(data));

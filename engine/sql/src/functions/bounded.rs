@@ -424,13 +424,13 @@ fn replaced(args: &[ColumnarValue], rows: usize) -> Result<Size> {
         return Ok(sum_of_lengths(&args[..1], rows));
     }
     let texts = cast(&text.to_array(rows)?, &DataType::Utf8)?;
-    let froms = cast(&from.to_array(rows)?, &DataType::Utf8)?;
+    let sources = cast(&from.to_array(rows)?, &DataType::Utf8)?;
     let tos = lengths(to, rows);
     let mut size = Size::default();
     let pairs = texts
         .as_string::<i32>()
         .iter()
-        .zip(froms.as_string::<i32>());
+        .zip(sources.as_string::<i32>());
     for ((text, from), to) in pairs.zip(tos) {
         let (Some(text), Some(from)) = (text, from) else {
             continue;

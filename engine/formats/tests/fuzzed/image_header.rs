@@ -1,0 +1,14 @@
+//! Any bytes are the header of an image or refused.
+
+use prep_formats::image::ImageHeader;
+
+pub fn check(data: &[u8]) {
+    if let Ok(header) = ImageHeader::read(data) {
+        // What follows the header changes nothing.
+        let longer = [data, &[0; 64]].concat();
+        assert_eq!(
+            ImageHeader::read(longer.as_slice()).expect("as before"),
+            header
+        );
+    }
+}

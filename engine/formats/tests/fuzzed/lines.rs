@@ -1,0 +1,19 @@
+//! Any bytes are lines or refused; lines joined again are read as the same lines.
+
+use prep_formats::lines::Lines;
+
+fn lines(data: &[u8]) -> Option<Vec<String>> {
+    let mut lines = Lines::new(data);
+    let mut all = Vec::new();
+    while let Some(line) = lines.next_line().ok()? {
+        all.push(line.to_owned());
+    }
+    Some(all)
+}
+
+pub fn check(data: &[u8]) {
+    if let Some(first) = lines(data) {
+        let text: String = first.iter().map(|line| format!("{line}\n")).collect();
+        assert_eq!(lines(text.as_bytes()), Some(first));
+    }
+}

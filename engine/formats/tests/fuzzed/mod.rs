@@ -1,0 +1,14 @@
+//! What a fuzzer tries any bytes on: each has a `check` that panics where a promise is broken.
+
+pub mod archives;
+pub mod bson;
+pub mod image_header;
+pub mod json;
+pub mod json_elements;
+pub mod lines;
+pub mod npy;
+pub mod pandas;
+pub mod png;
+pub mod printf;
+pub mod tfrecord;
+pub mod zip;

@@ -1,0 +1,19 @@
+//! Any bytes are an array or refused; a gathered array is read again, with the same elements.
+
+use prep_formats::npy::NpyArray;
+
+pub fn check(data: &[u8]) {
+    let Ok(array) = NpyArray::open(data, 0..data.len() as u64) else {
+        return;
+    };
+    let elements = array.elements(&[0, 1, 0]);
+    let mut out = Vec::new();
+    if array.gather([0, 1, 0].into_iter(), &mut out).is_ok() {
+        let again =
+            NpyArray::open(out.as_slice(), 0..out.len() as u64).expect("own output is read");
+        let header = again.header();
+        assert_eq!(header.data_offset + header.data_bytes(), out.len() as u64);
+        // NaNs do not equal themselves; their bytes were copied.
+        assert_eq!(elements.is_ok(), again.elements(&[0, 1, 2]).is_ok());
+    }
+}

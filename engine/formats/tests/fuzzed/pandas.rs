@@ -1,0 +1,41 @@
+//! Any bytes as CSV: nothing panics, both passes agree, and stored text can be opened.
+
+use prep_formats::pandas::{FloatParser, ReadOptions, Scanner, TextTable, normalise, read_frame};
+
+pub fn check(data: &[u8]) {
+    let Some((flags, raw)) = data.split_first() else {
+        return;
+    };
+    let options = ReadOptions {
+        delimiter: if flags & 1 == 0 { b',' } else { b'\t' },
+        floats: if flags & 2 == 0 {
+            FloatParser::RoundTrip
+        } else {
+            FloatParser::Fast
+        },
+        header: flags & 4 == 0,
+        all_text: flags & 8 != 0,
+        ..ReadOptions::default()
+    };
+    let mut scanner = Scanner::new(&options);
+    let chunk = 1 + usize::from(flags >> 4);
+    let scan = raw
+        .chunks(chunk)
+        .try_for_each(|chunk| scanner.feed(chunk))
+        .and_then(|()| scanner.finish());
+    let frame = read_frame(raw, &options);
+    assert_eq!(scan.is_ok(), frame.is_ok());
+    let Ok(scan) = scan else { return };
+    let mut text = Vec::new();
+    normalise(raw, &scan, &options, &mut text).expect("what was scanned can be printed");
+    if scan.canonical {
+        assert_eq!(text, raw);
+    }
+    let table = TextTable::from_bytes(text, scan.schema).expect("what was printed can be opened");
+    for row in 0..table.schema().rows {
+        assert_eq!(
+            table.cells(row).expect("the row is there").count(),
+            table.schema().columns.len().max(1)
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Any text can be loaded: with a result or with findings, and every finding lies in the text.
+
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    for variant in ["v1", "fixed"] {
+        if let Err(found) = prep_spec::load(prep_steps::vocabulary(), "id", "x.yaml", text, variant)
+        {
+            let _ = found.to_string();
+            for one in &found {
+                assert!(one.span.end <= text.len());
+            }
+        }
+    }
+    let _ = prep_spec::variants(text);
+}

@@ -1,0 +1,154 @@
+//! Fuzzing without a fuzzer: seeds are changed at random and tried, for a fixed time.
+//!
+//! It finds less than a fuzzer that sees which code runs, but needs no tools and is quick, so that it is among the tests.
+//! `PREP_FUZZ=60` tries for so many seconds (default: 2). What breaks a promise is kept in a file that the message names.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Longer inputs only take longer.
+const LONGEST: usize = 1 << 14;
+
+/// Bytes that numbers, lengths and texts break at.
+const SPECIAL: &[&[u8]] = &[
+    b"\0",
+    b"\x01",
+    b"\x7f",
+    b"\x80",
+    b"\xff",
+    b"\xff\xff\xff\xff",
+    b"\0\0\0\0",
+    b"\xff\xff\xff\x7f",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\"",
+    b"\"\"",
+    b",",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b" ",
+    b"-",
+    b"1e999",
+    b"-0",
+    b"9223372036854775808",
+    b"\xc3\xa9",
+    b"%",
+    b"\\u0000",
+    b"null",
+];
+
+/// Xorshift.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % end.max(1) as u64).expect("a small number")
+    }
+}
+
+/// One random change.
+fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], chance: &mut Chance) {
+    let place = chance.below(bytes.len() + 1);
+    let end = place + chance.below((bytes.len() - place).min(64) + 1);
+    match chance.below(7) {
+        0 => {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte ^= 1 << chance.below(8);
+            }
+        }
+        1 => {
+            if let Some(byte) = bytes.get_mut(place) {
+                *byte = u8::try_from(chance.below(256)).expect("a byte");
+            }
+        }
+        2 => {
+            bytes.drain(place..end);
+        }
+        3 => {
+            let piece = bytes[place..end].to_vec();
+            bytes.splice(place..place, piece);
+        }
+        4 => {
+            let special = SPECIAL[chance.below(SPECIAL.len())];
+            bytes.splice(place..place, special.iter().copied());
+        }
+        5 => {
+            let special = SPECIAL[chance.below(SPECIAL.len())];
+            let end = bytes.len().min(place + special.len());
+            bytes.splice(place..end, special.iter().copied());
+        }
+        _ => {
+            let other = &seeds[chance.below(seeds.len())];
+            let from = chance.below(other.len() + 1);
+            let to = other.len().min(from + chance.below(256));
+            bytes.splice(place..end, other[from..to].iter().copied());
+        }
+    }
+    bytes.truncate(LONGEST);
+}
+
+/// The contents of these files, or of the files in these folders.
+pub fn seeds(root: &Path, names: &[&str]) -> Vec<Vec<u8>> {
+    let mut seeds = Vec::new();
+    for name in names {
+        let path = root.join(name);
+        let paths: Vec<PathBuf> = match fs::read_dir(&path) {
+            Ok(entries) => entries.map(|entry| entry.expect("entry").path()).collect(),
+            Err(_) => vec![path],
+        };
+        for path in paths.iter().filter(|path| path.is_file()) {
+            let mut bytes = fs::read(path).expect("a seed");
+            bytes.truncate(LONGEST);
+            seeds.push(bytes);
+        }
+    }
+    assert!(!seeds.is_empty(), "{names:?}");
+    seeds
+}
+
+/// Tries the seeds, and changes of them until the time is over.
+pub fn fuzz(name: &str, seeds: &[Vec<u8>], check: fn(&[u8])) {
+    let seconds =
+        std::env::var("PREP_FUZZ").map_or(2, |text| text.parse().expect("PREP_FUZZ is a number"));
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a time after 1970");
+    let seed = u64::from(now.subsec_nanos()) | 1;
+    let mut chance = Chance(seed);
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let mut tried = 0;
+    for input in seeds {
+        attempt(name, input, check);
+    }
+    while Instant::now() < end {
+        let mut input = seeds[chance.below(seeds.len())].clone();
+        for _ in 0..=chance.below(6) {
+            change(&mut input, seeds, &mut chance);
+        }
+        attempt(name, &input, check);
+        tried += 1;
+    }
+    assert!(tried > 10, "{name}: only {tried} inputs in {seconds} s");
+}
+
+fn attempt(name: &str, input: &[u8], check: fn(&[u8])) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(input))) {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
+        fs::write(&path, input).expect("the input is kept");
+        eprintln!(
+            "{name} breaks its promise on the {} bytes in {}",
+            input.len(),
+            path.display()
+        );
+        std::panic::resume_unwind(panic);
+    }
+}
