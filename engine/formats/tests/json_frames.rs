@@ -20,7 +20,7 @@ fn rows(records: Vec<Value>, typing: Typing) -> Result<Vec<Value>, String> {
     let columns = frame.finish().map_err(|error| error.to_string())?;
     let rows = records.iter();
     Ok(rows
-        .map(|record| Value::Object(columns.record(record.as_object().unwrap())))
+        .map(|record| Value::Object(columns.record(record.as_object().unwrap().clone())))
         .collect())
 }
 

@@ -88,6 +88,33 @@ fn malformed_json_is_refused_with_its_place() {
     }
 }
 
+/// What pandas would do with such names is not done, so the file is refused, and the word that asks for it is shown.
+#[test]
+fn records_that_pandas_would_change_by_name_are_refused() {
+    let pipeline =
+        Harbour::PIPELINE.replace("{ read: train.csv,", "{ read: train.json, dialect: ujson,");
+    let record = |extra: &str| format!("[{{\"id\": 1, \"tons\": 2, \"docked\": 0{extra}}}]");
+    for (text, parts) in [
+        (
+            record(", \"sailed_at\": \"2020-01-01\""),
+            &["train.json", "`sailed_at`", "dates", "pipeline.yaml:6"][..],
+        ),
+        (
+            "[1]".to_owned(),
+            &["train.json", "element 1", "pipeline.yaml:6"],
+        ),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.pipeline(Harbour::ID, &pipeline);
+        sandbox.bundle(
+            Harbour::ID,
+            &Archive::new().file("train.json", text).bytes(),
+        );
+        sandbox.run(Harbour::ID).code(4).says(parts);
+        assert!(!sandbox.prepared(Harbour::ID).exists());
+    }
+}
+
 #[test]
 fn mistakes_in_a_pipeline_are_shown_with_their_place_before_anything_runs() {
     let replace = |from: &str, to: &str| Harbour::PIPELINE.replace(from, to);

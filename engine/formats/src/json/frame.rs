@@ -131,10 +131,10 @@ pub struct Columns {
 
 impl Columns {
     /// A record as a row of the table: all columns, in order.
-    pub fn record(&self, record: &Object) -> Object {
+    pub fn record(&self, mut record: Object) -> Object {
         let columns = self.columns.iter();
         columns
-            .map(|(name, inferred)| (name.clone(), inferred.value(record.get_key(name))))
+            .map(|(name, inferred)| (name.clone(), inferred.value(record.take(name))))
             .collect()
     }
 

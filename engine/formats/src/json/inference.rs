@@ -172,12 +172,15 @@ enum Conversion {
 
 impl Inferred {
     /// A member as the table has it; one that is not there is NaN.
-    pub fn value(self, member: Option<&Value>) -> Value {
-        let number = || member.and_then(as_number).unwrap_or(f64::NAN);
+    pub fn value(self, member: Option<Value>) -> Value {
+        let number = |member: &Option<Value>| {
+            let number = member.as_ref().and_then(as_number);
+            number.unwrap_or(f64::NAN)
+        };
         match self.conversion {
-            Conversion::None => member.cloned().unwrap_or(Value::Float(f64::NAN)),
-            Conversion::Double => Value::Float(number()),
-            Conversion::Whole => Value::Int(number() as i64),
+            Conversion::None => member.unwrap_or(Value::Float(f64::NAN)),
+            Conversion::Double => Value::Float(number(&member)),
+            Conversion::Whole => Value::Int(number(&member) as i64),
         }
     }
 }

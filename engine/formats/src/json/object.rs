@@ -37,10 +37,11 @@ impl Object {
         self.entries.get(place).map(|(_, value)| value)
     }
 
-    /// The value of a key that may be no valid Unicode.
-    pub fn get_key(&self, key: &JsonString) -> Option<&Value> {
+    /// The value of `key`, in whose place null is left.
+    pub fn take(&mut self, key: &JsonString) -> Option<Value> {
         let place = self.place(key.as_wtf8())?;
-        self.entries.get(place).map(|(_, value)| value)
+        let (_, value) = self.entries.get_mut(place)?;
+        Some(std::mem::replace(value, Value::Null))
     }
 
     /// The value of `key`, to be changed.

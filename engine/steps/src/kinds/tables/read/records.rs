@@ -179,8 +179,8 @@ enum Types {
 
 impl Types {
     fn record(&self, record: Record) -> Result<Value, StepError> {
-        match (self, &record.value) {
-            (Types::Members(_), _) => Ok(record.value),
+        match (self, record.value) {
+            (Types::Members(_), value) => Ok(value),
             (Types::Pieces(pieces), Value::Object(object)) => {
                 let columns = pieces.get(&record.piece);
                 let columns =
@@ -198,8 +198,8 @@ impl Types {
             Types::Pieces(_) => None,
         };
         match (inferred, plain) {
-            (Some(inferred), Plain::Other(value)) => Some(inferred.value(Some(&value))),
-            (Some(inferred), Plain::Same(value)) => Some(inferred.value(Some(value))),
+            (Some(inferred), Plain::Other(value)) => Some(inferred.value(Some(value))),
+            (Some(inferred), Plain::Same(value)) => Some(inferred.value(Some(value.clone()))),
             (None, Plain::Other(value)) => Some(value),
             (None, Plain::Same(_)) => None,
         }
