@@ -1,4 +1,4 @@
-//! Puts into the library: the files of every folder in `pipelines`.
+//! Puts into the library: the files of every folder in `pipelines`, and the sample bundles with their submissions.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,14 @@ fn main() -> io::Result<()> {
     let manifest = manifest.ok_or_else(|| io::Error::other("CARGO_MANIFEST_DIR is not set"))?;
     let project = Path::new(&manifest).join("../..");
     let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("OUT_DIR is not set"))?;
+    let out = Path::new(&out);
     fs::write(
-        Path::new(&out).join("embedded.rs"),
+        out.join("embedded.rs"),
         competitions(&project.join("pipelines"))?,
+    )?;
+    fs::write(
+        out.join("samples.rs"),
+        samples(&project.join("tests/samples"))?,
     )
 }
 
@@ -42,6 +47,26 @@ fn competitions(root: &Path) -> io::Result<String> {
             let _ = write!(code, ", {field}: {value}");
         }
         code.push_str(" },\n");
+    }
+    code.push_str("];\n");
+    Ok(code)
+}
+
+/// `ID.zip` with the submissions `ID/*.csv`.
+fn samples(root: &Path) -> io::Result<String> {
+    let mut code = String::from("pub static SAMPLES: &[Sample] = &[\n");
+    for folder in entries(root)?.iter().filter(|path| path.is_dir()) {
+        let id = name(folder);
+        let bundle = root.join(format!("{id}.zip"));
+        println!("cargo::rerun-if-changed={}", bundle.display());
+        let _ = write!(
+            code,
+            "    Sample {{ id: {id:?}, bundle: include_bytes!({bundle:?}), submissions: &["
+        );
+        for path in entries(folder)? {
+            let _ = write!(code, "({:?}, include_str!({path:?})), ", name(&path));
+        }
+        code.push_str("] },\n");
     }
     code.push_str("];\n");
     Ok(code)

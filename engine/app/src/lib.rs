@@ -10,6 +10,7 @@
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
 //! export     a copy that can be taken elsewhere
+//! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -37,6 +38,7 @@ mod note;
 mod plan;
 mod prepared;
 mod run;
+mod samples;
 mod settings;
 mod sources;
 mod summary;
@@ -59,6 +61,7 @@ pub use plan::{Plan, PlannedStep, Runs, Task};
 pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prepared::{manifest, not_prepared};
 pub use run::{Preparation, Run, runtime};
+pub use samples::{SAMPLES, Sample};
 pub use settings::{Options, Settings};
 pub use sources::{FurtherSource, Missing, sources};
 pub use summary::{Checksums, State, StepFailure, Summary};

@@ -1,4 +1,4 @@
-//! The sample bundles that the program carries, and the folder that a demonstration unpacks them into.
+//! The folder that a demonstration unpacks the sample bundles into.
 //!
 //! ```text
 //! DIR/prep-demo.txt                marks the folder as a demonstration's: only such a folder, or an empty one, is used
@@ -10,20 +10,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use prep_app::Error;
+use prep_app::{Error, SAMPLES, Sample};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-
-/// A small made-up bundle with the layout of a competition's, and submissions for it.
-pub struct Sample {
-    pub id: &'static str,
-    bundle: &'static [u8],
-    /// Names and contents.
-    submissions: &'static [(&'static str, &'static str)],
-}
-
-include!(concat!(env!("OUT_DIR"), "/samples.rs"));
 
 const MARK: &str = "prep-demo.txt";
 const MARK_TEXT: &str =
@@ -65,13 +55,10 @@ pub fn bundles(dir: &Path) -> PathBuf {
     dir.join("bundles")
 }
 
-impl Sample {
-    /// Where the submissions are.
-    pub fn submissions(&self, dir: &Path) -> impl Iterator<Item = PathBuf> {
-        self.submissions
-            .iter()
-            .map(|(name, _)| submission(dir, self.id, name))
-    }
+/// Where the submissions of a sample are.
+pub fn submissions(sample: &Sample, dir: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = sample.submissions.iter();
+    names.map(|(name, _)| submission(dir, sample.id, name))
 }
 
 fn submission(dir: &Path, id: &str, name: &str) -> PathBuf {

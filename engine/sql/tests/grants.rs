@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
+use arrow::datatypes::Int64Type;
 use prep_spec::model::Query;
 use prep_sql::{Blame, Grant, QueryError, Session};
 use support::{Tables, table, used, values};
@@ -154,6 +155,14 @@ async fn memory_is_bounded() {
             Ok(399_000),
         ),
         (
+            "SELECT name FROM large WHERE name NOT IN (SELECT name FROM small)",
+            Ok(399_000),
+        ),
+        (
+            "SELECT name FROM small WHERE name NOT IN (SELECT name FROM large)",
+            Ok(0),
+        ),
+        (
             "SELECT name, count(*) AS n FROM large GROUP BY name",
             Ok(400_000),
         ),
@@ -189,6 +198,7 @@ async fn checks_hold_the_small_side() {
         "SELECT name FROM small INTERSECT SELECT name FROM large",
         "SELECT name FROM large EXCEPT SELECT name FROM small",
         "SELECT name FROM large WHERE name IN (SELECT name FROM small)",
+        "SELECT name FROM large WHERE name NOT IN (SELECT name FROM small)",
         "SELECT l.name AS name FROM large l JOIN small s ON s.name = l.name",
         "SELECT l.name AS name FROM small l JOIN large s ON s.name = l.name",
     ] {
@@ -237,5 +247,55 @@ async fn a_query_stops_when_it_is_told_to() {
         assert_eq!(*blame, Blame::Stopped, "{text}: {ended}");
         // Alone it takes some 20 ms; other tests run beside this one.
         assert!(late < Duration::from_secs(1), "{text}: {late:?}");
+    }
+}
+
+/// `NOT IN` with and without missing values on either side, by its definition.
+#[tokio::test]
+async fn not_in_knows_of_missing_values() {
+    let numbers = |cells: &[Option<i64>]| {
+        let cells = Arc::new(Int64Array::from(cells.to_vec())) as ArrayRef;
+        table(vec![("a", cells)])
+    };
+    let sides: [&[Option<i64>]; 6] = [
+        &[],
+        &[None],
+        &[Some(1), Some(2), Some(2)],
+        &[Some(1), None],
+        &[Some(3)],
+        &[None, Some(2), Some(3), None],
+    ];
+    for left in sides {
+        for right in sides {
+            let tables = BTreeMap::from([
+                ("l".to_owned(), numbers(left)),
+                ("r".to_owned(), numbers(right)),
+            ]);
+            let expected: Vec<Option<i64>> = left
+                .iter()
+                .filter(|x| match x {
+                    _ if right.is_empty() => true,
+                    None => false,
+                    Some(_) => !right.contains(&None) && !right.contains(x),
+                })
+                .copied()
+                .collect();
+            for text in [
+                "SELECT a FROM l WHERE a NOT IN (SELECT a FROM r)",
+                "SELECT a FROM l WHERE NOT a IN (SELECT a FROM r) ORDER BY a",
+                "SELECT a FROM l WHERE a NOT IN (SELECT a FROM r) AND a NOT IN (SELECT a FROM r)",
+            ] {
+                let grant = Grant::of(64 * MB);
+                let batches = values(text, &tables, &grant).await.expect(text);
+                let mut found: Vec<Option<i64>> = Vec::new();
+                for batch in &batches {
+                    found.extend(batch.column(0).as_primitive::<Int64Type>());
+                }
+                let (mut found, mut expected) = (found, expected.clone());
+                found.sort();
+                expected.sort();
+                assert_eq!(found, expected, "{text} of {left:?} and {right:?}");
+            }
+        }
     }
 }

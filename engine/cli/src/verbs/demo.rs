@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Graded, Options, Preparation, Settings, Summary, grade_list};
+use prep_app::{Catalog, Graded, Options, Preparation, SAMPLES, Settings, Summary, grade_list};
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
 use prep_spec::BASE_VARIANT;
@@ -20,7 +20,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::summary;
 use crate::output::table::{Align, Table};
-use crate::samples::{self, SAMPLES};
+use crate::samples;
 use crate::{Ended, Session};
 
 /// See it work: prepare and grade small made-up bundles that the program carries
@@ -135,7 +135,7 @@ fn submissions(dir: &Path, catalog: &Catalog, settings: &Settings) -> Result<Str
         let prepared = settings.data_dir.join(sample.id).join("prepared");
         let grade = pipeline.grade.as_ref();
         let own = grade.map(|grade| prepared.join(&grade.value.sample.value));
-        for path in own.into_iter().chain(sample.submissions(dir)) {
+        for path in own.into_iter().chain(samples::submissions(sample, dir)) {
             let line = json!({ "competition_id": sample.id, "submission_path": path });
             text.push_str(&format!("{line}\n"));
         }

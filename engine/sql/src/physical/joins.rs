@@ -34,7 +34,7 @@ impl PhysicalOptimizerRule for SortLargeSides {
             let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
                 return Ok(Transformed::no(plan));
             };
-            // `NOT IN` looks for missing values on the other side, which only the hash join does.
+            // A `NOT IN` of several conditions looks for missing values, which only the hash join does.
             let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < held);
             if join.null_aware || join.contains_projection() || fits {
                 return Ok(Transformed::no(plan));

@@ -3,8 +3,10 @@
 //! * `values`: whole numbers that are beyond 64 bits are an error, not another number; calls whose result grows with a value
 //!   are bounded.
 //! * `distinct`: `INTERSECT` and `EXCEPT` look up first and drop what is equal then.
+//! * `not_in`: `NOT IN` holds the smaller side, as other joins do.
 
 mod distinct;
+mod not_in;
 mod values;
 
 use std::sync::Arc;
@@ -24,6 +26,12 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
 /// This module's rules, then DataFusion's.
 pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
     let mut rules = Optimizer::new().rules;
+    // Once conditions of subqueries are joins with keys.
+    let after = rules
+        .iter()
+        .position(|rule| rule.name() == "extract_equijoin_predicate")
+        .map_or(rules.len(), |place| place + 1);
+    rules.insert(after, Arc::new(not_in::CountMissing));
     rules.insert(0, Arc::new(distinct::LookUpFirst));
     rules
 }

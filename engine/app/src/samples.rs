@@ -1,0 +1,11 @@
+//! Small made-up bundles that the library carries, for a first look.
+
+/// A bundle with the layout of a competition's, and submissions for it.
+pub struct Sample {
+    pub id: &'static str,
+    pub bundle: &'static [u8],
+    /// Names and contents.
+    pub submissions: &'static [(&'static str, &'static str)],
+}
+
+include!(concat!(env!("OUT_DIR"), "/samples.rs"));

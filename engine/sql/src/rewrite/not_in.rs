@@ -1,0 +1,69 @@
+//! `x NOT IN (SELECT y ...)` without its special join.
+//!
+//! It keeps a row when no `y` equals its `x`, but none at all where some `y` is missing, and none of those whose `x` is,
+//! unless there is no `y` either. DataFusion has a join for that which holds its left side, however large. Here it is the
+//! ordinary join, which holds the smaller side or sorts both, and what there is of `y` is counted beside it.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::Transformed;
+use datafusion::error::Result;
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::logical_plan::{Join, Projection};
+use datafusion::logical_expr::{Expr, JoinType, LogicalPlan, LogicalPlanBuilder, col, lit};
+use datafusion::optimizer::optimizer::ApplyOrder;
+use datafusion::optimizer::{OptimizerConfig, OptimizerRule};
+
+/// Rows of the subquery, and those that are not missing.
+const ALL: &str = "__all";
+const KNOWN: &str = "__known";
+
+#[derive(Debug)]
+pub(super) struct CountMissing;
+
+impl OptimizerRule for CountMissing {
+    fn name(&self) -> &str {
+        "count_missing"
+    }
+
+    fn apply_order(&self) -> Option<ApplyOrder> {
+        Some(ApplyOrder::BottomUp)
+    }
+
+    fn rewrite(
+        &self,
+        plan: LogicalPlan,
+        _config: &dyn OptimizerConfig,
+    ) -> Result<Transformed<LogicalPlan>> {
+        let LogicalPlan::Join(join) = &plan else {
+            return Ok(Transformed::no(plan));
+        };
+        let is_not_in = join.null_aware && join.join_type == JoinType::LeftAnti;
+        let ([(x, y)], None, true) = (join.on.as_slice(), &join.filter, is_not_in) else {
+            return Ok(Transformed::no(plan));
+        };
+        let kept = Join::try_new(
+            join.left.clone(),
+            join.right.clone(),
+            join.on.clone(),
+            None,
+            join.join_type,
+            join.join_constraint,
+            join.null_equality,
+            false,
+        )?;
+        let counts = vec![count(lit(1_i64)).alias(ALL), count(y.clone()).alias(KNOWN)];
+        let counted = LogicalPlanBuilder::from(join.right.clone())
+            .aggregate(Vec::<Expr>::new(), counts)?
+            .cross_join(LogicalPlan::Join(kept))?
+            .filter(
+                col(ALL)
+                    .eq(lit(0_i64))
+                    .or(x.clone().is_not_null().and(col(ALL).eq(col(KNOWN)))),
+            )?;
+        let columns = join.left.schema().columns().into_iter().map(Expr::Column);
+        let columns: Vec<Expr> = columns.collect();
+        let plan = Projection::try_new(columns, Arc::new(counted.build()?))?;
+        Ok(Transformed::yes(LogicalPlan::Projection(plan)))
+    }
+}
