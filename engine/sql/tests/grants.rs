@@ -170,6 +170,14 @@ async fn memory_is_bounded() {
             "SELECT name, row_number() OVER (ORDER BY name) AS n FROM large",
             Ok(400_000),
         ),
+        (
+            "SELECT name, count(*) OVER (PARTITION BY id % 100) AS n FROM large",
+            Ok(400_000),
+        ),
+        (
+            "SELECT name, sum(id) OVER (PARTITION BY name) AS n FROM large",
+            Ok(400_000),
+        ),
     ];
     let before = peak();
     for (text, expected) in cases {
@@ -297,5 +305,32 @@ async fn not_in_knows_of_missing_values() {
                 assert_eq!(found, expected, "{text} of {left:?} and {right:?}");
             }
         }
+    }
+}
+
+/// Window functions in parts are those of all rows at once: partitions of one row, of some, of most.
+#[tokio::test]
+async fn windows_are_computed_partition_by_partition() {
+    let tables = tables();
+    let grant = Grant::of(256 * MB);
+    for (key, groups) in [
+        ("id % 3", 3),
+        ("id % 1000", 1000),
+        ("id / 3", 133_334),
+        ("id / 250000", 2),
+    ] {
+        let text = format!(
+            "SELECT count(*) AS rows, sum(CASE WHEN w.n = g.n AND w.s = g.s AND w.m = g.m THEN 0 ELSE 1 END) AS bad, count(DISTINCT w.k) AS groups FROM \
+             (SELECT {key} AS k, count(*) OVER (PARTITION BY {key}) AS n, sum(id) OVER (PARTITION BY {key}) AS s, last_value(name) OVER (PARTITION BY {key} ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS m FROM large) w \
+             JOIN (SELECT {key} AS k, count(*) AS n, sum(id) AS s, min(name) AS m FROM large GROUP BY {key}) g ON g.k = w.k"
+        );
+        let batches = values(&text, &tables, &grant).await.expect(&text);
+        let cell = |column| {
+            batches[0]
+                .column(column)
+                .as_primitive::<Int64Type>()
+                .value(0)
+        };
+        assert_eq!((cell(0), cell(1), cell(2)), (400_000, 0, groups), "{text}");
     }
 }

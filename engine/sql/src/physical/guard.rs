@@ -18,7 +18,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::CrossJoinExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -81,6 +81,8 @@ enum Duty {
     /// Counts the rows that pass: the operator above holds them and does not count them. `copied`: it holds them twice.
     Count {
         copied: bool,
+        /// How many there are, as far as that is known.
+        rows: Option<usize>,
     },
     /// Cuts batches and long lists in these columns.
     Cut(Arc<[usize]>),
@@ -89,10 +91,13 @@ enum Duty {
 /// The duties of the guards below an operator, child by child.
 fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
     if plan.is::<WindowAggExec>() {
-        return vec![Duty::Count { copied: true }];
+        let rows = plan.children().first().and_then(|input| rows(input));
+        return vec![Duty::Count { copied: true, rows }];
     }
     if plan.is::<CrossJoinExec>() {
-        return vec![Duty::Count { copied: false }, Duty::Pass];
+        let rows = plan.children().first().and_then(|input| rows(input));
+        let copied = false;
+        return vec![Duty::Count { copied, rows }, Duty::Pass];
     }
     if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
         let lists = unnest.list_column_indices().iter();
@@ -101,6 +106,12 @@ fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
         )];
     }
     vec![Duty::Pass; plan.children().len()]
+}
+
+/// How many rows a plan has, if that is known.
+fn rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
+    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
+    statistics.ok()?.num_rows.get_value().copied()
 }
 
 #[derive(Debug, Clone)]
@@ -184,6 +195,7 @@ impl ExecutionPlan for Guard {
             input: self.input.execute(partition, context)?,
             duty: self.duty.clone(),
             reservation,
+            passed: 0,
             cut: VecDeque::new(),
         }))
     }
@@ -211,6 +223,8 @@ struct Guarded {
     duty: Duty,
     /// What the operator above holds.
     reservation: Option<MemoryReservation>,
+    /// Rows that it took.
+    passed: usize,
     /// Pieces of the last batch: a stretch of rows, or of the lists in one row.
     cut: VecDeque<Piece>,
 }
@@ -219,11 +233,21 @@ impl Guarded {
     fn pass(&mut self, batch: RecordBatch) -> Result<Option<RecordBatch>> {
         match &self.duty {
             Duty::Pass => Ok(Some(batch)),
-            Duty::Count { copied } => {
+            Duty::Count { copied, rows } => {
                 let bytes = batch.get_array_memory_size().max(BATCH_BYTES);
-                if let Some(reservation) = &self.reservation {
-                    reservation.try_grow(bytes * if *copied { 2 } else { 1 })?;
+                let bytes = bytes * if *copied { 2 } else { 1 };
+                if let Some(reservation) = &self.reservation
+                    && let Err(error) = reservation.try_grow(bytes)
+                {
+                    // Asked for once, so that what is said to be needed is what all rows take.
+                    let left = rows.unwrap_or(0).saturating_sub(self.passed);
+                    let all = bytes.saturating_mul(left) / batch.num_rows().max(1);
+                    if reservation.try_grow(all).is_ok() {
+                        reservation.shrink(all);
+                    }
+                    return Err(error);
                 }
+                self.passed += batch.num_rows();
                 Ok(Some(batch))
             }
             Duty::Cut(lists) => {

@@ -3,6 +3,7 @@
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It knows how many rows there are, by which the smaller
 //!   side of a join is the one that is held.
 //! * `joins`: a side that is too large to be held is sorted instead, and what sorts goes to disk.
+//! * `windows`: window functions hold a few partitions, not all.
 //! * `guard`: between all operators, looks whether the query is to stop, counts what operators hold without counting it
 //!   themselves, and cuts rows with long lists before they are unnested.
 
@@ -10,6 +11,7 @@ mod guard;
 mod joins;
 mod scan;
 mod watched;
+mod windows;
 
 use std::sync::Arc;
 
@@ -27,6 +29,7 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .position(|rule| rule.name() == "join_selection")
         .map_or(0, |place| place + 1);
     rules.insert(after, Arc::new(joins::SortLargeSides));
+    rules.push(Arc::new(windows::WindowsInParts));
     rules.push(Arc::new(guard::GuardAll));
     rules
 }
