@@ -15,17 +15,12 @@ const ZEROS: &[u32] = &[
 pub fn python_float(text: &str) -> Option<f64> {
     let text = text.trim_matches(is_python_blank);
     if !text.is_ascii() {
-        let ascii = |c| {
-            digit(c)
-                .and_then(|value| char::from_digit(value, 10))
-                .unwrap_or(c)
-        };
-        let mapped: String = text.chars().map(ascii).collect();
-        return if mapped.is_ascii() {
-            python_float(&mapped)
-        } else {
-            None
-        };
+        // Whole documents come here, too: the first letter that no number has ends it.
+        let mapped = text.chars().map(|c| match digit(c) {
+            Some(value) => char::from_digit(value, 10),
+            None => "+-._infatyeINFATYE".contains(c).then_some(c),
+        });
+        return python_float(&mapped.collect::<Option<String>>()?);
     }
     if !text.contains('_') {
         return parse_decimal(text);
@@ -61,4 +56,28 @@ pub fn digit(c: char) -> Option<u32> {
     let code = u32::from(c);
     let zero = ZEROS.get(ZEROS.partition_point(|zero| *zero <= code).checked_sub(1)?)?;
     (code - zero < 10).then_some(code - zero)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `float` has them.
+    #[test]
+    fn texts_that_are_numbers() {
+        for (text, value) in [
+            ("٣", Some(3.0)),
+            ("\u{2003}-１_0.5e٢ ", Some(-1050.0)),
+            ("ｉｎｆ", None),
+            ("+iNfinity", Some(f64::INFINITY)),
+            ("٣ ٣", None),
+            ("٣é", None),
+            ("é", None),
+            ("1_٣", Some(13.0)),
+            ("_٣", None),
+            ("", None),
+        ] {
+            assert_eq!(python_float(text), value, "{text}");
+        }
+    }
 }

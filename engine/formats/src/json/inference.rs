@@ -84,6 +84,9 @@ impl Inference {
             }
             Some(Value::List(_) | Value::Object(_)) => self.object = true,
         }
+        if self.text && !self.numbers {
+            return;
+        }
         match member.map_or(Some(f64::NAN), as_number) {
             Some(value) => {
                 self.whole &= is_whole(value);
