@@ -21,6 +21,9 @@ pub enum Missing {
     Report,
 }
 
+/// The report of a run group.
+pub type Found = Result<PathBuf, Missing>;
+
 /// Reads the table in a file. Run groups keep its order; a header and empty lines are left out.
 ///
 /// # Errors
@@ -54,7 +57,7 @@ pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
 pub fn collect<'a>(
     groups: impl IntoIterator<Item = &'a str>,
     runs: &Path,
-) -> Result<Vec<(String, Result<PathBuf, Missing>)>, ExperimentsError> {
+) -> Result<Vec<(String, Found)>, ExperimentsError> {
     let mut groups: Vec<&str> = groups.into_iter().collect();
     groups.sort_unstable();
     groups
@@ -63,7 +66,7 @@ pub fn collect<'a>(
         .collect()
 }
 
-fn report_of(group: &str, folder: &Path) -> Result<Result<PathBuf, Missing>, ExperimentsError> {
+fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
     if !folder.is_dir() {
         return Ok(Err(Missing::Folder));
     }

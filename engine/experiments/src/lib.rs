@@ -25,7 +25,7 @@ mod sets;
 mod summary;
 
 pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Group, Missing, collect, experiments};
+pub use groups::{Found, Group, Missing, collect, experiments};
 pub use list::{List, Places, Submission, list};
 pub use metrics::{Estimate, METRICS, Metric, estimate};
 pub use report::{Report, Run, parse};

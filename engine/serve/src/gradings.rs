@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use prep_app::{Catalog, Error, Grading, Settings};
 
+/// The grading of one competition, once somebody asked for it.
+type Place = Arc<Mutex<Option<Arc<Grading>>>>;
+
 pub(crate) struct Gradings {
     settings: Settings,
     catalog: Catalog,
-    open: Mutex<HashMap<String, Arc<Mutex<Option<Arc<Grading>>>>>>,
+    open: Mutex<HashMap<String, Place>>,
 }
 
 impl Gradings {

@@ -90,9 +90,9 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
     let (head, mut body) = request.into_parts();
     let id = match competition(shared, &head.headers) {
         Ok(id) => id,
-        Err(refusal) => {
+        Err(details) => {
             upload::drain(&mut body).await;
-            return refusal.into();
+            return answer::error(StatusCode::BAD_REQUEST, "Bad Request", details).into();
         }
     };
     let upload = match receive(shared, &head.headers, &mut body).await {
@@ -121,22 +121,17 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
     Handled { bytes, ..handled }
 }
 
-/// The competition that is asked about.
-fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, Answer> {
+/// The competition that is asked about, or what is wrong with the request.
+fn competition(shared: &Shared, headers: &HeaderMap) -> Result<String, &'static str> {
     if let Some(id) = &shared.competition {
         return Ok(id.clone());
     }
     let chosen = headers.get(CHOICE).and_then(|value| value.to_str().ok());
-    let details = match chosen {
-        Some(id) if shared.gradings.knows(id) => return Ok(id.to_owned()),
-        Some(_) => "there is no such competition",
-        None => "the header exp-id names no competition",
-    };
-    Err(answer::error(
-        StatusCode::BAD_REQUEST,
-        "Bad Request",
-        details,
-    ))
+    match chosen {
+        Some(id) if shared.gradings.knows(id) => Ok(id.to_owned()),
+        Some(_) => Err("there is no such competition"),
+        None => Err("the header exp-id names no competition"),
+    }
 }
 
 async fn receive(
