@@ -167,6 +167,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_size_is_spelled_alike_in_every_message() {
+        let mut size = 1_u64;
+        while size < 1 << 60 {
+            for size in [size - 1, size, size + size / 3, size / 1000 * 999] {
+                let other = prep_formats::sniff::HumanSize(size).to_string();
+                assert_eq!(units::bytes(size), other, "{size}");
+            }
+            size = size * 10 / 7 + 1;
+        }
+    }
+
+    #[test]
     fn what_a_download_moves_is_told_as_well_as_it_is_known() {
         let download = |bytes, partial_bytes, error: Option<&str>| Download {
             bytes,

@@ -1,5 +1,5 @@
 //! What a file looks like, from its first bytes: for messages such as
-//! "got HTML, 2.4 KB, expected a zip archive".
+//! "got HTML, 2.40 kB, expected a zip archive".
 
 use std::fmt;
 
@@ -149,7 +149,7 @@ impl fmt::Display for Looks {
     }
 }
 
-/// A size in bytes for people: `512 B`, `2.4 KB`, `1.3 GB` (powers of 1000).
+/// A size in bytes for people, of three digits: `512 B`, `2.40 kB`, `1.30 GB`. Decimal units, as in every other message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HumanSize(pub u64);
 
@@ -159,10 +159,16 @@ impl fmt::Display for HumanSize {
             return write!(out, "{} B", self.0);
         }
         let mut size = self.0 as f64 / 1e3;
-        let mut units = ["KB", "MB", "GB", "TB"].into_iter().peekable();
+        let mut units = ["kB", "MB", "GB", "TB"].into_iter().peekable();
         while let Some(unit) = units.next() {
-            if size < 999.95 || units.peek().is_none() {
-                return write!(out, "{size:.1} {unit}");
+            // 999.5 would be shown as 1000.
+            if size < 999.5 || units.peek().is_none() {
+                let digits = match size {
+                    size if size < 9.995 => 2,
+                    size if size < 99.95 => 1,
+                    _ => 0,
+                };
+                return write!(out, "{size:.digits$} {unit}");
             }
             size /= 1e3;
         }

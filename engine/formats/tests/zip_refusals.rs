@@ -71,7 +71,7 @@ fn something_else() {
     let (found, message) = not_a_zip(page.as_bytes());
     assert_eq!(found, Looks::Html);
     assert!(
-        message.starts_with("got HTML, 2.4 KB, expected a zip archive"),
+        message.starts_with("got HTML, 2.43 kB, expected a zip archive"),
         "{message}"
     );
     let mut tar = vec![b'a'; 512];
