@@ -236,6 +236,19 @@ def read_each():
         (bundle / f"books/{i}.json").write_text(json.dumps(book))
         rows.append((f"{i}.json", " ".join(keys)))
     pd.DataFrame(rows, columns=["id", "keys"]).to_csv(out / "order.csv", index=False)
+    (bundle / "arrays").mkdir()
+    (bundle / "parts").mkdir()
+    arrays, parts = [], []
+    for i in range(4):
+        values = np.array([r.uniform(-1, 1) * 10.0 ** r.randrange(-9, 20) for _ in range(r.randrange(0, 9))], dtype=np.float32)
+        np.save(bundle / f"arrays/{i}.npy", values)
+        arrays.append(pd.DataFrame({"file": f"arrays/{i}.npy", "value": values}))
+        n = r.randrange(1, 9)
+        part = pd.DataFrame({"id": [r.randrange(-(2**62), 2**62) for _ in range(n)], "x": [r.choice([0.1, float("nan"), 1e16]) for _ in range(n)], "t": [r.choice(["", "007", None, "a,b"]) for _ in range(n)], "ok": [r.choice([True, False]) for _ in range(n)]})
+        part.to_parquet(bundle / f"parts/{i}.parquet", index=False)
+        parts.append(part)
+    pd.concat(arrays).to_csv(out / "values.csv", index=False)
+    pd.concat(parts)[["t", "ok", "id", "x"]].to_csv(out / "parts.csv", index=False)
     (bundle / "lists").mkdir()
     parts = []
     for i, values in enumerate([[1, 2], [3, 4.5], [None, 6]]):

@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["bson"],
     record: Some(Holds::Documents),
     read: |context, opener, content, read| records(context, opener, content, read, &documents),
-    each: Some(|context, inputs, read| each_record(context, inputs, read, &documents)),
+    each: |context, inputs, read| each_record(context, inputs, read, &documents),
     plain: Some(plain),
 };
 

@@ -31,7 +31,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["csv", "tsv"],
     record: None,
     read,
-    each: Some(each::csv),
+    each: each::csv,
     plain: None,
 };
 

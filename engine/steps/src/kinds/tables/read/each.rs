@@ -10,7 +10,7 @@ use prep_formats::pandas::{
     Column, ColumnType, Concatenation, FloatParser, ReadOptions, Scan, Scanner, Schema,
 };
 use prep_spec::model::ColumnKind;
-use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE, FLOAT_PRECISION_KEY, Read, WORDS, check, check_columns,
@@ -27,7 +27,7 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a table that is read from many files",
-            doc: "Files of one format (CSV, JSON, JSON lines, BSON), one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`.",
+            doc: "Files of one format, one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`; of a NumPy array, which has one axis, `value`. In arrays and parquet files a column has one type.",
             keys: &[
                 Key::required(
                     "read_each",
@@ -51,17 +51,13 @@ pub(crate) static KIND: Kind = Kind {
         methods: &[],
         makes: Makes::Table(|declaration| {
             let mut all = vec![MadeColumn::text(FILE)];
-            all.extend(columns(declaration));
+            // An entry of an array can only be passed on from the file in which it lies.
+            let columns = columns(declaration).into_iter();
+            all.extend(columns.filter(|column| column.holds != Holds::Entries));
             all
         }),
         check: Some(|declaration| {
             let mut found = check(declaration);
-            let each = super::format(declaration).and_then(|format| format.each);
-            if each.is_none() && found.is_empty() {
-                let message = "files of this format cannot be read as one table";
-                let fault = declaration.fault("format", "no-effect", message);
-                found.push(fault.help("read_each reads `csv`, `json`, `json_lines` and `bson`"));
-            }
             let own = declaration.columns("columns").iter();
             for column in own.filter(|column| column.name.value == FILE) {
                 let message = "the column `file` says which file a row is from";
@@ -101,7 +97,6 @@ impl Step for ReadEach {
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
         let each = self.read.format.each;
-        let each = each.ok_or_else(|| StepError::internal("a format that is read file by file"))?;
         Ok(one(each(context, inputs, &self.read)?.into_value()))
     }
 }

@@ -22,9 +22,9 @@ pub(super) const LIST: Format = Format {
             list(read, reader)
         })
     },
-    each: Some(|context, inputs, read| {
+    each: |context, inputs, read| {
         each_record(context, inputs, read, &|_, reader| list(read, reader))
-    }),
+    },
     plain: None,
 };
 
@@ -40,9 +40,9 @@ pub(super) const LINES: Format = Format {
             lines(read, reader)
         })
     },
-    each: Some(|context, inputs, read| {
+    each: |context, inputs, read| {
         each_record(context, inputs, read, &|_, reader| lines(read, reader))
-    }),
+    },
     plain: None,
 };
 

@@ -9,6 +9,7 @@ mod bson;
 mod csv;
 mod dialect;
 mod each;
+mod in_place;
 mod json;
 mod npy;
 mod parquet;
@@ -109,8 +110,8 @@ pub(super) struct Format {
     /// What the hidden column `record` holds, if there is one.
     pub record: Option<Holds>,
     pub read: fn(&Context, &Opener, &Content, &Read) -> Result<TableValue, StepError>,
-    /// Reads the files that the input `files` names as one table, with the column `file`; none where that cannot be.
-    pub each: Option<Each>,
+    /// Reads the files that the input `files` names as one table, with the column `file`.
+    pub each: Each,
     /// A member of a record that the format spells in its own way, as a plain value; for formats of records.
     pub plain: Option<fn(&prep_formats::json::Value) -> Option<prep_formats::json::Value>>,
 }
@@ -146,6 +147,7 @@ static FLOAT_PRECISION: &[Word] = &[
 ];
 
 /// What is read, and how.
+#[derive(Clone)]
 pub(super) struct Read {
     pub path: String,
     pub format: &'static Format,

@@ -6,7 +6,7 @@ use prep_formats::pandas::{Column, ColumnType, Schema};
 use prep_spec::words::{Holds, Word};
 use prep_sql::{RECORD, VALUE};
 
-use super::{Format, Read, check_columns, extracted, failed};
+use super::{Format, Read, check_columns, extracted, failed, in_place};
 use crate::value::{Content, Opener, Storage, TableValue};
 
 pub(super) const FORMAT: Format = Format {
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
     endings: &["npy"],
     record: Some(Holds::Entries),
     read,
-    each: None,
+    each: in_place::each_table,
     plain: None,
 };
 
