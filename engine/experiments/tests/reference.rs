@@ -1,5 +1,12 @@
 //! The same figures as the benchmark's own script, for published reports and for made-up ones.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
 use std::path::Path;
 
 use prep_experiments::{Choice, Experiment, Run, Set, Take, parse, summarise};

@@ -25,7 +25,8 @@ macro_rules! targets {
         $(
             #[test]
             fn $name() {
-                fuzz(stringify!($name), &$seeds, fuzzed::$name::check);
+                let seeds: Vec<Vec<u8>> = $seeds;
+                fuzz(stringify!($name), &seeds, fuzzed::$name::check);
             }
         )*
     };
@@ -47,7 +48,7 @@ targets! {
     printf: vec![
         b"12345678abcdefgh%05d|%.10f|%s %-8.3e %+d %%".to_vec(),
         b"\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\0\x80%g %i %10s".to_vec(),
-        b"\0\0\0\0\0\0\xf0\x3f\x01\0\0\0\0\0\0\01 3 10 5".to_vec(),
+        b"\0\0\0\0\0\0\xf0\x3f\x01\0\0\0\0\0\0\x001 3 10 5".to_vec(),
     ];
     tfrecord: files(&["formats/bundle/shards"]);
     zip: files(&["archives/bundle/stored.zip", "archives/bundle/deflated.zip"]);

@@ -52,7 +52,7 @@ fn records_become_rows_as_in_pandas() {
         Ok(path) => std::fs::read_to_string(path).unwrap(),
         Err(_) => include_str!("data/json/frames.jsonl").to_owned(),
     };
-    let mut bad = 0;
+    let mut wrong = Vec::new();
     for (number, line) in cases.lines().enumerate() {
         let case = parse(line.as_bytes()).unwrap();
         let [reader, text, expected] = case.as_list().unwrap() else {
@@ -64,11 +64,10 @@ fn records_become_rows_as_in_pandas() {
             _ => dataframe(text),
         };
         if found.as_deref().ok() != expected.as_str() {
-            bad += 1;
-            println!("{text}\n  {found:?}\n  {expected:?}");
+            wrong.push(format!("{text}\n  {found:?}\n  {expected:?}"));
         }
     }
-    assert_eq!(bad, 0);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl PlacedError {
     }
 
     /// The place in an error or behind it.
-    pub fn of<'e>(error: &'e StepError) -> Option<&'e PlacedError> {
+    pub fn of(error: &StepError) -> Option<&PlacedError> {
         causes(error).find_map(|cause| cause.downcast_ref())
     }
 }
