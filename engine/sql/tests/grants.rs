@@ -253,8 +253,8 @@ async fn a_query_stops_when_it_is_told_to() {
             panic!("{text}: {ended:?}");
         };
         assert_eq!(*blame, Blame::Stopped, "{text}: {ended}");
-        // Alone it takes some 20 ms; other tests run beside this one.
-        assert!(late < Duration::from_secs(1), "{text}: {late:?}");
+        // Alone it takes some 20 ms, beside other tests on a busy machine a second or two; without the flag, for ever.
+        assert!(late < Duration::from_secs(20), "{text}: {late:?}");
     }
 }
 
