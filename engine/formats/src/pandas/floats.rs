@@ -5,7 +5,7 @@ use super::integers::{is_space, skip_spaces};
 use super::words::parse_infinity;
 
 /// Reads a cell as a double; `None` if pandas would refuse it, as it does with what overflows.
-pub(crate) fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
+pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {
     let value = match parser {
         FloatParser::RoundTrip => round_trip(cell),
         FloatParser::Fast => fast(cell),

@@ -41,13 +41,16 @@ pub enum ParquetError {
         /// Columns of the file.
         expected: String,
     },
+    /// A page whose size the format cannot say.
+    #[error("a page of {0} bytes or rows is too large for the format; make the texts shorter")]
+    PageTooLarge(u64),
     /// Damaged content, or input and output that failed.
     #[error("the Parquet file cannot be read or written")]
     Parquet(#[from] parquet::errors::ParquetError),
     /// A damaged or unsupported batch.
     #[error("a batch of the Parquet file cannot be built")]
     Arrow(#[from] arrow::error::ArrowError),
-    /// Reading the head of the file failed.
-    #[error("reading the Parquet file failed")]
+    /// Reading the head of the file, or writing failed.
+    #[error("reading or writing the Parquet file failed")]
     Io(#[from] std::io::Error),
 }

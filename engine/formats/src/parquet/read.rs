@@ -47,6 +47,25 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         self.metadata.schema()
     }
 
+    /// What the footer says of its writer.
+    pub fn created_by(&self) -> Option<&str> {
+        self.metadata.metadata().file_metadata().created_by()
+    }
+
+    /// An entry of the footer.
+    pub fn key_value(&self, key: &str) -> Option<&str> {
+        let entries = self
+            .metadata
+            .metadata()
+            .file_metadata()
+            .key_value_metadata()?;
+        entries
+            .iter()
+            .find(|entry| entry.key == key)?
+            .value
+            .as_deref()
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> u64 {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)

@@ -2,7 +2,7 @@
 //!
 //! Columns are optional, missing floats (NaN) are nulls, values are plain (no
 //! dictionaries) and compressed with snappy, chunks have statistics. The bytes
-//! are not those of fastparquet, which depend on its version.
+//! are this writer's own; `fastparquet` has those of a version of that library.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 
-use super::{ParquetError, pandas_metadata};
+use super::{ParquetError, describe, pandas_metadata};
 
 /// Rows per row group unless set otherwise: what is held in memory.
 pub const DEFAULT_ROW_GROUP_ROWS: usize = 1 << 20;
@@ -88,14 +88,6 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn finish(self) -> Result<W, ParquetError> {
         Ok(self.inner.into_inner()?)
     }
-}
-
-fn describe(schema: &Schema) -> String {
-    let columns = schema
-        .fields()
-        .iter()
-        .map(|field| format!("{}: {}", field.name(), field.data_type()));
-    columns.collect::<Vec<_>>().join(", ")
 }
 
 /// A float column with nulls in place of NaN; other columns as they are.

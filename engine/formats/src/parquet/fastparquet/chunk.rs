@@ -1,0 +1,297 @@
+//! The pages of a column in a row group.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::Versions;
+use super::column::{Column, Storage, Values};
+use super::snappy::Snappy;
+use super::thrift::{Struct, push_varint};
+use crate::parquet::ParquetError;
+
+/// Bytes of a page before compression, about.
+const PAGE_BYTES: f64 = 500.0 * 1024.0 * 1024.0;
+/// Rows from which the mean length of texts is estimated.
+const SAMPLE_ROWS: u64 = 1000;
+/// Zeros that end every page.
+const PADDING: [u8; 8] = [0; 8];
+
+/// What the footer says of a column in a row group.
+#[derive(Debug)]
+pub(super) struct Chunk {
+    pub begin: u64,
+    pub pages: i32,
+    pub missing: u64,
+    /// Maximum and minimum, of numbers.
+    pub range: Option<(Vec<u8>, Vec<u8>)>,
+    /// Bytes, with the headers of the pages.
+    pub compressed: u64,
+    pub uncompressed: u64,
+}
+
+/// Writes the next `rows` rows of a column at `begin`.
+pub(super) fn write_chunk(
+    out: &mut impl Write,
+    begin: u64,
+    column: &Column,
+    values: &mut Values,
+    rows: u64,
+    versions: &Versions,
+    scratch: &Path,
+) -> Result<Chunk, ParquetError> {
+    let mut chunk = Chunk {
+        begin,
+        pages: 0,
+        missing: 0,
+        range: None,
+        compressed: 0,
+        uncompressed: 0,
+    };
+    let mut range = Range::new(column.storage);
+    let at_most = rows_per_page(column, values, rows)?.max(1);
+    let mut left = rows;
+    while left > 0 {
+        let rows = left.min(at_most);
+        let mut page = Snappy::new(scratch);
+        chunk.missing += levels(&mut page, column, values.row, rows, versions)?;
+        match column.storage {
+            Storage::Text => texts(&mut page, values, rows)?,
+            Storage::Bool => booleans(&mut page, column, values, rows, versions)?,
+            _ => numbers(&mut page, column, values, rows, &mut range)?,
+        }
+        page.push(&PADDING)?;
+        let uncompressed = page.read();
+        let (length, mut stream) = page.finish()?;
+        let header = header(rows, uncompressed, length)?;
+        out.write_all(&header)?;
+        std::io::copy(&mut stream, out)?;
+        chunk.compressed += header.len() as u64 + length;
+        chunk.uncompressed += header.len() as u64 + uncompressed;
+        chunk.pages += 1;
+        left -= rows;
+    }
+    chunk.range = range.bytes();
+    Ok(chunk)
+}
+
+fn rows_per_page(column: &Column, values: &mut Values, rows: u64) -> Result<u64, ParquetError> {
+    let bytes = match column.storage {
+        Storage::Bool => 0.125,
+        Storage::Text => text_bytes(values, rows)?,
+        _ => column.width() as f64,
+    };
+    Ok((PAGE_BYTES / (bytes + 0.125)) as u64)
+}
+
+/// Bytes that a text takes, estimated from the characters of the first ones.
+fn text_bytes(values: &mut Values, rows: u64) -> Result<f64, ParquetError> {
+    let mark = values.mark()?;
+    let (mut characters, mut count) = (0, 0);
+    let mut bytes = Vec::new();
+    for _ in 0..rows.min(SAMPLE_ROWS) {
+        if values.text(&mut bytes)? {
+            characters += String::from_utf8_lossy(&bytes).chars().count();
+            count += 1;
+        }
+    }
+    values.back(mark)?;
+    let count = if count == 0 { 4 } else { count };
+    Ok(characters as f64 / f64::from(count) + 4.0)
+}
+
+/// Definition levels: one run if nothing is missing, else packed bits. Returns how many values are missing.
+fn levels(
+    page: &mut Snappy,
+    column: &Column,
+    first: u64,
+    rows: u64,
+    versions: &Versions,
+) -> Result<u64, ParquetError> {
+    let there = |row: &u64| column.is_there(*row);
+    let missing = match column.missing {
+        0 => 0,
+        _ => (first..first + rows).filter(|row| !there(row)).count() as u64,
+    };
+    let mut head = Vec::new();
+    if missing == 0 {
+        push_varint(&mut head, rows << 1);
+        head.push(1);
+        page.push(&(head.len() as u32).to_le_bytes())?;
+        page.push(&head)?;
+        return Ok(0);
+    }
+    let packed = versions.packed(rows);
+    push_varint(&mut head, packed << 1 | 1);
+    let length = (head.len() as u64 + packed) as u32;
+    page.push(&length.to_le_bytes())?;
+    page.push(&head)?;
+    let mut bits = Packer::default();
+    for row in first..first + rows {
+        bits.push(there(&row), page)?;
+    }
+    bits.finish(packed, page)?;
+    Ok(missing)
+}
+
+/// Packs bits, the first one lowest.
+#[derive(Default)]
+struct Packer {
+    byte: u8,
+    bits: u64,
+}
+
+impl Packer {
+    fn push(&mut self, bit: bool, page: &mut Snappy) -> Result<(), ParquetError> {
+        self.byte |= u8::from(bit) << (self.bits % 8);
+        self.bits += 1;
+        if self.bits.is_multiple_of(8) {
+            page.push(&[std::mem::take(&mut self.byte)])?;
+        }
+        Ok(())
+    }
+
+    /// Fills up to `bytes` bytes.
+    fn finish(self, bytes: u64, page: &mut Snappy) -> Result<(), ParquetError> {
+        let mut last = Some(self.byte);
+        for _ in self.bits / 8..bytes {
+            page.push(&[last.take().unwrap_or_default()])?;
+        }
+        Ok(())
+    }
+}
+
+fn booleans(
+    page: &mut Snappy,
+    column: &Column,
+    values: &mut Values,
+    rows: u64,
+    versions: &Versions,
+) -> Result<(), ParquetError> {
+    let mut bits = Packer::default();
+    let mut byte = [0];
+    for _ in 0..rows {
+        if values.fixed(column, &mut byte)? {
+            bits.push(byte == [1], page)?;
+        }
+    }
+    let packed = versions.packed(bits.bits);
+    bits.finish(packed, page)
+}
+
+fn texts(page: &mut Snappy, values: &mut Values, rows: u64) -> Result<(), ParquetError> {
+    let mut bytes = Vec::new();
+    for _ in 0..rows {
+        if values.text(&mut bytes)? {
+            page.push(&(bytes.len() as u32).to_le_bytes())?;
+            page.push(&bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn numbers(
+    page: &mut Snappy,
+    column: &Column,
+    values: &mut Values,
+    rows: u64,
+    range: &mut Range,
+) -> Result<(), ParquetError> {
+    let mut value = [0; 8];
+    let value = value.get_mut(..column.width()).unwrap_or_default();
+    for _ in 0..rows {
+        if values.fixed(column, value)? {
+            range.see(value);
+            page.push(value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Smallest and largest number.
+enum Range {
+    None,
+    I32(Option<(i32, i32)>),
+    U32(Option<(u32, u32)>),
+    I64(Option<(i64, i64)>),
+    U64(Option<(u64, u64)>),
+    F32(Option<(f32, f32)>),
+    F64(Option<(f64, f64)>),
+}
+
+impl Range {
+    fn new(storage: Storage) -> Self {
+        match storage {
+            Storage::Bool | Storage::Text => Range::None,
+            Storage::I32 { signed: true } => Range::I32(None),
+            Storage::I32 { signed: false } => Range::U32(None),
+            Storage::I64 { signed: true } => Range::I64(None),
+            Storage::I64 { signed: false } => Range::U64(None),
+            Storage::F32 => Range::F32(None),
+            Storage::F64 => Range::F64(None),
+        }
+    }
+
+    fn see(&mut self, bytes: &[u8]) {
+        macro_rules! see {
+            ($range:expr, $kind:ty) => {{
+                let Ok(bytes) = bytes.try_into() else { return };
+                let value = <$kind>::from_le_bytes(bytes);
+                let (low, high) = $range.get_or_insert((value, value));
+                // Of zeros with both signs, which one NumPy takes depends on the processor; mostly it is the last.
+                if value <= *low {
+                    *low = value;
+                }
+                if value >= *high {
+                    *high = value;
+                }
+            }};
+        }
+        match self {
+            Range::None => {}
+            Range::I32(range) => see!(range, i32),
+            Range::U32(range) => see!(range, u32),
+            Range::I64(range) => see!(range, i64),
+            Range::U64(range) => see!(range, u64),
+            Range::F32(range) => see!(range, f32),
+            Range::F64(range) => see!(range, f64),
+        }
+    }
+
+    /// Maximum and minimum as they are stored.
+    fn bytes(self) -> Option<(Vec<u8>, Vec<u8>)> {
+        macro_rules! bytes {
+            ($range:expr) => {
+                $range.map(|(low, high)| (high.to_le_bytes().to_vec(), low.to_le_bytes().to_vec()))
+            };
+        }
+        match self {
+            Range::None => None,
+            Range::I32(range) => bytes!(range),
+            Range::U32(range) => bytes!(range),
+            Range::I64(range) => bytes!(range),
+            Range::U64(range) => bytes!(range),
+            Range::F32(range) => bytes!(range),
+            Range::F64(range) => bytes!(range),
+        }
+    }
+}
+
+fn header(rows: u64, uncompressed: u64, compressed: u64) -> Result<Vec<u8>, ParquetError> {
+    let small = |value: u64| i32::try_from(value).map_err(|_| ParquetError::PageTooLarge(value));
+    let (rows, uncompressed) = (small(rows)?, small(uncompressed)?);
+    let compressed = small(compressed)?;
+    let mut bytes = Vec::new();
+    let mut header = Struct::new(&mut bytes);
+    header.i32(1, 0);
+    header.i32(2, uncompressed);
+    header.i32(3, compressed);
+    header.inner(5, |page| {
+        page.i32(1, rows);
+        // PLAIN values; levels are run-length encoded, and there are none of repetition.
+        page.i32(2, 0);
+        page.i32(3, 3);
+        page.i32(4, 4);
+    });
+    header.end();
+    Ok(bytes)
+}

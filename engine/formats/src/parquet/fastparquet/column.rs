@@ -1,0 +1,297 @@
+//! A column: its type in three vocabularies, and its values on their way to the file.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::Path;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{
+    DataType, Field, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+
+use crate::parquet::ParquetError;
+
+/// How values are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Storage {
+    Bool,
+    /// 4 bytes; signed or not.
+    I32 {
+        signed: bool,
+    },
+    I64 {
+        signed: bool,
+    },
+    F32,
+    F64,
+    Text,
+}
+
+/// What the footer says of a column.
+#[derive(Debug)]
+pub(super) struct Column {
+    pub name: String,
+    pub storage: Storage,
+    /// NumPy's name of the type.
+    pub numpy: &'static str,
+    /// pandas' name of it where values are missing.
+    pub nullable: &'static str,
+    /// The format's number of a converted type, and bits of a value.
+    pub converted: Option<i32>,
+    pub bits: Option<i32>,
+    /// Missing values in the whole column.
+    pub missing: u64,
+    pub rows: u64,
+    validity: Bits,
+}
+
+impl Column {
+    /// Bytes of a value in the scratch file.
+    pub(super) fn width(&self) -> usize {
+        match self.storage {
+            Storage::Bool => 1,
+            Storage::I32 { .. } | Storage::F32 => 4,
+            Storage::I64 { .. } | Storage::F64 => 8,
+            Storage::Text => 0,
+        }
+    }
+
+    /// Whether the value of this row is there.
+    pub(super) fn is_there(&self, row: u64) -> bool {
+        self.validity.get(row)
+    }
+}
+
+/// A bit per row; nothing is kept while all are set.
+#[derive(Debug, Default)]
+struct Bits {
+    bytes: Vec<u8>,
+    length: u64,
+}
+
+impl Bits {
+    fn push(&mut self, bit: bool) {
+        if !bit || !self.bytes.is_empty() {
+            let byte = (self.length / 8) as usize;
+            self.bytes.resize(byte + 1, 0xff);
+            if let Some(last) = self.bytes.get_mut(byte)
+                && !bit
+            {
+                *last &= !(1 << (self.length % 8));
+            }
+        }
+        self.length += 1;
+    }
+
+    fn get(&self, index: u64) -> bool {
+        match self.bytes.get((index / 8) as usize) {
+            Some(byte) => byte >> (index % 8) & 1 == 1,
+            None => true,
+        }
+    }
+}
+
+/// The values of a column, on disk: those of fixed width one after the other, missing ones as zeros; a text as its length
+/// and its bytes.
+pub(super) struct Spool {
+    column: Column,
+    data_type: DataType,
+    file: BufWriter<File>,
+}
+
+/// Length that stands for a missing text.
+pub(super) const NO_TEXT: u32 = u32::MAX;
+
+const BUFFER: usize = 1 << 18;
+
+impl Spool {
+    pub(super) fn new(field: &Field, scratch: &Path) -> Result<Self, ParquetError> {
+        use Storage::{Bool, F32, F64, I32, I64, Text};
+        let (signed, unsigned) = (I32 { signed: true }, I32 { signed: false });
+        let (storage, numpy, nullable, converted, bits) = match field.data_type() {
+            DataType::Boolean => (Bool, "bool", "boolean", None, Some(1)),
+            DataType::Int8 => (signed, "int8", "Int8", Some(15), Some(8)),
+            DataType::Int16 => (signed, "int16", "Int16", Some(16), Some(16)),
+            DataType::Int32 => (signed, "int32", "Int32", None, Some(32)),
+            DataType::Int64 => (I64 { signed: true }, "int64", "Int64", None, Some(64)),
+            DataType::UInt8 => (unsigned, "uint8", "UInt8", Some(11), Some(8)),
+            DataType::UInt16 => (unsigned, "uint16", "UInt16", Some(12), Some(16)),
+            DataType::UInt32 => (unsigned, "uint32", "UInt32", Some(13), Some(32)),
+            DataType::UInt64 => (
+                I64 { signed: false },
+                "uint64",
+                "UInt64",
+                Some(14),
+                Some(64),
+            ),
+            DataType::Float32 => (F32, "float32", "float32", None, Some(32)),
+            DataType::Float64 => (F64, "float64", "float64", None, Some(64)),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+                (Text, "object", "object", Some(0), None)
+            }
+            other => {
+                return Err(ParquetError::UnsupportedType {
+                    column: field.name().clone(),
+                    data_type: other.clone(),
+                });
+            }
+        };
+        let file = tempfile::tempfile_in(scratch)?;
+        Ok(Self {
+            column: Column {
+                name: field.name().clone(),
+                storage,
+                numpy,
+                nullable,
+                converted,
+                bits,
+                missing: 0,
+                rows: 0,
+                validity: Bits::default(),
+            },
+            data_type: field.data_type().clone(),
+            file: BufWriter::with_capacity(BUFFER, file),
+        })
+    }
+
+    pub(super) fn holds(&self, field: &Field) -> bool {
+        self.column.name == *field.name() && self.data_type == *field.data_type()
+    }
+
+    pub(super) fn describe(&self) -> String {
+        format!("{}: {}", self.column.name, self.data_type)
+    }
+
+    pub(super) fn push(&mut self, array: &ArrayRef) -> Result<(), ParquetError> {
+        macro_rules! numbers {
+            ($kind:ty, $wide:ty) => {{
+                let array = array.as_primitive::<$kind>();
+                for row in 0..array.len() {
+                    let value = array.is_valid(row).then(|| array.value(row));
+                    self.fixed(value.map(|value| <$wide>::from(value).to_le_bytes()))?;
+                }
+            }};
+        }
+        macro_rules! texts {
+            ($array:expr) => {{
+                for text in $array.iter() {
+                    self.text(text)?;
+                }
+            }};
+        }
+        match array.data_type() {
+            DataType::Boolean => {
+                for value in array.as_boolean().iter() {
+                    self.fixed(value.map(|value| [u8::from(value)]))?;
+                }
+            }
+            DataType::Int8 => numbers!(Int8Type, i32),
+            DataType::Int16 => numbers!(Int16Type, i32),
+            DataType::Int32 => numbers!(Int32Type, i32),
+            DataType::Int64 => numbers!(Int64Type, i64),
+            DataType::UInt8 => numbers!(UInt8Type, u32),
+            DataType::UInt16 => numbers!(UInt16Type, u32),
+            DataType::UInt32 => numbers!(UInt32Type, u32),
+            DataType::UInt64 => numbers!(UInt64Type, u64),
+            // NaN is a missing value.
+            DataType::Float32 => {
+                for value in array.as_primitive::<Float32Type>().iter() {
+                    let value = value.filter(|value| !value.is_nan());
+                    self.fixed(value.map(f32::to_le_bytes))?;
+                }
+            }
+            DataType::Float64 => {
+                for value in array.as_primitive::<Float64Type>().iter() {
+                    let value = value.filter(|value| !value.is_nan());
+                    self.fixed(value.map(f64::to_le_bytes))?;
+                }
+            }
+            DataType::Utf8 => texts!(array.as_string::<i32>()),
+            DataType::LargeUtf8 => texts!(array.as_string::<i64>()),
+            DataType::Utf8View => texts!(array.as_string_view()),
+            other => {
+                return Err(ParquetError::UnsupportedType {
+                    column: self.column.name.clone(),
+                    data_type: other.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn fixed<const N: usize>(&mut self, value: Option<[u8; N]>) -> Result<(), ParquetError> {
+        self.count(value.is_some());
+        Ok(self.file.write_all(&value.unwrap_or([0; N]))?)
+    }
+
+    fn text(&mut self, text: Option<&str>) -> Result<(), ParquetError> {
+        self.count(text.is_some());
+        let length = text.map_or(NO_TEXT, |text| text.len() as u32);
+        self.file.write_all(&length.to_le_bytes())?;
+        Ok(self.file.write_all(text.unwrap_or_default().as_bytes())?)
+    }
+
+    fn count(&mut self, is_there: bool) {
+        self.column.validity.push(is_there);
+        self.column.rows += 1;
+        self.column.missing += u64::from(!is_there);
+    }
+
+    /// The column, and its values from the first on.
+    pub(super) fn finish(self) -> Result<(Column, Values), ParquetError> {
+        let mut file = self.file.into_inner().map_err(|error| error.into_error())?;
+        file.rewind()?;
+        let values = Values {
+            file: BufReader::with_capacity(BUFFER, file),
+            row: 0,
+        };
+        Ok((self.column, values))
+    }
+}
+
+/// Reads a column's values back, once from front to back.
+pub(super) struct Values {
+    file: BufReader<File>,
+    /// Number of the next row.
+    pub row: u64,
+}
+
+impl Values {
+    /// The next value of a column of fixed width into `bytes`; false if it is missing.
+    pub(super) fn fixed(
+        &mut self,
+        column: &Column,
+        bytes: &mut [u8],
+    ) -> Result<bool, ParquetError> {
+        self.file.read_exact(bytes)?;
+        self.row += 1;
+        Ok(column.is_there(self.row - 1))
+    }
+
+    /// The next text into `bytes`; false if it is missing.
+    pub(super) fn text(&mut self, bytes: &mut Vec<u8>) -> Result<bool, ParquetError> {
+        let mut length = [0; 4];
+        self.file.read_exact(&mut length)?;
+        self.row += 1;
+        bytes.clear();
+        let length = u32::from_le_bytes(length);
+        if length == NO_TEXT {
+            return Ok(false);
+        }
+        bytes.resize(length as usize, 0);
+        self.file.read_exact(bytes)?;
+        Ok(true)
+    }
+
+    /// Where it is, to go back to.
+    pub(super) fn mark(&mut self) -> Result<(u64, u64), ParquetError> {
+        Ok((self.file.stream_position()?, self.row))
+    }
+
+    pub(super) fn back(&mut self, mark: (u64, u64)) -> Result<(), ParquetError> {
+        self.file.seek(std::io::SeekFrom::Start(mark.0))?;
+        self.row = mark.1;
+        Ok(())
+    }
+}

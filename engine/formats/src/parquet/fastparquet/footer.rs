@@ -1,0 +1,168 @@
+//! The footer: schema, row groups, and what pandas wants to know.
+
+use super::Versions;
+use super::chunk::Chunk;
+use super::column::{Column, Storage};
+use super::thrift::Struct;
+use crate::json::{Object, Value, WriteOptions};
+
+pub(super) struct RowGroup {
+    pub rows: u64,
+    pub chunks: Vec<Chunk>,
+}
+
+const SNAPPY: i32 = 1;
+const OPTIONAL: i32 = 1;
+
+pub(super) fn footer(
+    columns: &[Column],
+    groups: &[RowGroup],
+    rows: u64,
+    versions: &Versions,
+) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut file = Struct::new(&mut bytes);
+    file.i32(1, 1);
+    let mut schema: Vec<Option<&Column>> = vec![None];
+    schema.extend(columns.iter().map(Some));
+    file.struct_list(2, &schema, |element, column| match column {
+        None => {
+            element.binary(4, b"schema");
+            element.i32(5, i32::try_from(columns.len()).unwrap_or(i32::MAX));
+        }
+        Some(column) => {
+            element.i32(1, physical(column.storage));
+            if let Some(bits) = column.bits {
+                element.i32(2, bits);
+            }
+            element.i32(3, OPTIONAL);
+            element.binary(4, column.name.as_bytes());
+            // A column of which nothing is known is of bytes, not text.
+            if let Some(converted) = column.converted.filter(|_| !is_unknown(column)) {
+                element.i32(6, converted);
+            }
+        }
+    });
+    file.i64(3, rows);
+    file.struct_list(4, groups, |out, group| {
+        let chunks: Vec<(&Column, &Chunk)> = columns.iter().zip(&group.chunks).collect();
+        out.struct_list(1, &chunks, |out, (column, chunk)| {
+            out.i64(2, chunk.begin);
+            out.inner(3, |out| metadata(out, column, chunk, group.rows));
+        });
+        out.i64(2, group.chunks.iter().map(|chunk| chunk.uncompressed).sum());
+        out.i64(3, group.rows);
+    });
+    let pandas = pandas(columns, versions);
+    file.struct_list(5, &[pandas], |entry, text| {
+        entry.binary(1, b"pandas");
+        entry.binary(2, text);
+    });
+    file.binary(6, versions.created_by().as_bytes());
+    file.end();
+    bytes
+}
+
+fn physical(storage: Storage) -> i32 {
+    match storage {
+        Storage::Bool => 0,
+        Storage::I32 { .. } => 1,
+        Storage::I64 { .. } => 2,
+        Storage::F32 => 4,
+        Storage::F64 => 5,
+        Storage::Text => 6,
+    }
+}
+
+fn is_unknown(column: &Column) -> bool {
+    column.storage == Storage::Text && column.rows > 0 && column.missing == column.rows
+}
+
+fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
+    out.i32(1, physical(column.storage));
+    out.i32_list(2, &[0]);
+    out.binary_list(3, &[column.name.as_bytes()]);
+    out.i32(4, SNAPPY);
+    out.i64(5, rows);
+    out.i64(6, chunk.uncompressed);
+    out.i64(7, chunk.compressed);
+    out.binary_list(8, &[]);
+    out.i64(9, chunk.begin);
+    out.inner(12, |out| {
+        if let Some((high, low)) = &chunk.range {
+            out.binary(1, high);
+            out.binary(2, low);
+        }
+        out.i64(3, chunk.missing);
+    });
+    out.struct_list(13, &[chunk.pages], |out, pages| {
+        out.i32(1, 0);
+        out.i32(2, 0);
+        out.i32(3, *pages);
+    });
+}
+
+/// The entry from which `read_parquet` takes types and index, as JSON with sorted keys.
+fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
+    // The unnamed level of the column labels.
+    let labels = object([
+        ("field_name", Value::Null),
+        ("metadata", Value::Null),
+        ("name", Value::Null),
+        ("numpy_type", versions.labels().into()),
+        ("pandas_type", "mixed-integer".into()),
+    ]);
+    let creator = object([
+        ("library", "fastparquet".into()),
+        ("version", versions.fastparquet().into()),
+    ]);
+    let entry = object([
+        ("column_indexes", Value::List(vec![labels])),
+        (
+            "columns",
+            Value::List(
+                columns
+                    .iter()
+                    .map(|column| described(column, versions))
+                    .collect(),
+            ),
+        ),
+        ("creator", creator),
+        ("index_columns", Value::List(Vec::new())),
+        ("pandas_version", versions.pandas().into()),
+        ("partition_columns", Value::List(Vec::new())),
+    ]);
+    let options = WriteOptions {
+        sort_keys: true,
+        ..WriteOptions::default()
+    };
+    // ASCII output has no errors.
+    entry.to_json(&options).unwrap_or_default()
+}
+
+fn described(column: &Column, versions: &Versions) -> Value {
+    let pandas = match column.storage {
+        Storage::Text if column.rows == 0 => "empty",
+        Storage::Text if column.missing == 0 => "unicode",
+        Storage::Text => versions.texts_with_gaps(),
+        _ if column.missing > 0 => column.nullable,
+        _ => column.numpy,
+    };
+    let name = || Value::from(column.name.as_str());
+    object([
+        ("field_name", name()),
+        ("metadata", Value::Null),
+        ("name", name()),
+        ("numpy_type", column.numpy.into()),
+        ("pandas_type", pandas.into()),
+    ])
+}
+
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::Object(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.into(), value))
+            .collect::<Object>(),
+    )
+}

@@ -1,0 +1,120 @@
+//! A finished file under other versions: its footer with their texts. Everything before the footer stays as it is.
+
+use super::thrift::push_binary;
+use super::{MAGIC, Versions};
+
+/// The end of a file that fastparquet, or this writer, wrote.
+#[derive(Debug, Clone)]
+pub struct Tail {
+    /// Where the footer begins: what is before does not depend on the footer.
+    pub begin: u64,
+    before: Vec<u8>,
+    pandas: Vec<u8>,
+    /// Versions that the footer names.
+    pub versions: Versions,
+}
+
+impl Tail {
+    /// Bytes at the end of a file that say where its footer begins.
+    pub const TRAILER: u64 = 8;
+
+    /// Where the footer begins in a file of this length, by its last [`TRAILER`](Self::TRAILER) bytes.
+    pub fn begin(length: u64, trailer: &[u8]) -> Option<u64> {
+        let (size, magic) = trailer.split_first_chunk::<4>()?;
+        let size = u64::from(u32::from_le_bytes(*size));
+        let whole = size + Self::TRAILER;
+        (magic == MAGIC && whole + MAGIC.len() as u64 <= length).then(|| length - whole)
+    }
+
+    /// Takes a footer apart that begins at `begin`; none if it has another form.
+    pub fn parse(begin: u64, footer: &[u8]) -> Option<Tail> {
+        let marker = b"{\"column_indexes\"";
+        let entry = memchr::memmem::rfind(footer, marker)?;
+        let tail = footer.get(entry..)?;
+        // The entry's structure ends with a zero, then comes the field `created_by`.
+        let end = memchr::memmem::rfind(tail, b"fastparquet-python version ")?;
+        let created = tail.get(end..)?.strip_suffix(&[0])?;
+        let json_end = memchr::memrchr(b'}', tail.get(..end)?)? + 1;
+        let pandas = tail.get(..json_end)?;
+        let created = std::str::from_utf8(created).ok()?;
+        let created = created.strip_prefix("fastparquet-python version ")?;
+        let fastparquet = created.strip_suffix(" (build 0)")?;
+        let text = std::str::from_utf8(pandas).ok()?;
+        let (_, rest) = text.rsplit_once("\"pandas_version\": \"")?;
+        let (version, _) = rest.split_once('"')?;
+        let mut length = Vec::new();
+        push_binary(&mut length, pandas);
+        let before = footer.get(..entry + pandas.len())?;
+        let before = before.strip_suffix(length.as_slice())?;
+        let tail = Tail {
+            begin,
+            before: before.to_vec(),
+            pandas: pandas.to_vec(),
+            versions: Versions::new(fastparquet, version).ok()?,
+        };
+        // What is put together again must be what was taken apart.
+        let again = with_versions(&tail, &tail.versions)?;
+        let footer = again.get(..again.len().checked_sub(8)?)?;
+        (footer
+            == [
+                before,
+                &length,
+                &[0],
+                created_field(&tail.versions).as_slice(),
+            ]
+            .concat())
+        .then_some(tail)
+    }
+}
+
+/// The footer, its length and the last magic bytes, as these versions write them. None where the pages would differ, too,
+/// as far as the footer shows it: then the file has to be written anew.
+pub fn with_versions(tail: &Tail, versions: &Versions) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(&tail.pandas).ok()?;
+    let old = &tail.versions;
+    let replaced = replace_once(
+        text,
+        &format!(
+            "\"library\": \"fastparquet\", \"version\": \"{}\"",
+            old.fastparquet()
+        ),
+        &format!(
+            "\"library\": \"fastparquet\", \"version\": \"{}\"",
+            versions.fastparquet()
+        ),
+    )?;
+    let replaced = replace_once(
+        &replaced,
+        &format!("\"pandas_version\": \"{}\"", old.pandas()),
+        &format!("\"pandas_version\": \"{}\"", versions.pandas()),
+    )?;
+    let labels = |versions: &Versions| {
+        format!(
+            "\"name\": null, \"numpy_type\": \"{}\", \"pandas_type\": \"mixed-integer\"",
+            versions.labels()
+        )
+    };
+    let replaced = replace_once(&replaced, &labels(old), &labels(versions))?;
+    let mut footer = tail.before.clone();
+    push_binary(&mut footer, replaced.as_bytes());
+    footer.push(0);
+    footer.extend_from_slice(&created_field(versions));
+    let length = u32::try_from(footer.len()).ok()?;
+    footer.extend_from_slice(&length.to_le_bytes());
+    footer.extend_from_slice(MAGIC);
+    Some(footer)
+}
+
+/// The field `created_by`, and the end of the file's structure.
+fn created_field(versions: &Versions) -> Vec<u8> {
+    let mut field = vec![0x18];
+    push_binary(&mut field, versions.created_by().as_bytes());
+    field.push(0);
+    field
+}
+
+fn replace_once(text: &str, from: &str, to: &str) -> Option<String> {
+    let at = text.find(from)?;
+    let (before, rest) = text.split_at(at);
+    Some(format!("{before}{to}{}", rest.strip_prefix(from)?))
+}

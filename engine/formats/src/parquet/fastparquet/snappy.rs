@@ -1,0 +1,116 @@
+//! One Snappy block format stream, made piece by piece.
+//!
+//! The format is the length followed by blocks of 64 KiB that know nothing of each other. So a stream is compressed as its
+//! bytes come, and only the compressed bytes are kept until their number is known.
+
+use std::io::{self, Read, Seek, Write};
+use std::path::Path;
+
+use snap::raw::{Encoder, max_compress_len};
+use tempfile::SpooledTempFile;
+
+use super::thrift::push_varint;
+
+const BLOCK: usize = 1 << 16;
+/// Compressed bytes that are kept in memory.
+const IN_MEMORY: usize = 4 << 20;
+
+pub(super) struct Snappy {
+    encoder: Encoder,
+    block: Vec<u8>,
+    compressed: Vec<u8>,
+    blocks: SpooledTempFile,
+    read: u64,
+    written: u64,
+}
+
+impl Snappy {
+    pub(super) fn new(scratch: &Path) -> Self {
+        Self {
+            encoder: Encoder::new(),
+            block: Vec::with_capacity(BLOCK),
+            compressed: vec![0; max_compress_len(BLOCK)],
+            blocks: SpooledTempFile::new_in(IN_MEMORY, scratch),
+            read: 0,
+            written: 0,
+        }
+    }
+
+    /// Appends content.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        self.read += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let room = BLOCK - self.block.len();
+            let (now, later) = bytes.split_at(room.min(bytes.len()));
+            self.block.extend_from_slice(now);
+            bytes = later;
+            if self.block.len() == BLOCK {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let length = self.encoder.compress(&self.block, &mut self.compressed);
+        let length = length.map_err(io::Error::other)?;
+        // The encoder puts the length of what it was given first.
+        let head = varint_length(self.block.len() as u64);
+        let body = self.compressed.get(head..length).unwrap_or_default();
+        self.blocks.write_all(body)?;
+        self.written += body.len() as u64;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// Bytes that came in.
+    pub(super) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// The stream's length, and what copies it.
+    pub(super) fn finish(mut self) -> io::Result<(u64, impl Read)> {
+        if !self.block.is_empty() {
+            self.flush()?;
+        }
+        let mut head = Vec::new();
+        push_varint(&mut head, self.read);
+        self.blocks.rewind()?;
+        let length = head.len() as u64 + self.written;
+        Ok((length, io::Cursor::new(head).chain(self.blocks)))
+    }
+}
+
+fn varint_length(value: u64) -> usize {
+    let mut bytes = Vec::new();
+    push_varint(&mut bytes, value);
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_made_in_pieces_is_the_one_made_at_once() {
+        let mut state = 7_u32;
+        let bytes: Vec<u8> = (0..200_000)
+            .map(|_| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 29) as u8
+            })
+            .collect();
+        for length in [0, 1, 16, 17, 65_535, 65_536, 65_537, 200_000] {
+            let bytes = &bytes[..length];
+            let mut pieces = Snappy::new(&std::env::temp_dir());
+            for piece in bytes.chunks(777) {
+                pieces.push(piece).unwrap();
+            }
+            let (expected, mut stream) = pieces.finish().unwrap();
+            let mut found = Vec::new();
+            stream.read_to_end(&mut found).unwrap();
+            assert_eq!(found, Encoder::new().compress_vec(bytes).unwrap());
+            assert_eq!(expected, found.len() as u64);
+        }
+    }
+}

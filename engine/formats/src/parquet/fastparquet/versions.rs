@@ -1,0 +1,102 @@
+//! Versions of the libraries, and what depends on them.
+
+use thiserror::Error;
+
+/// The versions that stand in the footer, which also decide some bytes of the pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    fastparquet: String,
+    pandas: String,
+}
+
+#[derive(Debug, Error)]
+#[error("`{0}` is no version: expected numbers with dots between them, as 2024.5.0")]
+pub struct VersionError(String);
+
+impl Versions {
+    /// # Errors
+    /// When one is not made of numbers.
+    pub fn new(fastparquet: &str, pandas: &str) -> Result<Self, VersionError> {
+        for version in [fastparquet, pandas] {
+            if numbers(version).is_none() {
+                return Err(VersionError(version.to_owned()));
+            }
+        }
+        Ok(Self {
+            fastparquet: fastparquet.to_owned(),
+            pandas: pandas.to_owned(),
+        })
+    }
+
+    pub fn fastparquet(&self) -> &str {
+        &self.fastparquet
+    }
+
+    pub fn pandas(&self) -> &str {
+        &self.pandas
+    }
+
+    /// Bytes that `bits` packed bits take. Before 2026.9 a byte of zeros followed when they filled the last one.
+    pub(super) fn packed(&self, bits: u64) -> u64 {
+        if self.pads_full_bytes() {
+            bits / 8 + 1
+        } else {
+            bits.div_ceil(8)
+        }
+    }
+
+    /// Whether packed bits that fill their last byte are followed by another.
+    pub(super) fn pads_full_bytes(&self) -> bool {
+        numbers(&self.fastparquet).is_some_and(|own| own < vec![2026, 9])
+    }
+
+    /// NumPy's name for the type of the column labels: pandas has a type for text since 3.0.
+    pub(super) fn labels(&self) -> &'static str {
+        let text = numbers(&self.pandas).is_some_and(|own| own >= vec![3]);
+        if text { "str" } else { "object" }
+    }
+
+    /// pandas' name for the type of a column of texts of which some are missing.
+    pub(super) fn texts_with_gaps(&self) -> &'static str {
+        if self.labels() == "str" {
+            "unicode"
+        } else {
+            "mixed"
+        }
+    }
+
+    /// The footer's `created_by`.
+    pub(super) fn created_by(&self) -> String {
+        format!("fastparquet-python version {} (build 0)", self.fastparquet)
+    }
+}
+
+impl std::fmt::Display for Versions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "fastparquet {}, pandas {}",
+            self.fastparquet, self.pandas
+        )
+    }
+}
+
+fn numbers(version: &str) -> Option<Vec<u32>> {
+    version.split('.').map(|part| part.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_depends_on_a_version() {
+        let of = |fastparquet, pandas| Versions::new(fastparquet, pandas).unwrap();
+        assert_eq!(of("2026.5.0", "2.2.3").packed(16), 3);
+        assert_eq!(of("2026.9.0", "2.2.3").packed(16), 2);
+        assert_eq!(of("2026.5.0", "2.2.3").packed(17), 3);
+        assert_eq!(of("2024.5.0", "2.3.3").labels(), "object");
+        assert_eq!(of("2026.9.0", "3.0.0").labels(), "str");
+        assert!(Versions::new("2024.x", "2.2.3").is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! Files of fastparquet, byte by byte: those that the real library wrote, in several versions, are read and written again.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Schema};
+use prep_formats::parquet::{FastparquetWriter, ParquetTable, Tail, Versions, with_versions};
+
+fn recorded() -> Vec<(PathBuf, Versions, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/fastparquet");
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some(stem) = name.strip_suffix(".parquet") else {
+            continue;
+        };
+        let (versions, what) = stem.rsplit_once('.').unwrap();
+        let (fastparquet, pandas) = versions.split_once('+').unwrap();
+        let versions = Versions::new(fastparquet, pandas).unwrap();
+        found.push((path.clone(), versions, what.to_owned()));
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    found
+}
+
+/// The recorded tables without rows: the parquet crate refuses their empty list of row groups, which has no type.
+fn no_rows(versions: &Versions) -> Vec<u8> {
+    let field = |name, kind| Field::new(name, kind, true);
+    let schema = Schema::new(vec![
+        field("a", DataType::Int64),
+        field("f", DataType::Float64),
+    ]);
+    let scratch = tempfile::tempdir().unwrap();
+    let writer =
+        FastparquetWriter::new(Vec::new(), &schema, versions.clone(), scratch.path()).unwrap();
+    writer.finish().unwrap()
+}
+
+fn rewritten(file: &[u8], versions: &Versions) -> Vec<u8> {
+    let table = ParquetTable::open(file.to_vec(), 0..file.len() as u64).unwrap();
+    // Texts that are all missing are stored as bytes.
+    let text = |field: &Field| match field.data_type() {
+        DataType::Binary => Field::new(field.name(), DataType::Utf8, true),
+        _ => field.clone(),
+    };
+    let fields: Vec<Field> = table
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| text(field))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let scratch = tempfile::tempdir().unwrap();
+    let mut writer =
+        FastparquetWriter::new(Vec::new(), &schema, versions.clone(), scratch.path()).unwrap();
+    for batch in table.batches(None, None, 7).unwrap() {
+        let batch = batch.unwrap();
+        let columns = batch.columns().iter().zip(schema.fields());
+        let columns = columns.map(|(column, field)| cast(column, field.data_type()).unwrap());
+        writer
+            .write(&RecordBatch::try_new(schema.clone(), columns.collect()).unwrap())
+            .unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+#[test]
+fn every_recorded_file_comes_out_again() {
+    let all = recorded();
+    assert!(all.len() >= 40, "{}", all.len());
+    let mut wrong = Vec::new();
+    for (path, versions, what) in all {
+        let expected = std::fs::read(&path).unwrap();
+        let found = match what.as_str() {
+            "empty" => no_rows(&versions),
+            _ => rewritten(&expected, &versions),
+        };
+        if found != expected {
+            let at = found.iter().zip(&expected).position(|(a, b)| a != b);
+            wrong.push(format!(
+                "{} from byte {at:?} of {}",
+                path.display(),
+                expected.len()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn another_version_is_another_footer() {
+    let all = recorded();
+    // Without gaps and booleans, only texts of the footer differ between all versions.
+    let numbers: Vec<_> = all
+        .iter()
+        .filter(|(_, _, what)| what == "numbers")
+        .collect();
+    for (path, _, _) in &numbers {
+        let file = std::fs::read(path).unwrap();
+        let length = file.len() as u64;
+        let begin = Tail::begin(length, &file[file.len() - 8..]).unwrap();
+        let tail = Tail::parse(begin, &file[begin as usize..file.len() - 8]).unwrap();
+        for (other, versions, _) in &numbers {
+            let expected = std::fs::read(other).unwrap();
+            let mut found = file[..begin as usize].to_vec();
+            found.extend(with_versions(&tail, versions).unwrap());
+            assert!(found == expected, "{} as {versions}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_such_footer_is_left_alone() {
+    assert!(Tail::begin(100, b"\x05\0\0\0PAR2").is_none());
+    assert!(Tail::begin(10, b"\x05\0\0\0PAR1").is_none());
+    assert!(Tail::parse(4, b"anything").is_none());
+}
