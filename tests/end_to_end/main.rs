@@ -21,6 +21,7 @@
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! serve         the validation server, with many clients
 //! variants      what the corrected variant of a pipeline gives
+//! writer        published checksums that depend on the library that wrote the file
 //! waiting       Ctrl-C while another process has what is needed
 //! transcripts   what the user sees, word by word, kept as text files
 //! support/      folders, archives, pipelines and snapshots that the tests are made of
@@ -60,3 +61,4 @@ mod support;
 mod transcripts;
 mod variants;
 mod waiting;
+mod writer;

@@ -26,6 +26,8 @@ pub enum State {
 #[serde(rename_all = "snake_case")]
 pub enum Checksums {
     Ok,
+    /// Those that can hold do; some depend on the library that wrote the file.
+    DependsOnWriter,
     Differ,
     NotPublished,
     NotChecked,
@@ -62,6 +64,9 @@ pub struct Summary {
     /// What could not be checked since only a part of the bundle was downloaded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<String>,
+    /// Files with another MD5 than is published, as it may be since their bytes depend on the library that writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on_writer: Vec<String>,
     pub failures: Vec<StepFailure>,
 }
 
@@ -105,6 +110,14 @@ impl Summary {
             })
             .collect();
         failures.sort_by(|a, b| a.step.cmp(&b.step));
+        let mut depends_on_writer: Vec<String> = outcomes()
+            .filter(|(id, _, _)| {
+                let outputs = report.outputs.get(id);
+                outputs.is_some_and(|outputs| outputs.values().any(prep_steps::is_of_writer))
+            })
+            .filter_map(|(_, node, _)| Some(node.name.strip_prefix("checksum/")?.to_owned()))
+            .collect();
+        depends_on_writer.sort();
         let state = match steps_run {
             _ if !failures.is_empty() => State::Failed,
             _ if steps_run + steps_reused < nodes.len() => State::Stopped,
@@ -114,6 +127,9 @@ impl Summary {
         let complete = matches!(state, State::Prepared | State::UpToDate);
         let checksums = match verification {
             _ if differ => Checksums::Differ,
+            Verification::Checked if complete && !depends_on_writer.is_empty() => {
+                Checksums::DependsOnWriter
+            }
             Verification::Checked if complete => Checksums::Ok,
             Verification::NotPublished => Checksums::NotPublished,
             Verification::Checked | Verification::Skipped => Checksums::NotChecked,
@@ -129,6 +145,7 @@ impl Summary {
             steps_reused,
             checksums,
             unverified: Vec::new(),
+            depends_on_writer,
             failures,
         }
     }
@@ -164,6 +181,7 @@ impl Summary {
             steps_reused: 0,
             checksums: Checksums::NotChecked,
             unverified: Vec::new(),
+            depends_on_writer: Vec::new(),
             failures: vec![failure],
         }
     }

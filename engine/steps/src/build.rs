@@ -21,8 +21,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, SourceTree, TREE,
-    Unpack, VALUE, is_archive,
+    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, SourceTree,
+    Strictness, TREE, Unpack, VALUE, is_archive,
 };
 use crate::placed::Placed;
 
@@ -429,6 +429,20 @@ impl Builder<'_> {
         Ok(())
     }
 
+    /// What it means if the output at this path has another MD5 than is published.
+    fn strictness(&self, path: &str) -> Strictness {
+        let (section, inner) = path.split_once('/').unwrap_or_default();
+        let outputs = match section {
+            "public" => &self.pipeline.public,
+            _ => &self.pipeline.private,
+        };
+        let output = outputs.iter().find(|output| output.path.value == inner);
+        match output.is_some_and(|output| kinds::depends_on_writer(&output.declaration)) {
+            true => Strictness::OfWriter,
+            false => Strictness::Fixed,
+        }
+    }
+
     /// A checksum step for each published sum.
     fn checksums(&mut self, inputs: &mut Inputs) -> Result<(), BuildError> {
         let Some(checksums) = self.around.checksums else {
@@ -455,6 +469,7 @@ impl Builder<'_> {
                     .filter(|inside| !inside.is_empty())
                     .map(str::to_owned);
                 let step = Checksum {
+                    strictness: self.strictness(&path),
                     path: path.clone(),
                     inside,
                     md5: md5.clone(),

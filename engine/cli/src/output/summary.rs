@@ -48,6 +48,16 @@ pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError
             ));
         }
     }
+    for summary in &preparation.summaries {
+        if !summary.depends_on_writer.is_empty() {
+            printer.message(format!(
+                "{id}: not compared, because the published MD5 depends on the version of the library that wrote the file: \
+                 {}; `prep audit {id}` looks for that version",
+                summary.depends_on_writer.join(", "),
+                id = summary.id
+            ));
+        }
+    }
     if preparation.interrupted {
         printer.message("stopped; what was finished is kept, the next run goes on from there");
     }
@@ -87,6 +97,7 @@ fn table(summaries: &[Summary]) -> Table {
 fn checksums(found: Checksums) -> &'static str {
     match found {
         Checksums::Ok => "ok",
+        Checksums::DependsOnWriter => "depends on the writer",
         Checksums::Differ => "differ",
         Checksums::NotPublished => "not published",
         Checksums::NotChecked => "not checked",

@@ -1,7 +1,9 @@
 //! Rows of a query as a parquet file.
 
+use std::io::Write;
+
 use prep_core::{Context, FileValue, Inputs, StepError};
-use prep_formats::parquet::ParquetWriter;
+use prep_formats::parquet::{FastparquetWriter, ParquetError, ParquetWriter, Versions};
 use prep_spec::model::Query;
 use prep_sql::{ColumnSource, Session};
 
@@ -10,12 +12,35 @@ use arrow::datatypes::{Field, Schema};
 
 use crate::relation::{Running, Wanted, open_tables};
 
-/// Writes the values of a query's rows, in order.
+/// One of the writers.
+enum Writer<W: Write + Send> {
+    Own(ParquetWriter<W>),
+    Fastparquet(FastparquetWriter<W>),
+}
+
+impl<W: Write + Send> Writer<W> {
+    fn write(&mut self, batch: &RecordBatch) -> Result<(), ParquetError> {
+        match self {
+            Writer::Own(writer) => writer.write(batch),
+            Writer::Fastparquet(writer) => writer.write(batch),
+        }
+    }
+
+    fn finish(self) -> Result<W, ParquetError> {
+        match self {
+            Writer::Own(writer) => writer.finish(),
+            Writer::Fastparquet(writer) => writer.finish(),
+        }
+    }
+}
+
+/// Writes the values of a query's rows, in order; as fastparquet does, if its version is told.
 pub(crate) fn write_parquet(
     session: &Session,
     query: &Query,
     context: &Context,
     inputs: &Inputs,
+    versions: Option<&Versions>,
 ) -> Result<FileValue, StepError> {
     let tables = open_tables(context, inputs)?;
     let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Values)?;
@@ -28,15 +53,32 @@ pub(crate) fn write_parquet(
     }
     let columns: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
     let schema = std::sync::Arc::new(Schema::new(fields));
-    let mut writer =
-        ParquetWriter::new(context.store.writer()?, &schema).map_err(StepError::pipeline)?;
+    let out = context.store.writer()?;
+    let mut writer = match versions {
+        None => ParquetWriter::new(out, &schema).map(Writer::Own),
+        Some(versions) => {
+            FastparquetWriter::new(out, &schema, versions.clone(), &context.temp_dir())
+                .map(Writer::Fastparquet)
+        }
+    }
+    .map_err(of_writer)?;
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
         let batch = RecordBatch::try_new(schema.clone(), batch.columns().to_vec())
             .map_err(StepError::internal)?;
-        writer.write(&batch).map_err(StepError::machine)?;
+        writer.write(&batch).map_err(of_writer)?;
     }
-    let stored = writer.finish().map_err(StepError::machine)?.commit()?;
+    let stored = writer.finish().map_err(of_writer)?.commit()?;
     Ok(FileValue::table(stored, count, columns))
+}
+
+/// Columns are the pipeline's matter, all else the machine's.
+fn of_writer(error: ParquetError) -> StepError {
+    match error {
+        ParquetError::UnsupportedType { .. } | ParquetError::PageTooLarge(_) => {
+            StepError::pipeline(error)
+        }
+        other => StepError::machine(other),
+    }
 }

@@ -18,9 +18,11 @@ mod tables;
 mod unpack;
 
 pub(crate) use check::Check;
-pub(crate) use checksum::Checksum;
+pub use checksum::is_of_writer;
+pub(crate) use checksum::{Checksum, Strictness};
 pub(crate) use generator::GENERATOR;
 pub(crate) use list::List;
+pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle};
 pub(crate) use query::QueryTable;

@@ -1,5 +1,8 @@
 //! `parquet`: a table as Apache Parquet.
 
+use prep_formats::parquet::Versions;
+use prep_spec::diagnostic::Diagnostic;
+use prep_spec::model::Declaration;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use super::export::Export;
@@ -10,26 +13,82 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a parquet file",
-            doc: "A table as Apache Parquet.",
-            keys: &[Key::required(
-                "parquet",
-                Value::Rows,
-                "The rows.",
-                "SELECT * FROM train",
-            )],
+            doc: "A table as Apache Parquet. Its bytes depend on the writer, so a published checksum holds only where writer \
+                  and versions are the publisher's. With `fastparquet` and `pandas` it is written byte by byte as these \
+                  versions do. A published checksum that does not hold all the same stops no run: it is reported as \
+                  depending on the writer.",
+            keys: &[
+                Key::required("parquet", Value::Rows, "The rows.", "SELECT * FROM train"),
+                Key::optional(
+                    "fastparquet",
+                    Value::Text,
+                    "Version of fastparquet, as whose `to_parquet` the file is written. Default: prep's own writer.",
+                    "2024.5.0",
+                ),
+                Key::optional(
+                    "pandas",
+                    Value::Text,
+                    "Version of pandas that fastparquet is used with.",
+                    "2.2.2",
+                ),
+            ],
         },
         methods: &[],
         makes: Makes::File(&[".parquet"]),
-        check: None,
+        check: Some(check),
     },
     step: |declaration, session| {
         let query = declaration.query("parquet")?;
+        let versions = versions(declaration);
+        let params = match &versions {
+            Some(versions) => {
+                serde_json::json!({ "fastparquet": versions.fastparquet(), "pandas": versions.pandas() })
+            }
+            None => serde_json::json!({}),
+        };
         Export::step(
             "parquet",
             query,
-            serde_json::json!({}),
+            params,
             session,
-            write_parquet,
+            move |session, query, context, inputs| {
+                write_parquet(session, query, context, inputs, versions.as_ref())
+            },
         )
     },
 };
+
+/// The versions that the file is to be written with.
+fn versions(declaration: &Declaration) -> Option<Versions> {
+    let (fastparquet, pandas) = (
+        declaration.text("fastparquet")?,
+        declaration.text("pandas")?,
+    );
+    Versions::new(fastparquet, pandas).ok()
+}
+
+fn check(declaration: &Declaration) -> Vec<Diagnostic> {
+    let fault = |key, message: String| vec![declaration.fault(key, "parquet-writer", message)];
+    match (declaration.text("fastparquet"), declaration.text("pandas")) {
+        (Some(fastparquet), Some(pandas)) => match Versions::new(fastparquet, pandas) {
+            Ok(_) => Vec::new(),
+            Err(error) => {
+                let key = if Versions::new(fastparquet, "2").is_err() {
+                    "fastparquet"
+                } else {
+                    "pandas"
+                };
+                fault(key, error.to_string())
+            }
+        },
+        (Some(_), None) => fault(
+            "fastparquet",
+            "`fastparquet` needs `pandas`, whose version it writes, too".into(),
+        ),
+        (None, Some(_)) => fault(
+            "pandas",
+            "`pandas` needs `fastparquet`, the writer that it is used with".into(),
+        ),
+        (None, None) => Vec::new(),
+    }
+}

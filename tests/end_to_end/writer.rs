@@ -1,0 +1,51 @@
+//! Published checksums of files whose bytes depend on the library that wrote them.
+
+use crate::support::{Harbour, Sandbox, hex_md5};
+
+const PARQUET: &str = "
+  train.parquet: { parquet: SELECT * FROM train, fastparquet: 2024.5.0, pandas: 2.2.2 }
+private:";
+
+fn sandbox(parquet: &str, csv: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("\nprivate:", PARQUET),
+    );
+    let sums =
+        format!(r#"{{ "public": {{ "train.csv": "{csv}", "train.parquet": "{parquet}" }} }}"#);
+    sandbox.write(&format!("pipelines/{}/checksums.json", Harbour::ID), sums);
+    sandbox
+}
+
+fn sums() -> (String, String) {
+    let sandbox = sandbox("0", "0");
+    sandbox.run(Harbour::ID).code(0);
+    let sum = |path: &str| {
+        hex_md5(&std::fs::read(sandbox.prepared(Harbour::ID).join(path)).expect("a file"))
+    };
+    (sum("public/train.parquet"), sum("public/train.csv"))
+}
+
+const RUN: [&str; 4] = ["run", Harbour::ID, "--source", "source"];
+
+#[test]
+fn another_writer_stops_no_run_and_is_named() {
+    let (parquet, csv) = sums();
+    let other = "00000000000000000000000000000000";
+    // The file has its published checksum.
+    let ended = sandbox(&parquet, &csv).prep(&RUN).code(0);
+    ended.shows(&["  ok "]);
+    // It has another.
+    let sandbox_of_other = sandbox(other, &csv);
+    for _ in 0..2 {
+        let ended = sandbox_of_other.prep(&RUN).code(0);
+        ended.shows(&["depends on the writer"]).says(&[
+            "harbour: not compared, because",
+            ": public/train.parquet; `prep audit",
+        ]);
+    }
+    // A file that everybody writes the same is still held to its checksum.
+    sandbox(&parquet, other).prep(&RUN).code(5);
+}
