@@ -56,6 +56,7 @@ fn lookups(store: &Store) -> Outcome {
             references: Vec::new(),
             created: 0,
             millis: 0,
+            elsewhere: false,
         };
         let key = Digest::of(format!("key {n}").as_bytes());
         store.record(&key, &entry)?;

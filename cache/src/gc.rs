@@ -236,10 +236,9 @@ impl Collection {
         let mut objects: Vec<_> = entry.objects().copied().collect();
         objects.sort_unstable();
         objects.dedup();
-        if objects
-            .iter()
-            .any(|digest| !self.objects.contains_key(digest))
-        {
+        let there = objects.len();
+        objects.retain(|digest| self.objects.contains_key(digest));
+        if objects.len() < there && !entry.elsewhere {
             self.report.entries.push(key);
             return;
         }

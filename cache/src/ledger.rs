@@ -32,6 +32,9 @@ pub struct LedgerEntry {
     pub created: u64,
     /// How long it took, in milliseconds.
     pub millis: u64,
+    /// It ran on another machine: objects that are not here lie in a tier, and come when they are wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 impl LedgerEntry {
@@ -60,6 +63,17 @@ impl Store {
         }
     }
 
+    /// [`lookup`](Self::lookup), and then the tier's.
+    ///
+    /// # Errors
+    /// Those of `lookup`; when an entry that was found cannot be written.
+    pub fn find(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
+        match self.lookup(key)? {
+            None => self.lookup_further(key),
+            found => Ok(found),
+        }
+    }
+
     /// Writes the entry of a step key, after its objects. A failure must fail
     /// the run: without the entry the work is lost.
     ///
@@ -71,7 +85,15 @@ impl Store {
 
     /// The objects of an entry that the store does not have, in the entry's
     /// order. Looks at directory entries only. Empty: the entry is a hit.
+    /// Objects that the tier may have are not missing.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
+        let mut missing = self.missing_here(entry);
+        missing.retain(|digest| !self.is_further(digest));
+        missing
+    }
+
+    /// [`missing`](Self::missing), whatever the tier may have.
+    pub fn missing_here(&self, entry: &LedgerEntry) -> Vec<Digest> {
         entry
             .objects()
             .filter(|digest| self.len_of(digest).is_none())

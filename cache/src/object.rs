@@ -116,9 +116,24 @@ impl Store {
     /// [`StoreError::Damaged`] if its bytes are wrong: it is then moved to
     /// quarantine, and is missing from now on.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
+        let object = self.open_or_bring(digest)?;
+        self.verify_once(&object)?;
+        Ok(object)
+    }
+
+    /// [`open_object`](Self::open_object) without looking anywhere else.
+    pub(crate) fn open_here(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_unverified(digest)?;
         self.verify_once(&object)?;
         Ok(object)
+    }
+
+    /// An object that is here, or in the tier.
+    fn open_or_bring(&self, digest: &Digest) -> Result<Object, StoreError> {
+        match self.open_unverified(digest) {
+            Err(StoreError::Missing { .. }) if self.bring(digest)? => self.open_unverified(digest),
+            opened => opened,
+        }
     }
 
     /// The whole content of an object. For small ones.
@@ -126,7 +141,7 @@ impl Store {
     /// # Errors
     /// As [`open_object`](Self::open_object).
     pub fn read(&self, digest: &Digest) -> Result<Vec<u8>, StoreError> {
-        let object = self.open_unverified(digest)?;
+        let object = self.open_or_bring(digest)?;
         let stamp = stamp_of(&object)?;
         let error = |source| StoreError::io("read", &object.path, source);
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));

@@ -55,7 +55,32 @@ pub struct SourceRecord {
     name: Option<String>,
 }
 
+/// What a file holds, wherever it lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// BLAKE3 of its bytes.
+    pub digest: Digest,
+    /// Their number.
+    pub bytes: u64,
+    /// As [`SourceRecord::md5`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
+    /// As [`SourceRecord::sha256`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
 impl SourceRecord {
+    /// What the file holds.
+    pub fn content(&self) -> Content {
+        Content {
+            digest: self.digest,
+            bytes: self.len(),
+            md5: self.md5.clone(),
+            sha256: self.sha256.clone(),
+        }
+    }
+
     /// Length of the file in bytes.
     pub fn len(&self) -> u64 {
         self.stamp.len
@@ -208,6 +233,22 @@ impl Store {
         };
         self.save(Bucket::Sources, &key_of(&path), &record)?;
         Ok(record)
+    }
+
+    /// Keeps as what `name` stands for a content that never was a file here: one that lies in a mirror.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn name_content(&self, name: &str, content: &Content) -> Result<(), StoreError> {
+        let record = SourceRecord {
+            path: String::new(),
+            digest: content.digest,
+            md5: content.md5.clone(),
+            sha256: content.sha256.clone(),
+            stamp: Stamp::of_nothing(content.bytes),
+            name: None,
+        };
+        self.name_source(name, &record)
     }
 
     /// Keeps `record` as what `name` stands for.

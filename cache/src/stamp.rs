@@ -17,6 +17,15 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
+    /// That of a file that is nowhere.
+    pub(crate) fn of_nothing(len: u64) -> Self {
+        Self {
+            len,
+            modified: 0,
+            inode: 0,
+        }
+    }
+
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),

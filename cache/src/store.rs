@@ -10,7 +10,7 @@ use crate::error::free_bytes;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
-use crate::{Access, Accesses, Digest, Permit, StoreError, Threads, leftovers};
+use crate::{Access, Accesses, Digest, Permit, StoreError, Threads, Tier, leftovers};
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -24,6 +24,8 @@ pub struct Store {
     /// Threads that writers may use beside their own; none: as many as they like.
     threads: Option<Threads>,
     accesses: Accesses,
+    /// Where else results are looked for.
+    pub(crate) tier: Option<Arc<dyn Tier>>,
 }
 
 #[derive(Debug)]
@@ -107,6 +109,7 @@ impl Store {
             inner: Arc::new(inner),
             threads: None,
             accesses: Accesses::default(),
+            tier: None,
         }
     }
 

@@ -139,9 +139,9 @@ impl Store {
         for (key, entry) in self.readable::<LedgerEntry>(Bucket::Ledger, repair, report)? {
             report.entries += 1;
             let absent: Vec<_> = self
-                .missing(&entry)
+                .missing_here(&entry)
                 .into_iter()
-                .filter(|digest| !damaged.contains(digest))
+                .filter(|digest| !entry.elsewhere && !damaged.contains(digest))
                 .collect();
             if absent.is_empty() && !entry.objects().any(|digest| damaged.contains(digest)) {
                 continue;

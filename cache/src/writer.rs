@@ -128,7 +128,7 @@ impl Store {
     /// Whether the object is there *and* right. A damaged one is moved away,
     /// so that a good copy can take its place.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
-        match self.open_object(digest) {
+        match self.open_here(digest) {
             Ok(_) => Ok(true),
             Err(StoreError::Missing { .. } | StoreError::Damaged { .. }) => Ok(false),
             Err(error) => Err(error),
@@ -230,8 +230,31 @@ impl ObjectWriter {
     /// # Errors
     /// When the last bytes cannot be written or the file cannot be renamed,
     /// or when an earlier write failed.
-    pub fn commit(mut self) -> Result<Stored, StoreError> {
-        let len = self.len();
+    pub fn commit(self) -> Result<Stored, StoreError> {
+        let (store, len) = (self.store.clone(), self.len());
+        let (temp, digest) = self.end()?;
+        if !store.has_verified(&digest)? {
+            store.publish(temp, digest)?;
+        }
+        Ok(Stored { digest, len })
+    }
+
+    /// Puts the object into the store if it is the one of this name; `false` if it is another.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_as(self, digest: &Digest) -> Result<bool, StoreError> {
+        let store = self.store.clone();
+        let (temp, found) = self.end()?;
+        let is_right = found == *digest;
+        if is_right {
+            store.publish(temp, found)?;
+        }
+        Ok(is_right)
+    }
+
+    /// The complete file, and what its bytes hash to.
+    fn end(mut self) -> Result<(NamedTempFile, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
             State::Here(unfinished) => unfinished,
             State::Behind(behind) => behind.finish()?,
@@ -239,10 +262,7 @@ impl ObjectWriter {
         };
         unfinished.append(&self.buffer)?;
         let digest = Digest::from(unfinished.hasher.finalize());
-        if !self.store.has_verified(&digest)? {
-            self.store.publish(unfinished.temp, digest)?;
-        }
-        Ok(Stored { digest, len })
+        Ok((unfinished.temp, digest))
     }
 }
 

@@ -62,6 +62,7 @@ impl<'a> Loader<'a> {
                     .duration_since(UNIX_EPOCH)
                     .map_or(0, |since| since.as_secs()),
                 millis: 0,
+                elsewhere: false,
             };
             self.store.record(&note.key(), &entry)?;
         }
