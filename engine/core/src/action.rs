@@ -22,6 +22,10 @@ pub trait Step: Send + Sync {
     fn version(&self) -> u32;
     /// Normalised parameters; nothing that leaves the result unchanged belongs here.
     fn params(&self) -> serde_json::Value;
+    /// Whether its result may be taken from another machine. What a check found is not: it is why others are believed.
+    fn is_shared(&self) -> bool {
+        true
+    }
     /// Rough upper bound of the memory that the step holds, in bytes, given its inputs' bodies.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20

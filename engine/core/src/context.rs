@@ -21,6 +21,30 @@ pub struct Limits {
     pub memory: u64,
 }
 
+/// Where content lies that is not in the store.
+#[derive(Clone)]
+pub enum Location {
+    /// A file, which may be gone by now.
+    Path(PathBuf),
+    /// Another machine.
+    Ranges(Arc<dyn Ranges>),
+}
+
+/// Content on another machine, read where it lies. What it gives is verified.
+pub trait Ranges: Send + Sync {
+    /// Its length in bytes.
+    fn bytes(&self) -> u64;
+
+    /// Reads up to `buffer.len()` bytes from `offset` on; 0 at the end.
+    ///
+    /// # Errors
+    /// With [`StoreError::Missing`](prep_cache::StoreError::Missing) inside when the content cannot be had.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
+
+    /// What is going to be read, in any order: neighbours then move together.
+    fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
+}
+
 /// Counters that a step raises while it works and that a reporter reads when it draws.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -59,7 +83,9 @@ pub struct Context {
     pub(crate) memory: Memory,
     /// What a sink looks after, locked while it runs.
     lock: Option<Arc<LockGuard>>,
-    locations: Arc<RwLock<HashMap<Digest, PathBuf>>>,
+    /// Steps do not run: what they made is found, or the run fails.
+    pub only_found: bool,
+    locations: Arc<RwLock<HashMap<Digest, Location>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
     shared: Arc<SharedObjects>,
 }
@@ -75,6 +101,7 @@ impl Context {
             threads,
             memory: Memory::new(limits.memory),
             lock: None,
+            only_found: false,
             locations: Arc::default(),
             lost: Arc::default(),
             shared: Arc::default(),
@@ -107,12 +134,19 @@ impl Context {
     /// Remembers where content lies that is not in the store (a bundle).
     pub fn set_location(&self, content: Digest, path: PathBuf) {
         if let Ok(mut locations) = self.locations.write() {
-            locations.insert(content, path);
+            locations.insert(content, Location::Path(path));
+        }
+    }
+
+    /// Remembers how to read content that lies on another machine.
+    pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
+        if let Ok(mut locations) = self.locations.write() {
+            locations.insert(content, Location::Ranges(ranges));
         }
     }
 
     /// Where content lies that is not in the store.
-    pub fn location(&self, content: &Digest) -> Option<PathBuf> {
+    pub fn location(&self, content: &Digest) -> Option<Location> {
         self.locations.read().ok()?.get(content).cloned()
     }
 

@@ -38,7 +38,7 @@ mod value;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
 pub use cancel::{Cancel, Cancellable};
-pub use context::{Context, Limits, Progress};
+pub use context::{Context, Limits, Location, Progress, Ranges};
 pub use error::{BoxError, Failure, StepError, causes, chain};
 pub use event::{Event, NullReporter, Reporter, StepOutcome};
 pub use figures::{Figures, Waited};

@@ -187,7 +187,12 @@ pub(crate) fn resolve_node(
             reason,
         });
     }
-    match context.store.lookup(&key)? {
+    let is_shared = matches!(&node.action, Action::Step(step) if step.is_shared());
+    let found = match is_shared {
+        true => context.store.find(&key)?,
+        false => context.store.lookup(&key)?,
+    };
+    match found {
         Some(entry) => {
             let missing = context.store.missing(&entry).into_iter().next();
             Ok(State::Known {

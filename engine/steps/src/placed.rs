@@ -179,6 +179,10 @@ impl Step for Placed {
         self.step.params()
     }
 
+    fn is_shared(&self) -> bool {
+        self.step.is_shared()
+    }
+
     fn memory(&self, inputs: &Inputs) -> u64 {
         self.step.memory(inputs)
     }

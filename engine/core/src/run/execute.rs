@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use prep_cache::{Digest, LedgerEntry, LockGuard, Permit, StoreError, Usage, try_lock_file};
+use prep_cache::{Digest, LedgerEntry, LockGuard, Offer, Permit, StoreError, Usage, try_lock_file};
 
 use super::Shared;
 use crate::figures::millis;
@@ -81,15 +81,7 @@ impl Task {
         shared: Arc<Shared>,
         thread: Permit,
     ) -> Result<Ended, StepError> {
-        let mut inputs = Inputs::new();
-        for (name, digest) in &self.digests {
-            inputs.insert(name.clone(), Value::load(&shared.context.store, digest)?);
-        }
-        let bytes = match &shared.graph.node(self.id).action {
-            Action::Source(_) => MEMORY_OF_SOURCE,
-            Action::Step(step) => step.memory(&inputs),
-            Action::Sink(sink) => sink.memory(&inputs),
-        };
+        let (inputs, bytes) = self.load(&shared).await?;
         let memory = shared.context.memory.counted();
         let asked = Instant::now();
         let Some(claim) = memory.claim(bytes).await else {
@@ -104,6 +96,26 @@ impl Task {
             ended
         };
         let task = tokio::task::spawn_blocking(work);
+        task.await
+            .unwrap_or_else(|panic| Err(StepError::internal(panic_message(panic))))
+    }
+
+    /// The inputs, and the memory that the node claims for them. They may have to come from afar.
+    async fn load(&self, shared: &Arc<Shared>) -> Result<(Inputs, u64), StepError> {
+        let (shared, digests, id) = (shared.clone(), self.digests.clone(), self.id);
+        let load = move || {
+            let mut inputs = Inputs::new();
+            for (name, digest) in digests {
+                inputs.insert(name, Value::load(&shared.context.store, &digest)?);
+            }
+            let bytes = match &shared.graph.node(id).action {
+                Action::Source(_) => MEMORY_OF_SOURCE,
+                Action::Step(step) => step.memory(&inputs),
+                Action::Sink(sink) => sink.memory(&inputs),
+            };
+            Ok((inputs, bytes))
+        };
+        let task = tokio::task::spawn_blocking(load);
         task.await
             .unwrap_or_else(|panic| Err(StepError::internal(panic_message(panic))))
     }
@@ -150,6 +162,12 @@ impl Task {
                         ran: None,
                     });
                 }
+                if context.only_found && step.is_shared() {
+                    let name = &node.name;
+                    return Err(StepError::input(format!(
+                        "what `{name}` makes was not found in the remote; `prep run` makes it"
+                    )));
+                }
                 let watch = begin();
                 let values = step.run(context, inputs)?;
                 let mut outputs = BTreeMap::new();
@@ -167,8 +185,18 @@ impl Task {
                     references,
                     created: unix_seconds(),
                     millis: ran.wall,
+                    elsewhere: false,
                 };
                 context.store.record(&key, &entry)?;
+                if step.is_shared() {
+                    context.store.offer(|| Offer {
+                        key,
+                        entry: entry.clone(),
+                        competition: node.competition.clone(),
+                        step: node.name.clone(),
+                        given: given(inputs),
+                    });
+                }
                 Ok(Ended::Outputs {
                     record: Some(record),
                     outputs,
@@ -190,6 +218,12 @@ impl Task {
             )),
         }
     }
+}
+
+/// All objects that the inputs are made of.
+fn given(inputs: &Inputs) -> Vec<Digest> {
+    let objects = inputs.values().flat_map(|value| &value.objects);
+    objects.copied().collect()
 }
 
 /// Measures a step on its thread.

@@ -40,6 +40,10 @@ impl Step for Check {
         "check"
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn version(&self) -> u32 {
         1
     }

@@ -56,6 +56,10 @@ impl Step for Checksum {
         "checksum"
     }
 
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     fn version(&self) -> u32 {
         1
     }

@@ -4,7 +4,6 @@
 //! The first piece that lies before the last one makes a copy of the member in the store, where every place can be read.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use prep_core::{BoxError, Context, Inputs, StepError};
 use prep_formats::read_at::ReadAt;
 
 use super::unpack::extract;
-use crate::value::{Content, Opener, Tree, trees};
+use crate::value::{BaseFile, Content, Opener, Tree, trees};
 
 /// Bytes read ahead.
 const BUFFER: usize = 1 << 18;
@@ -34,7 +33,7 @@ enum Reading {
     /// From the beginning of a compressed member, and how far it went.
     Forwards(Box<dyn Read>, u64),
     /// Of a file, in which the content begins at an offset.
-    Anywhere(Arc<File>, u64),
+    Anywhere(BaseFile, u64),
 }
 
 impl<'c> Pieces<'c> {

@@ -169,7 +169,7 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuil
     let range = match content {
         Content::Object { bytes, .. } => 0..*bytes,
         Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
-        Content::Member { entry, .. } => match entry.section(&*file)? {
+        Content::Member { entry, .. } => match entry.section(&file)? {
             Some(range) => range,
             None => return Err("a deflated archive cannot be read in place".into()),
         },
@@ -178,7 +178,7 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuil
         max_total: most(range.end - range.start),
         ..ZipLimits::default()
     };
-    let members = Directory::read(&*file, range, &limits)?;
+    let members = Directory::read(&file, range, &limits)?;
     let base = content.base();
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
@@ -310,12 +310,12 @@ fn join_sevenz(
     let range = match &extracted {
         Content::Object { bytes, .. } => 0..*bytes,
         Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
-        Content::Member { entry, .. } => entry.locate(&*file)?,
+        Content::Member { entry, .. } => entry.locate(&file)?,
     };
     let mut writer = context.store.writer().map_err(StepError::from)?;
     let mut joined = Joined::new(prefix);
     let max_total = most(range.end - range.start);
-    let section = prep_formats::read_at::Section::new(&*file, range);
+    let section = prep_formats::read_at::Section::new(&file, range);
     let section = context.store.accesses().reader(prefix.as_ref(), section);
     let section = io::BufReader::new(context.cancel.reader(section));
     sevenz::read(section, max_total, |path, kind, reader| {

@@ -3,15 +3,18 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use prep_cache::{Access, Accesses, Digest, Store, StoreError, Watched};
-use prep_core::{Cancel, Cancellable, Context, StepError};
+use prep_core::{Cancel, Cancellable, Context, Location, StepError};
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
+
+use super::base::BaseFile;
 
 /// The bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +59,15 @@ impl Content {
         }
     }
 
+    /// Where in its base the bytes lie; of a member, with its header.
+    pub fn range(&self) -> Range<u64> {
+        match self {
+            Content::Object { bytes, .. } => 0..*bytes,
+            Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
+            Content::Member { entry, .. } => entry.header_offset..entry.limit,
+        }
+    }
+
     /// The object or outside file that holds the bytes.
     pub fn base(&self) -> &Digest {
         match self {
@@ -78,13 +90,16 @@ pub struct Opener {
 /// Reads an object that may have another name outside the store: at its end, nobody must have written to it.
 struct Unchanged<'a, R> {
     inner: R,
-    file: &'a File,
+    file: &'a BaseFile,
     base: Digest,
     modified: Option<SystemTime>,
 }
 
-fn modified(file: &File) -> Option<SystemTime> {
-    file.metadata().and_then(|found| found.modified()).ok()
+fn modified(file: &BaseFile) -> Option<SystemTime> {
+    file.here()?
+        .metadata()
+        .and_then(|found| found.modified())
+        .ok()
 }
 
 impl<R: Read> Read for Unchanged<'_, R> {
@@ -101,13 +116,13 @@ impl<R: Read> Read for Unchanged<'_, R> {
 /// An opened base file.
 #[derive(Clone)]
 struct Base {
-    file: Arc<File>,
+    file: BaseFile,
     path: Arc<PathBuf>,
 }
 
 /// An opened base file and what to read of it.
 pub struct OpenContent<'a> {
-    file: Arc<File>,
+    file: BaseFile,
     path: Arc<PathBuf>,
     content: &'a Content,
     cancel: Cancel,
@@ -140,8 +155,41 @@ impl Opener {
     }
 
     /// The open file behind a digest: a verified object that nobody can write to, or the outside file.
-    pub fn base(&self, base: &Digest) -> Result<Arc<File>, ContentError> {
+    pub fn base(&self, base: &Digest) -> Result<BaseFile, ContentError> {
         Ok(self.base_as(base, true)?.file)
+    }
+
+    /// The open file behind the digest of an object, which is on this machine.
+    pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
+        match self.base(object)? {
+            BaseFile::Here(file) => Ok(file),
+            BaseFile::Elsewhere(_) => Err(ContentError::Io {
+                what: object.to_string(),
+                cause: io::Error::other("it is no object of the store"),
+            }),
+        }
+    }
+
+    /// Whether contents of this base lie on another machine.
+    pub fn is_elsewhere(&self, base: &Digest) -> bool {
+        let location = self.context.location(base);
+        matches!(location, Some(Location::Ranges(_)))
+    }
+
+    /// Announces which contents are going to be read, so that neighbours on another machine come together.
+    pub fn expect(&self, contents: impl Iterator<Item = Content>) {
+        let mut wanted: HashMap<Digest, Vec<Range<u64>>> = HashMap::new();
+        for content in contents {
+            wanted
+                .entry(*content.base())
+                .or_default()
+                .push(content.range());
+        }
+        for (base, ranges) in wanted {
+            if let Some(Location::Ranges(content)) = self.context.location(&base) {
+                content.expect(ranges);
+            }
+        }
     }
 
     fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
@@ -153,7 +201,12 @@ impl Opener {
             return Ok(open.clone());
         }
         let outside = match self.context.location(base) {
-            Some(path) => self.outside(base, &path)?.map(|file| (file, path)),
+            Some(Location::Path(path)) => self
+                .outside(base, &path)?
+                .map(|file| (BaseFile::Here(Arc::new(file)), path)),
+            Some(Location::Ranges(content)) => {
+                Some((BaseFile::Elsewhere(content), base.to_string().into()))
+            }
             None => None,
         };
         let (file, path) = match outside {
@@ -170,11 +223,11 @@ impl Opener {
                     what: base.to_string(),
                     cause,
                 })?;
-                (file, object.path().to_path_buf())
+                (BaseFile::Here(Arc::new(file)), object.path().to_path_buf())
             }
         };
         let open = Base {
-            file: Arc::new(file),
+            file,
             path: Arc::new(path),
         };
         bases.insert((*base, private), open.clone());
@@ -212,15 +265,15 @@ impl OpenContent<'_> {
     pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
         Ok(match self.content {
             Content::Object { bytes, digest } => Box::new(Unchanged {
-                inner: self.looked_after(Section::new(&*self.file, 0..*bytes)),
+                inner: self.looked_after(Section::new(&self.file, 0..*bytes)),
                 file: &self.file,
                 base: *digest,
                 modified: modified(&self.file),
             }),
             Content::Slice { offset, bytes, .. } => {
-                Box::new(self.looked_after(Section::new(&*self.file, *offset..offset + bytes)))
+                Box::new(self.looked_after(Section::new(&self.file, *offset..offset + bytes)))
             }
-            Content::Member { entry, .. } => Box::new(self.looked_after(entry.open(&*self.file)?)),
+            Content::Member { entry, .. } => Box::new(self.looked_after(entry.open(&self.file)?)),
         })
     }
 
@@ -251,7 +304,7 @@ impl OpenContent<'_> {
                     what: self.path.display().to_string(),
                     cause,
                 })?;
-                Ok(inflater.read_into(&*self.file, entry, buffer)?)
+                Ok(inflater.read_into(&self.file, entry, buffer)?)
             }
             content => {
                 buffer.clear();
@@ -284,7 +337,7 @@ impl OpenContent<'_> {
     }
 
     /// The zip member behind the content, with its base file, when its compressed bytes can be passed on.
-    pub fn member(&self) -> Option<(&File, &ZipEntry)> {
+    pub fn member(&self) -> Option<(&BaseFile, &ZipEntry)> {
         match self.content {
             Content::Member { entry, .. } => Some((&self.file, entry)),
             _ => None,

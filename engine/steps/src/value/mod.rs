@@ -1,5 +1,6 @@
 //! What flows between steps. Each type is a view of a [`prep_core::Value`].
 
+mod base;
 mod compact;
 mod content;
 pub(crate) mod generator;
@@ -9,6 +10,7 @@ mod table;
 mod table_writer;
 mod tree;
 
+pub use base::BaseFile;
 pub(crate) use compact::{Input, Texts, write_difference, write_number, write_text};
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub(crate) use layout::{Layout, below_a_file};

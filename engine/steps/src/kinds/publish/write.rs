@@ -3,6 +3,7 @@
 //! Objects of the store are linked, members of archives are inflated straight to their place. Files are read-only, but for
 //! the description: harnesses write their own text over it, which must not reach the store.
 
+use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -191,8 +192,10 @@ fn write_files(
     write: WriteOne<'_>,
 ) -> Result<(), StepError> {
     let opener = Opener::new(context);
+    let order = from_afar(&opener, desired, &changes.write);
+    let order = order.as_deref().unwrap_or(&changes.write);
     let one = |worker: &mut Worker, number: usize| {
-        let place = changes.write.get(number).copied();
+        let place = order.get(number).copied();
         let file = place.and_then(|place| Some((place, desired.file(place as usize)?)));
         let Some((place, file)) = file else {
             return Ok(());
@@ -215,6 +218,32 @@ fn write_files(
     let count = changes.write.len();
     context.spread(count, MEMORY_OF_THREAD, Worker::default, one)?;
     Ok(())
+}
+
+/// The places in the order in which their contents lie in bundles on another machine, to which they are announced; none
+/// when all are on this one.
+fn from_afar(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
+    let bases: HashSet<&Digest> = desired
+        .bases()
+        .iter()
+        .filter(|base| opener.is_elsewhere(base))
+        .collect();
+    if bases.is_empty() {
+        return None;
+    }
+    let content = |place: u32| desired.file(place as usize)?.content();
+    let mut afar: Vec<(Digest, u64, u32)> = Vec::new();
+    for place in places {
+        if let Some(content) = content(*place).filter(|content| bases.contains(content.base())) {
+            afar.push((*content.base(), content.range().start, *place));
+        }
+    }
+    afar.sort_unstable();
+    opener.expect(afar.iter().filter_map(|(_, _, place)| content(*place)));
+    let mut order: Vec<u32> = afar.into_iter().map(|(_, _, place)| place).collect();
+    let there: HashSet<u32> = order.iter().copied().collect();
+    order.extend(places.iter().filter(|place| !there.contains(place)));
+    Some(order)
 }
 
 fn content_error(path: &str, cause: ContentError) -> StepError {

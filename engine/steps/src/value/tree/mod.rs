@@ -253,6 +253,11 @@ impl Tree {
         })
     }
 
+    /// What its files' bytes are parts of.
+    pub(crate) fn bases(&self) -> &[Digest] {
+        &self.bases
+    }
+
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
         let (files, bytes) = self.size();
         let (listing, mut objects) = self.save_listing(context)?;

@@ -382,7 +382,7 @@ fn extracted(
 ) -> Result<(Content, Arc<File>), StepError> {
     let content = extract(context, opener, content).map_err(|cause| failed(read, cause))?;
     let file = opener
-        .base(content.base())
+        .stored(content.base())
         .map_err(|cause| failed(read, cause))?;
     Ok((content, file))
 }

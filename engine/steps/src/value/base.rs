@@ -1,0 +1,52 @@
+//! What a content's bytes are read from: a file, or a bundle on another machine.
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use prep_core::Ranges;
+use prep_formats::read_at::ReadAt;
+
+/// An open file, or one that lies elsewhere. Cheap to clone.
+#[derive(Clone)]
+pub enum BaseFile {
+    Here(Arc<File>),
+    Elsewhere(Arc<dyn Ranges>),
+}
+
+impl BaseFile {
+    /// The file, if it is on this machine.
+    pub fn here(&self) -> Option<&Arc<File>> {
+        match self {
+            BaseFile::Here(file) => Some(file),
+            BaseFile::Elsewhere(_) => None,
+        }
+    }
+
+    /// Announces what is going to be read.
+    pub fn expect(&self, ranges: Vec<Range<u64>>) {
+        if let BaseFile::Elsewhere(content) = self {
+            content.expect(ranges);
+        }
+    }
+}
+
+impl ReadAt for BaseFile {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            BaseFile::Here(file) => ReadAt::read_at(&**file, buf, offset),
+            BaseFile::Elsewhere(content) => content.read_at(buf, offset),
+        }
+    }
+}
+
+impl fmt::Debug for BaseFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BaseFile::Here(_) => "Here",
+            BaseFile::Elsewhere(_) => "Elsewhere",
+        })
+    }
+}
