@@ -1,0 +1,263 @@
+//! Ed25519 keys: who signs results, and whom to believe.
+//!
+//! A key's file is one line: `prep-key-v1`, its name, its seed in base64. Who has it can sign, so only its owner may read it.
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ring::rand::{SecureRandom, SystemRandom};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+
+const KIND: &str = "ed25519:";
+const MAGIC: &str = "prep-key-v1";
+const ENDING: &str = "key";
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    #[error(
+        "`{0}` is not a public key; one looks like `ed25519:` and 44 characters of base64, as `prep key list` prints it"
+    )]
+    Public(String),
+    #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
+    Name(String),
+    #[error("{path} is no key; make a new one with `prep key new NAME`")]
+    File { path: PathBuf },
+    #[error("others may read the key {path}; `chmod 600` it, and make a new one if somebody did")]
+    Open { path: PathBuf },
+    #[error("there is a key {path} already; choose another name")]
+    Exists { path: PathBuf },
+    #[error("there is no key `{name}` in {folder}; `prep key new {name}` makes it")]
+    Missing { name: String, folder: PathBuf },
+    #[error("the system gives no random numbers")]
+    Random,
+    #[error("cannot {action} {path}: {cause}")]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+}
+
+/// Whose signatures can be checked with it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PublicKey([u8; 32]);
+
+impl PublicKey {
+    pub(crate) fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
+        let key = UnparsedPublicKey::new(&ED25519, &self.0);
+        key.verify(message, signature).is_ok()
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{KIND}{}", BASE64.encode(self.0))
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<PublicKey, KeyError> {
+        let wrong = || KeyError::Public(text.to_owned());
+        let base64 = text.trim().strip_prefix(KIND).ok_or_else(wrong)?;
+        let bytes = BASE64.decode(base64).map_err(|_| wrong())?;
+        Ok(PublicKey(bytes.try_into().map_err(|_| wrong())?))
+    }
+}
+
+/// A key that signs. It is never shown.
+pub struct SigningKey {
+    name: String,
+    seed: [u8; 32],
+    pair: Ed25519KeyPair,
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey")
+            .field("name", &self.name)
+            .field("public", &self.public())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SigningKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// When the name is none, or there are no random numbers.
+    pub fn make(name: &str) -> Result<SigningKey, KeyError> {
+        check_name(name)?;
+        let mut seed = [0; 32];
+        let filled = SystemRandom::new().fill(&mut seed);
+        filled.map_err(|_| KeyError::Random)?;
+        SigningKey::of(name, seed).ok_or(KeyError::Random)
+    }
+
+    fn of(name: &str, seed: [u8; 32]) -> Option<SigningKey> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).ok()?;
+        Some(SigningKey {
+            name: name.to_owned(),
+            seed,
+            pair,
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn public(&self) -> PublicKey {
+        let mut bytes = [0; 32];
+        bytes.copy_from_slice(self.pair.public_key().as_ref());
+        PublicKey(bytes)
+    }
+
+    pub(crate) fn sign(&self, message: &[u8]) -> Vec<u8> {
+        self.pair.sign(message).as_ref().to_vec()
+    }
+
+    /// Writes it to `FOLDER/NAME.key`, for its owner alone. Returns where that is.
+    ///
+    /// # Errors
+    /// When there is one of this name, or it cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<PathBuf, KeyError> {
+        let path = path_of(folder, &self.name);
+        let failed = |action| {
+            let path = path.clone();
+            move |cause: io::Error| match cause.kind() {
+                io::ErrorKind::AlreadyExists => KeyError::Exists { path },
+                _ => KeyError::Io {
+                    action,
+                    path,
+                    cause,
+                },
+            }
+        };
+        fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed("make"))?;
+        let line = format!("{MAGIC} {} {}\n", self.name, BASE64.encode(self.seed));
+        file.write_all(line.as_bytes()).map_err(failed("write"))?;
+        Ok(path)
+    }
+
+    /// Reads `FOLDER/NAME.key`.
+    ///
+    /// # Errors
+    /// When it is not there, is no key, or others may read it.
+    pub fn load(folder: &Path, name: &str) -> Result<SigningKey, KeyError> {
+        check_name(name)?;
+        let path = path_of(folder, name);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
+                let (name, folder) = (name.to_owned(), folder.to_owned());
+                return Err(KeyError::Missing { name, folder });
+            }
+            Err(cause) => {
+                let action = "read";
+                return Err(KeyError::Io {
+                    action,
+                    path,
+                    cause,
+                });
+            }
+        };
+        let mode = fs::metadata(&path).map_or(0, |found| found.permissions().mode());
+        if mode & 0o077 != 0 {
+            return Err(KeyError::Open { path });
+        }
+        let mut words = text.split_whitespace();
+        let seed = match (words.next(), words.next(), words.next()) {
+            (Some(MAGIC), Some(_), Some(seed)) => BASE64.decode(seed).ok(),
+            _ => None,
+        };
+        let seed = seed.and_then(|seed| seed.try_into().ok());
+        seed.and_then(|seed| SigningKey::of(name, seed))
+            .ok_or(KeyError::File { path })
+    }
+
+    /// All keys in a folder, by name, and what is wrong with the others.
+    pub fn all(folder: &Path) -> Vec<Result<SigningKey, KeyError>> {
+        let Ok(entries) = folder.read_dir() else {
+            return Vec::new();
+        };
+        let paths = entries.flatten().map(|entry| entry.path());
+        let mut names: Vec<String> = paths
+            .filter(|path| path.extension().is_some_and(|found| found == ENDING))
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+            .collect();
+        names.sort();
+        let keys = names.iter().map(|name| SigningKey::load(folder, name));
+        keys.collect()
+    }
+}
+
+fn path_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.{ENDING}"))
+}
+
+fn check_name(name: &str) -> Result<(), KeyError> {
+    let is_good = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    match !name.is_empty() && name.bytes().all(is_good) {
+        true => Ok(()),
+        false => Err(KeyError::Name(name.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_kept_for_its_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = SigningKey::make("laptop").unwrap();
+        let path = key.save(dir.path()).unwrap();
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        let read = SigningKey::load(dir.path(), "laptop").unwrap();
+        assert_eq!(read.public(), key.public());
+        assert!(key.public().has_signed(b"x", &read.sign(b"x")));
+        assert!(!key.public().has_signed(b"y", &read.sign(b"x")));
+        assert!(matches!(key.save(dir.path()), Err(KeyError::Exists { .. })));
+        assert!(!format!("{key:?}").contains(&BASE64.encode(key.seed)));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let opened = SigningKey::load(dir.path(), "laptop");
+        assert!(matches!(opened, Err(KeyError::Open { .. })));
+        assert_eq!(SigningKey::all(dir.path()).len(), 1);
+    }
+
+    #[test]
+    fn what_is_no_key_is_refused() {
+        let key = SigningKey::make("a").unwrap().public();
+        assert_eq!(key.to_string().parse::<PublicKey>().unwrap(), key);
+        for wrong in ["", "ed25519:", "ed25519:AAAA", "rsa:AAAA"] {
+            assert!(wrong.parse::<PublicKey>().is_err(), "{wrong}");
+        }
+        for name in ["", "../a", "a b"] {
+            assert!(SigningKey::make(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A store that many machines share: results of steps, bundles, and whose word is taken for them.
+//!
+//! ```text
+//! address    URL and credentials -> a store       layout   what lies where in it
+//! key        who signs, whom to believe           signed   records that say who wrote them
+//! remote     one operation each, with its error   error    what went wrong, by meaning, without secrets
+//! link       the remote as a run uses it: what goes wrong is said once, and the run goes on
+//! queue      results on their way there           tier     what the local store asks
+//! mirror     bundles: sent with a tree of hashes, read where they lie
+//! source     a bundle from the mirror, before it is downloaded
+//! ```
+//!
+//! # What it promises
+//!
+//! | Promise | How |
+//! |---|---|
+//! | No wrong bytes are served | objects are held against their names, ranges of bundles against the bundle's hash |
+//! | No forged result is believed | entries are signed (Ed25519), and bound to their name; other signers are ignored |
+//! | An entry names objects that are there | objects are sent first, the entry last |
+//! | Nobody's result replaces another's | entries are made only if there is none; one that differs is reported |
+//! | A run never fails of it | every failure means "not there"; it is said once, and asked again only after a while |
+//! | No secret gets out | messages are made of our own words, the remote's name, and codes |
+//!
+//! What an entry says is as good as who signed it. So what a check found is never taken from here, and published
+//! checksums are computed where the data are used.
+
+mod address;
+mod error;
+mod key;
+mod layout;
+mod link;
+mod mirror;
+mod queue;
+mod remote;
+mod signed;
+mod source;
+mod tier;
+
+pub use address::{Address, Credentials};
+pub use error::RemoteError;
+pub use key::{KeyError, PublicKey, SigningKey};
+pub use layout::Area;
+pub use link::{Config, Link, Say};
+pub use mirror::MirroredBundle;
+pub use queue::Sent;
+pub use remote::{Known, Put, Remote};
+pub use signed::Rejected;
+pub use source::Mirrored;

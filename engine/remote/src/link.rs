@@ -1,0 +1,343 @@
+//! The remote as a run uses it: from ordinary threads, and never in its way.
+//!
+//! Whatever goes wrong means that something is not there, or does not get there. Each kind of trouble is said once. After
+//! one that may pass, the remote is left alone for a minute; after others, for the rest of the run.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::future::Future;
+use std::hash::Hash;
+use std::mem::Discriminant;
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prep_cache::Digest;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::address::{Address, Credentials};
+use crate::error::RemoteError;
+use crate::key::{PublicKey, SigningKey};
+use crate::queue::Queue;
+use crate::remote::{Known, Remote};
+use crate::signed::Rejected;
+
+/// Where messages for the user go. Called from several threads.
+pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How long a remote is left alone after trouble that may pass.
+const REST: Duration = Duration::from_secs(60);
+
+/// What a link needs to know.
+#[derive(Debug)]
+pub struct Config {
+    pub address: Address,
+    pub credentials: Credentials,
+    /// Signs what is offered; none: nothing is.
+    pub key: Option<SigningKey>,
+    /// Whose results are believed, besides those of `key`.
+    pub trusted: Vec<PublicKey>,
+    /// Whether bundles that were downloaded are sent to the mirror.
+    pub mirror: bool,
+}
+
+/// Whether the remote is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Yes,
+    NotUntil(Instant),
+    No,
+}
+
+/// A remote in use. Cheap to clone.
+#[derive(Clone)]
+pub struct Link(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) remote: Arc<Remote>,
+    /// None after it was shut down.
+    runtime: Option<Runtime>,
+    say: Say,
+    said: Mutex<HashSet<Topic>>,
+    reads: Mutex<Use>,
+    writes: Mutex<Use>,
+    /// Objects that are not there, or not right.
+    absent: Mutex<HashSet<Digest>>,
+    /// Objects whose bytes there are wrong: they are sent anew.
+    wrong: Mutex<HashSet<Digest>>,
+    /// Objects that are there for sure.
+    pub(crate) there: Mutex<HashSet<Digest>>,
+    pub(crate) queue: Queue,
+    pub(crate) mirror: bool,
+}
+
+/// What is said once.
+#[derive(PartialEq, Eq, Hash)]
+enum Topic {
+    Trouble(Discriminant<RemoteError>),
+    Rejected(Discriminant<Rejected>),
+    Dropped,
+    NoKey,
+    Object(Digest),
+    Other(String),
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // It may be dropped by a thread of another runtime, which must not wait.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Link").field(&self.0.remote.shown()).finish()
+    }
+}
+
+impl Link {
+    /// Asks nobody yet.
+    ///
+    /// # Errors
+    /// When the address cannot be used, or no threads can be started.
+    pub fn new(config: Config, say: Say) -> Result<Link, RemoteError> {
+        let Config {
+            address,
+            credentials,
+            key,
+            trusted,
+            mirror,
+        } = config;
+        let remote = Remote::open(&address, &credentials, key, &trusted)?;
+        Link::to(remote, mirror, say)
+    }
+
+    /// A link to a remote that is open.
+    ///
+    /// # Errors
+    /// When no threads can be started.
+    pub fn to(remote: Remote, mirror: bool, say: Say) -> Result<Link, RemoteError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("remote")
+            .enable_all()
+            .build();
+        let runtime = runtime.map_err(|error| RemoteError::Failed {
+            remote: remote.shown().to_owned(),
+            cause: format!("no threads can be started: {}", error.kind()),
+        })?;
+        let inner = Inner {
+            remote: Arc::new(remote),
+            runtime: Some(runtime),
+            say,
+            said: Mutex::default(),
+            reads: Mutex::new(Use::Yes),
+            writes: Mutex::new(Use::Yes),
+            absent: Mutex::default(),
+            wrong: Mutex::default(),
+            there: Mutex::default(),
+            queue: Queue::default(),
+            mirror,
+        };
+        Ok(Link(Arc::new(inner)))
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.0
+    }
+
+    /// The remote itself.
+    pub fn remote(&self) -> &Arc<Remote> {
+        &self.0.remote
+    }
+
+    /// Whether bundles are sent to the mirror.
+    pub fn mirrors(&self) -> bool {
+        self.0.mirror
+    }
+
+    /// What the remote says of a source, if that is believed.
+    ///
+    /// # Errors
+    /// When the remote cannot tell.
+    pub fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
+        let (remote, name) = (self.0.remote.clone(), name.to_owned());
+        let known = self.0.wait(async move { remote.source(&name).await })?;
+        Ok(known.and_then(|known| match known {
+            Ok(known) => Some(known),
+            Err(rejected) => {
+                self.0.rejected("what is said of a bundle", &rejected);
+                None
+            }
+        }))
+    }
+
+    /// Names of all sources that the remote knows.
+    ///
+    /// # Errors
+    /// When it cannot be listed.
+    pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
+        let remote = self.0.remote.clone();
+        self.0.wait(async move { remote.sources().await })
+    }
+}
+
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.runtime {
+            runtime.spawn(work);
+        }
+    }
+
+    /// Waits for work on the link's own threads; may be called from any thread.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
+    ) -> Result<T, RemoteError> {
+        let (sender, receiver) = sync_channel(1);
+        self.spawn(async move {
+            // Nobody waits any more: then nobody wants it.
+            let _ = sender.send(work.await);
+        });
+        receiver.recv().unwrap_or_else(|_| {
+            Err(RemoteError::Failed {
+                remote: self.remote.shown().to_owned(),
+                cause: "the link to it is closed".to_owned(),
+            })
+        })
+    }
+
+    /// The answer to a question, if the remote is asked at all, and answers.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
+    ) -> Option<T> {
+        if !self.is_read() {
+            return None;
+        }
+        match self.wait(work) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.trouble(&error, false);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn is_read(&self) -> bool {
+        is_used(&mut held(&self.reads))
+    }
+
+    pub(crate) fn is_written(&self) -> bool {
+        is_used(&mut held(&self.writes))
+    }
+
+    /// Says what is wrong, if it was not said yet, and leaves the remote alone.
+    pub(crate) fn trouble(&self, error: &RemoteError, writing: bool) {
+        let next = match error.may_pass() {
+            true => Use::NotUntil(Instant::now() + REST),
+            false => Use::No,
+        };
+        if writing || !error.is_about_writing() {
+            *held(&self.writes) = next;
+        }
+        if !error.is_about_writing() {
+            *held(&self.reads) = next;
+        }
+        let consequence = match (writing, error.may_pass()) {
+            (true, _) => "results stay on this machine, `prep push` sends them later",
+            (false, true) => "the run goes on without it, and asks again in a minute",
+            (false, false) => "the run goes on without it",
+        };
+        self.say_once(Topic::Trouble(error.kind()), || {
+            format!("{error}; {consequence}")
+        });
+    }
+
+    /// Says that a record is not believed.
+    pub(crate) fn rejected(&self, what: &str, rejected: &Rejected) {
+        let topic = Topic::Rejected(std::mem::discriminant(rejected));
+        self.say_once(topic, || {
+            let way_out = match rejected {
+                Rejected::Foreign(_) => "; `[remote] trusted` in prep.toml says whose are believed",
+                _ => "",
+            };
+            format!(
+                "{what} in the remote {} is ignored: {rejected}{way_out} (more of this kind are not reported)",
+                self.remote.shown()
+            )
+        });
+    }
+
+    pub(crate) fn dropped(&self) {
+        self.say_once(Topic::Dropped, || {
+            format!(
+                "the remote {} is slower than the run: some results stay on this machine, `prep push` sends them later",
+                self.remote.shown()
+            )
+        });
+    }
+
+    pub(crate) fn no_key(&self) {
+        self.say_once(Topic::NoKey, || {
+            "results are not offered to the remote, because there is no key to sign them with; `prep key new NAME` makes one, `[remote] key` in prep.toml names it"
+                .to_owned()
+        });
+    }
+
+    pub(crate) fn other(&self, message: String) {
+        self.say_once(Topic::Other(message.clone()), || message);
+    }
+
+    fn say_once(&self, topic: Topic, message: impl FnOnce() -> String) {
+        if held(&self.said).insert(topic) {
+            (self.say)(&message());
+        }
+    }
+
+    /// Whether an object may be there, as far as is known.
+    pub(crate) fn may_have(&self, object: &Digest) -> bool {
+        !held(&self.absent).contains(object) && self.is_read()
+    }
+
+    pub(crate) fn set_absent(&self, object: Digest) {
+        held(&self.there).remove(&object);
+        held(&self.absent).insert(object);
+    }
+
+    /// The bytes of an object there are wrong.
+    pub(crate) fn set_wrong(&self, object: Digest) {
+        self.set_absent(object);
+        held(&self.wrong).insert(object);
+        self.say_once(Topic::Object(object), || {
+            format!(
+                "the object {} in the remote {} is damaged; it is made here, and sent anew",
+                object.short(),
+                self.remote.shown()
+            )
+        });
+    }
+
+    pub(crate) fn is_wrong(&self, object: &Digest) -> bool {
+        held(&self.wrong).contains(object)
+    }
+
+    pub(crate) fn set_there(&self, object: Digest) {
+        held(&self.absent).remove(&object);
+        held(&self.wrong).remove(&object);
+        held(&self.there).insert(object);
+    }
+}
+
+fn is_used(state: &mut Use) -> bool {
+    if matches!(state, Use::NotUntil(then) if *then <= Instant::now()) {
+        *state = Use::Yes;
+    }
+    *state == Use::Yes
+}

@@ -1,0 +1,105 @@
+//! Records that say who wrote them.
+//!
+//! A file is one line (format, key, signature) and the JSON that was signed. The name of the file is signed with it, so a
+//! record that is copied to another name does not hold there.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::key::{PublicKey, SigningKey};
+
+const MAGIC: &str = "prep-signed-v1";
+
+/// Why a record is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejected {
+    #[error("it is not signed")]
+    Unsigned,
+    #[error("it is signed by {0}, which is not trusted")]
+    Foreign(PublicKey),
+    #[error("its signature does not fit: it was changed, or copied from another place")]
+    Forged,
+    #[error("it is signed, but has another shape than expected")]
+    Shape,
+}
+
+fn message(name: &str, json: &[u8]) -> Vec<u8> {
+    let mut message = format!("{MAGIC}\0{name}\0").into_bytes();
+    message.extend_from_slice(json);
+    message
+}
+
+/// A record as it lies under `name`.
+pub(crate) fn seal<T: Serialize>(
+    key: &SigningKey,
+    name: &str,
+    record: &T,
+) -> Result<Vec<u8>, serde_json::Error> {
+    let json = serde_json::to_vec(record)?;
+    let signature = BASE64.encode(key.sign(&message(name, &json)));
+    let mut bytes = format!("{MAGIC} {} {signature}\n", key.public()).into_bytes();
+    bytes.extend(json);
+    Ok(bytes)
+}
+
+/// The record that lies under `name`, if one of `trusted` has signed it.
+pub(crate) fn open<T: DeserializeOwned>(
+    trusted: &[PublicKey],
+    name: &str,
+    bytes: &[u8],
+) -> Result<T, Rejected> {
+    let (line, json) = split(bytes).ok_or(Rejected::Unsigned)?;
+    let mut words = line.split(' ');
+    let (Some(MAGIC), Some(key), Some(signature), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(Rejected::Unsigned);
+    };
+    let key: PublicKey = key.parse().map_err(|_| Rejected::Unsigned)?;
+    if !trusted.contains(&key) {
+        return Err(Rejected::Foreign(key));
+    }
+    let signature = BASE64.decode(signature).map_err(|_| Rejected::Forged)?;
+    if !key.has_signed(&message(name, json), &signature) {
+        return Err(Rejected::Forged);
+    }
+    serde_json::from_slice(json).map_err(|_| Rejected::Shape)
+}
+
+fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().position(|byte| *byte == b'\n')?;
+    let (line, rest) = bytes.split_at_checked(end)?;
+    Some((std::str::from_utf8(line).ok()?, rest.get(1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_trusted_key_signed_under_this_name_holds() {
+        let (ours, theirs) = (
+            SigningKey::make("a").unwrap(),
+            SigningKey::make("b").unwrap(),
+        );
+        let trusted = [ours.public()];
+        let sealed = seal(&ours, "v1/ledger/x", &vec![1, 2]).unwrap();
+        let read = |name: &str, bytes: &[u8]| open::<Vec<u8>>(&trusted, name, bytes);
+        assert_eq!(read("v1/ledger/x", &sealed), Ok(vec![1, 2]));
+        assert_eq!(read("v1/ledger/y", &sealed), Err(Rejected::Forged));
+        let foreign = seal(&theirs, "v1/ledger/x", &vec![1, 2]).unwrap();
+        let answer = read("v1/ledger/x", &foreign);
+        assert_eq!(answer, Err(Rejected::Foreign(theirs.public())));
+        assert_eq!(read("v1/ledger/x", b"[1,2]"), Err(Rejected::Unsigned));
+        assert_eq!(read("v1/ledger/x", b""), Err(Rejected::Unsigned));
+        let shape = seal(&ours, "v1/ledger/x", &"text").unwrap();
+        assert_eq!(read("v1/ledger/x", &shape), Err(Rejected::Shape));
+        for at in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert!(read("v1/ledger/x", &changed).is_err(), "{at}");
+        }
+    }
+}

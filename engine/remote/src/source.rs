@@ -1,0 +1,169 @@
+//! A bundle, or the file of a further source: where it lies, else from the mirror, else as it is got otherwise.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use prep_cache::Content;
+use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
+
+use crate::link::Link;
+use crate::queue::Job;
+use crate::remote::Known;
+
+/// A source with a mirror before it.
+pub struct Mirrored {
+    inner: Box<dyn Source>,
+    /// Under which the store remembers what it held.
+    name: String,
+    /// The published sums; a mirror's word for another content is not taken.
+    md5: Option<String>,
+    sha256: Option<String>,
+    link: Link,
+    asked: OnceLock<Option<Content>>,
+}
+
+impl Mirrored {
+    /// `inner`, whose content the store remembers as `name`.
+    pub fn new(
+        inner: Box<dyn Source>,
+        name: &str,
+        md5: Option<&str>,
+        sha256: Option<&str>,
+        link: Link,
+    ) -> Mirrored {
+        Mirrored {
+            inner,
+            name: name.to_owned(),
+            md5: md5.map(str::to_owned),
+            sha256: sha256.map(str::to_owned),
+            link,
+            asked: OnceLock::new(),
+        }
+    }
+
+    /// What the remote says that it holds, if that may be.
+    fn told(&self) -> Option<&Content> {
+        self.asked.get_or_init(|| self.ask()).as_ref()
+    }
+
+    fn ask(&self) -> Option<Content> {
+        let inner = self.link.inner();
+        let (remote, name) = (inner.remote.clone(), self.name.clone());
+        let content = match inner.ask(async move { remote.source(&name).await })?? {
+            Ok(Known { content, .. }) => content,
+            Err(rejected) => {
+                inner.rejected("what is said of a bundle", &rejected);
+                return None;
+            }
+        };
+        let fits = self.is_published(&content);
+        if !fits {
+            inner.other(format!(
+                "the bundle of `{}` in the mirror is not the published one; it is not used",
+                self.name
+            ));
+        }
+        fits.then_some(content)
+    }
+
+    fn is_published(&self, content: &Content) -> bool {
+        let sums = [(&self.md5, &content.md5), (&self.sha256, &content.sha256)];
+        sums.iter().all(|(published, told)| {
+            published.as_ref().is_none_or(|published| {
+                told.as_ref()
+                    .is_some_and(|told| told.eq_ignore_ascii_case(published))
+            })
+        })
+    }
+
+    /// What the mirror can stand in for: nothing is here, and it was not found lost.
+    fn elsewhere(&self, context: &Context) -> Result<Option<Content>, StepError> {
+        if self.inner.location().is_some() {
+            return Ok(None);
+        }
+        let known = context.store.named_source(&self.name)?;
+        let known = known.map(|record| record.content());
+        let known = known.filter(|content| self.is_published(content));
+        let content = known.or_else(|| self.told().cloned());
+        Ok(content.filter(|content| !context.is_lost(&content.digest)))
+    }
+
+    fn read_there(&self, context: &Context, content: &Content) {
+        let bundle = self.link.bundle(content.digest, content.bytes);
+        context.set_ranges(content.digest, bundle);
+    }
+
+    /// Lets others know what was brought, and sends it to the mirror.
+    fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
+        let Some(record) = context.store.named_source(&self.name)? else {
+            return Ok(());
+        };
+        // A part of a bundle has another name.
+        if FileValue::of(value)?.digest != record.digest {
+            return Ok(());
+        }
+        let path = self.inner.location().filter(|_| self.link.inner().mirror);
+        self.link.enqueue(Job::Source {
+            name: self.name.clone(),
+            content: record.content(),
+            file: path.and_then(|path| File::open(path).ok()),
+        });
+        Ok(())
+    }
+}
+
+fn value(content: &Content) -> Value {
+    FileValue {
+        digest: content.digest,
+        bytes: content.bytes,
+        rows: None,
+        columns: Vec::new(),
+        outside: true,
+    }
+    .into_value()
+}
+
+impl Source for Mirrored {
+    fn kind(&self) -> &'static str {
+        self.inner.kind()
+    }
+
+    fn state(&self, context: &Context) -> Result<SourceState, StepError> {
+        let state = self.inner.state(context)?;
+        match (&state, self.elsewhere(context)?) {
+            (SourceState::Unread { .. }, _) | (_, None) => Ok(state),
+            (SourceState::Known { value: known }, Some(content)) => {
+                if value(&content).digest() == *known {
+                    self.read_there(context, &content);
+                }
+                Ok(state)
+            }
+            (SourceState::Missing, Some(content)) => {
+                self.read_there(context, &content);
+                // From now on it is known without the remote, too.
+                if !context.store.is_read_only() {
+                    context.store.name_content(&self.name, &content)?;
+                }
+                Ok(SourceState::Known {
+                    value: value(&content).digest(),
+                })
+            }
+        }
+    }
+
+    fn run(&self, context: &Context) -> Result<Value, StepError> {
+        if let Some(content) = self.elsewhere(context)? {
+            context.store.name_content(&self.name, &content)?;
+            self.read_there(context, &content);
+            return Ok(value(&content));
+        }
+        let value = self.inner.run(context)?;
+        self.offer(context, &value)?;
+        Ok(value)
+    }
+
+    fn location(&self) -> Option<PathBuf> {
+        self.inner.location()
+    }
+}

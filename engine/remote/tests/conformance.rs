@@ -1,0 +1,433 @@
+//! What a remote promises, held against stores in memory, in a folder, and with every kind of trouble.
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use common::{Fault, Faulty};
+use futures::TryStreamExt;
+use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
+use prep_cache::{Content, Digest, LedgerEntry, Offer, Store};
+use prep_core::Ranges;
+use prep_remote::{Area, Link, Put, Rejected, Remote, RemoteError, Say, SigningKey};
+
+struct Machine {
+    store: Store,
+    link: Link,
+    said: Arc<Mutex<Vec<String>>>,
+    _dir: tempfile::TempDir,
+}
+
+impl Machine {
+    fn new(remote: Remote) -> Machine {
+        let dir = tempfile::tempdir().unwrap();
+        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let say: Say = {
+            let said = said.clone();
+            Arc::new(move |text: &str| said.lock().unwrap().push(text.to_owned()))
+        };
+        let link = Link::to(remote, true, say).unwrap();
+        let store = link.below(&Store::open(&dir.path().join("store")).unwrap());
+        Machine {
+            store,
+            link,
+            said,
+            _dir: dir,
+        }
+    }
+
+    fn said(&self) -> String {
+        self.said.lock().unwrap().join("\n")
+    }
+
+    /// Makes a result as a step does, and offers it.
+    fn make(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
+        let object = self.store.put(content).unwrap();
+        let key = Digest::of(step.as_bytes());
+        let entry = LedgerEntry {
+            record: serde_json::json!({ "step": step }),
+            outputs: BTreeMap::from([("value".to_owned(), object)]),
+            references: given.to_vec(),
+            created: 1,
+            millis: 2,
+            elsewhere: false,
+        };
+        self.store.record(&key, &entry).unwrap();
+        let (competition, step, given) = ("c".to_owned(), step.to_owned(), given.to_vec());
+        self.store.offer(|| Offer {
+            key,
+            entry: entry.clone(),
+            competition,
+            step,
+            given,
+        });
+        self.link.finish(|| false);
+        (key, entry)
+    }
+}
+
+fn key(seed: &str) -> SigningKey {
+    SigningKey::make(seed).unwrap()
+}
+
+/// Runs a test over every kind of store.
+fn over_all(test: impl Fn(Arc<dyn ObjectStore>)) {
+    test(Arc::new(InMemory::new()));
+    let dir = tempfile::tempdir().unwrap();
+    test(Arc::new(
+        LocalFileSystem::new_with_prefix(dir.path()).unwrap(),
+    ));
+    test(Faulty::new(Arc::new(InMemory::new())));
+}
+
+fn names(store: &Arc<dyn ObjectStore>) -> Vec<String> {
+    let all = futures::executor::block_on(store.list(None).try_collect::<Vec<_>>()).unwrap();
+    let mut names: Vec<String> = all.iter().map(|one| one.location.to_string()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn what_one_machine_made_the_other_finds() {
+    over_all(|store| {
+        let key = key("a");
+        let public = key.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(key), &[]));
+        let (secret, _) = one.make("table/train", b"answers", &[]);
+        let base = Digest::of(b"answers");
+        let long = vec![7u8; 20 << 20];
+        let (open, entry) = one.make("public/train.csv", &long, &[base]);
+        assert_eq!(one.said(), "");
+
+        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        for key in [secret, open] {
+            let found = two.store.find(&key).unwrap().unwrap();
+            assert!(found.elsewhere);
+            assert_eq!(two.store.missing(&found), []);
+            assert!(!two.store.missing_here(&found).is_empty());
+        }
+        for object in entry.objects() {
+            two.store.open_object(object).unwrap();
+        }
+        // The second time nobody is asked: it is here now.
+        let found = two.store.lookup(&open).unwrap().unwrap();
+        assert_eq!(two.store.missing_here(&found), []);
+        assert_eq!(two.said(), "");
+
+        // Who may not see `private/` sees the output, and not what it was made of.
+        let names = names(&store);
+        let area = |digest: &Digest| {
+            let rest = &digest.to_string()[2..];
+            let mut areas = names.iter().filter(|name| name.ends_with(rest));
+            let first = areas.next().map(|name| name.starts_with("private/"));
+            assert!(areas.next().is_none());
+            first
+        };
+        assert_eq!(area(&base), Some(true));
+        assert_eq!(area(&Digest::of(&long)), Some(false));
+    });
+}
+
+#[test]
+fn an_entry_is_made_once_and_another_result_is_reported() {
+    over_all(|store| {
+        let trusted = key("a");
+        let public = trusted.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(trusted), &[]));
+        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("b")), &[public]));
+        let (id, first) = one.make("s", b"1", &[]);
+        two.make("s", b"1", &[]);
+        assert_eq!(two.said(), "", "an equal result is no news");
+        two.make("s", b"2", &[]);
+        assert!(
+            two.said().contains("`c/s` is not deterministic"),
+            "{}",
+            two.said()
+        );
+        let there = futures::executor::block_on(one.link.remote().entry(&id));
+        assert_eq!(there.unwrap().unwrap().unwrap().outputs, first.outputs);
+    });
+}
+
+#[test]
+fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
+    over_all(|store| {
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(key("theirs")), &[]));
+        let (foreign, _) = one.make("s", b"1", &[]);
+        let (other, _) = one.make("t", b"1", &[]);
+        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("ours")), &[]));
+        assert!(two.store.find(&foreign).unwrap().is_none());
+        assert!(two.store.find(&other).unwrap().is_none());
+        assert_eq!(
+            two.said().matches("which is not trusted").count(),
+            1,
+            "{}",
+            two.said()
+        );
+
+        let path = |key: &Digest| Path::from(format!("v1/ledger/{key}"));
+        let put = |key: &Digest, bytes: Vec<u8>| {
+            futures::executor::block_on(store.put(&path(key), bytes.into())).unwrap();
+        };
+        let unsigned = Digest::of(b"unsigned");
+        put(&unsigned, b"{\"outputs\":{}}".to_vec());
+        assert!(two.store.find(&unsigned).unwrap().is_none());
+        assert!(two.said().contains("it is not signed"), "{}", two.said());
+
+        // A good one, copied to another key's place.
+        let (good, _) = two.make("u", b"3", &[]);
+        let sealed = futures::executor::block_on(async {
+            store
+                .get(&path(&good))
+                .await
+                .unwrap()
+                .bytes()
+                .await
+                .unwrap()
+        });
+        let copied = Digest::of(b"copied");
+        put(&copied, sealed.to_vec());
+        let three = Machine::new(Remote::over(store.clone(), "r", None, &[]));
+        assert!(three.store.find(&good).unwrap().is_none());
+        assert!(two.store.find(&copied).unwrap().is_none());
+        assert!(
+            two.said().contains("its signature does not fit"),
+            "{}",
+            two.said()
+        );
+        // Offering over what is not believed leaves it alone.
+        let put = futures::executor::block_on(
+            two.link
+                .remote()
+                .put_entry(&unsigned, &two.store.find(&good).unwrap().unwrap()),
+        );
+        assert_eq!(put.unwrap(), Put::Rejected(Rejected::Unsigned));
+    });
+}
+
+/// A machine that has made something, and one that looks for it, behind a store with troubles.
+fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
+    let faulty = Faulty::new(Arc::new(InMemory::new()));
+    let signing = key("a");
+    let public = signing.public();
+    let one = Machine::new(Remote::over(faulty.clone(), "r", Some(signing), &[]));
+    let (id, entry) = one.make("s", &[5; 100_000], &[]);
+    let two = Machine::new(Remote::over(faulty.clone(), "r", Some(key("b")), &[public]));
+    faulty.set(fault);
+    (faulty, two, id, entry.outputs["value"])
+}
+
+#[test]
+fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
+    for (fault, says) in [
+        (Fault::Away, "cannot be reached"),
+        (Fault::Slow, "does not answer in time"),
+        (Fault::Fails, "HTTP status 500"),
+        (Fault::Refuses, "refuses the credentials"),
+        (Fault::Clock, "set the clock"),
+    ] {
+        let (faulty, two, id, object) = beside(fault);
+        assert!(two.store.find(&id).unwrap().is_none(), "{fault:?}");
+        let asked = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
+        for _ in 0..20 {
+            assert!(two.store.find(&id).unwrap().is_none());
+            assert!(two.store.open_object(&object).is_err());
+        }
+        let again = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(asked, again, "{fault:?}: it is left alone");
+        let said = two.said();
+        assert!(said.contains(says), "{fault:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!said.contains("s3cr3t"), "{said}");
+    }
+}
+
+#[test]
+fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
+    for (fault, says) in [
+        (Fault::Full, "is full"),
+        (Fault::ReadOnly, "may only be read"),
+    ] {
+        let (faulty, two, id, object) = beside(fault);
+        let began = Instant::now();
+        let (mine, entry) = two.make("t", b"mine", &[]);
+        two.make("v", b"more", &[]);
+        assert!(began.elapsed().as_secs() < 5);
+        let said = two.said();
+        assert!(said.contains(says) && said.contains("prep push"), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+        assert!(!said.contains("s3cr3t"), "{said}");
+        assert!(two.store.find(&id).unwrap().is_some(), "{fault:?}");
+        two.store.open_object(&object).unwrap();
+        assert_eq!(two.store.lookup(&mine).unwrap().unwrap(), entry);
+        // What could not be sent is sent later.
+        faulty.set(Fault::None);
+        let offer = Offer {
+            key: mine,
+            entry,
+            competition: "c".into(),
+            step: "t".into(),
+            given: vec![],
+        };
+        two.link.send(offer, &two.store).unwrap();
+        let there = futures::executor::block_on(two.link.remote().entry(&mine));
+        assert!(there.unwrap().is_some());
+    }
+}
+
+#[test]
+fn wrong_bytes_are_never_kept() {
+    for fault in [Fault::Corrupt, Fault::Partial] {
+        let (faulty, two, id, object) = beside(fault);
+        faulty
+            .spares_records
+            .store(true, std::sync::atomic::Ordering::Relaxed);
+        let entry = two.store.find(&id).unwrap().unwrap();
+        assert_eq!(two.store.missing(&entry), []);
+        assert!(two.store.open_object(&object).is_err(), "{fault:?}");
+        assert_eq!(
+            two.store.missing(&entry),
+            [object],
+            "it has to be made again"
+        );
+        assert!(two.said().contains("is damaged"), "{}", two.said());
+        // Made again, it replaces the damaged one.
+        two.make("s", &[5; 100_000], &[]);
+        faulty.set(Fault::None);
+        let three = Machine::new(Remote::over(faulty.clone(), "r", None, &[]));
+        three.store.open_object(&object).unwrap();
+    }
+}
+
+#[test]
+fn a_record_that_is_not_whole_is_not_believed() {
+    for fault in [Fault::Corrupt, Fault::Partial] {
+        let (_, two, id, _) = beside(fault);
+        assert!(two.store.find(&id).unwrap().is_none(), "{fault:?}");
+        assert_eq!(two.said().lines().count(), 1, "{}", two.said());
+    }
+}
+
+#[test]
+fn an_entry_never_stands_there_without_its_objects() {
+    over_all(|store| {
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(key("a")), &[]));
+        one.make("s", b"1", &[Digest::of(b"nowhere")]);
+        assert!(!names(&store).iter().any(|name| name.contains("ledger")));
+    });
+}
+
+#[test]
+fn a_bundle_is_read_where_it_lies() {
+    over_all(|store| {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.zip");
+        let bytes: Vec<u8> = (0..10_000_000u32).flat_map(u32::to_le_bytes).collect();
+        File::create(&path).unwrap().write_all(&bytes).unwrap();
+        let content = Content {
+            digest: Digest::of(&bytes),
+            bytes: bytes.len() as u64,
+            md5: Some("00".into()),
+            sha256: None,
+        };
+        let signing = key("a");
+        let public = signing.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let file = File::open(&path).unwrap();
+        one.link.send_source("c", &content, Some(file)).unwrap();
+        // Again: nothing moves.
+        let sent = one.link.remote().sent();
+        let file = File::open(&path).unwrap();
+        one.link.send_source("c", &content, Some(file)).unwrap();
+        assert_eq!(one.link.remote().sent(), sent);
+
+        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        assert_eq!(two.link.sources().unwrap(), ["c"]);
+        let bundle = two.link.bundle(content.digest, content.bytes);
+        // A tenth of it, in scattered members.
+        let members: Vec<_> = (0..40u64)
+            .map(|n| n * 1_000_000 + 5..n * 1_000_000 + 100_005)
+            .collect();
+        bundle.expect(members.clone());
+        let mut useful = 0;
+        for member in &members {
+            let mut read = vec![0; (member.end - member.start) as usize];
+            let mut at = 0;
+            while at < read.len() {
+                let count = bundle
+                    .read_at(&mut read[at..], member.start + at as u64)
+                    .unwrap();
+                assert!(count > 0);
+                at += count;
+            }
+            assert_eq!(read, bytes[member.start as usize..member.end as usize]);
+            useful += at as u64;
+        }
+        let moved = two.link.remote().received();
+        assert!(moved * 100 <= useful * 125, "{moved} for {useful}");
+        // And what was not announced, up to the end.
+        let mut rest = vec![0; 3_000_000];
+        let start = content.bytes - 2_999_999;
+        let mut at = 0;
+        loop {
+            let count = bundle.read_at(&mut rest[at..], start + at as u64).unwrap();
+            if count == 0 {
+                break;
+            }
+            at += count;
+        }
+        assert_eq!(rest[..at], bytes[start as usize..]);
+        assert_eq!(two.said(), "");
+    });
+}
+
+#[test]
+fn a_damaged_bundle_is_lost_not_wrong() {
+    for fault in [Fault::Corrupt, Fault::Partial, Fault::Away] {
+        let faulty = Faulty::new(Arc::new(InMemory::new()));
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("b.zip");
+        let bytes = vec![3u8; 1_000_000];
+        std::fs::write(&path, &bytes).unwrap();
+        let content = Content {
+            digest: Digest::of(&bytes),
+            bytes: bytes.len() as u64,
+            md5: None,
+            sha256: None,
+        };
+        let one = Machine::new(Remote::over(faulty.clone(), "r", Some(key("a")), &[]));
+        let file = File::open(&path).unwrap();
+        one.link.send_source("c", &content, Some(file)).unwrap();
+        faulty.set(fault);
+        let bundle = one.link.bundle(content.digest, content.bytes);
+        let error = bundle.read_at(&mut [0; 100], 5000).unwrap_err();
+        let error = prep_core::StepError::input(error);
+        assert_eq!(error.lost_object(), Some(content.digest), "{fault:?}");
+        assert_eq!(one.said().lines().count(), 1, "{}", one.said());
+    }
+}
+
+#[test]
+fn what_is_sent_is_held_against_its_name() {
+    over_all(|store| {
+        let remote = Remote::over(store.clone(), "r", Some(key("a")), &[]);
+        let mut file = tempfile::tempfile().unwrap();
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        for length in [10usize, 20 << 20] {
+            file.write_all(&vec![1; length]).unwrap();
+            let file = Arc::new(file.try_clone().unwrap());
+            let digest = Digest::of(b"something else");
+            let put = remote.put_object(Area::Private, &digest, file, false);
+            let error = runtime.block_on(put).unwrap_err();
+            assert!(matches!(error, RemoteError::Failed { .. }), "{error}");
+            assert_eq!(names(&store), Vec::<String>::new());
+        }
+    });
+}
