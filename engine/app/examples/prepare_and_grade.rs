@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         program: env!("CARGO_PKG_VERSION").to_owned(),
         boot: None,
         accesses: Accesses::default(),
+        remote: None,
     };
     let options = Options {
         source: Some(PathBuf::from(bundles)),

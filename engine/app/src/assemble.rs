@@ -6,6 +6,7 @@ use prep_core::{Failure, Graph, Source};
 use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
+use prep_remote::Mirrored;
 use prep_spec::Pipeline;
 use prep_steps::{Checksums, Sources, Surroundings};
 
@@ -174,6 +175,7 @@ fn add(
         Some(part) => Box::new(part),
         None => Box::new(whole),
     };
+    let source = mirrored(around.settings, source, id, md5, None);
     let path = source.location();
     let surroundings = Surroundings {
         data_dir,
@@ -207,6 +209,20 @@ fn add(
         part: wanted,
         without_checksum: without_checksum(part),
     })
+}
+
+/// A source with the mirror before it, if there is one. `name`: under which the store remembers what it held.
+pub(crate) fn mirrored(
+    settings: &Settings,
+    source: Box<dyn Source>,
+    name: &str,
+    md5: Option<&str>,
+    sha256: Option<&str>,
+) -> Box<dyn Source> {
+    match &settings.remote {
+        Some(link) => Box::new(Mirrored::new(source, name, md5, sha256, link.clone())),
+        None => source,
+    }
 }
 
 fn without_checksum(part: &Part) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::path::Path;
 use prep_cache::StoreError;
 use prep_core::{Failure, GraphError, ResolveError, StepError, chain};
 use prep_fetch::FetchError;
+use prep_remote::RemoteError;
 use prep_spec::Diagnostics;
 
 /// Who is to act.
@@ -147,6 +148,21 @@ impl From<GraphError> for Error {
 impl From<ResolveError> for Error {
     fn from(error: ResolveError) -> Error {
         Error::new(error.failure(), chain(&error))
+    }
+}
+
+impl From<RemoteError> for Error {
+    fn from(error: RemoteError) -> Error {
+        // What stands behind the cause is a way out.
+        let text = error.to_string();
+        let failure = match &error {
+            RemoteError::Address { .. } => return Error::request(text),
+            _ => Failure::Machine,
+        };
+        match text.split_once("; ") {
+            Some((cause, help)) => Error::new(failure, cause).help(help),
+            None => Error::new(failure, text),
+        }
     }
 }
 

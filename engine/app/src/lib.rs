@@ -10,6 +10,8 @@
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
 //! export     a copy that can be taken elsewhere
+//! jobs       scripts and manifests for clusters
+//! push       results and bundles for other machines                unit     a share of many competitions
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
@@ -33,15 +35,18 @@ mod fetch;
 mod forecast;
 mod grade_list;
 mod grading;
+mod jobs;
 mod loading;
 mod note;
 mod plan;
 mod prepared;
+mod push;
 mod run;
 mod samples;
 mod settings;
 mod sources;
 mod summary;
+mod unit;
 mod validation;
 mod watch;
 
@@ -52,18 +57,21 @@ pub use catalog::{Catalog, Entry};
 pub use disk::Peak;
 pub use error::{Blame, Error, for_people};
 pub use export::{Export, Exported, Form, export};
-pub use fetch::fetch;
+pub use fetch::{fetch, mirror};
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
 pub use grading::{Given, Grading, leaderboard, read_leaderboard, report};
+pub use jobs::{JobPlan, kubernetes, slurm};
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
 pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prepared::{manifest, not_prepared};
+pub use push::{Pushed, push, remote_of};
 pub use run::{Preparation, Run, runtime};
 pub use samples::{SAMPLES, Sample};
 pub use settings::{Options, Settings};
 pub use sources::{FurtherSource, Missing, sources};
 pub use summary::{Checksums, State, StepFailure, Summary};
+pub use unit::{Unit, unit};
 pub use validation::{Validation, one_line};
 pub use watch::LAST;

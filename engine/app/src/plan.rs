@@ -67,7 +67,7 @@ impl Plan {
     /// # Errors
     /// When nothing can be planned at all; what is wrong with single competitions is in the result.
     pub fn look(task: &Task<'_>, ids: &[String]) -> Result<Plan, Error> {
-        let store = Store::look(&task.settings.store_dir)?;
+        let store = task.settings.below(Store::look(&task.settings.store_dir)?);
         let context = Context::new(store, task.settings.limits(), Cancel::default());
         Plan::make(task, ids, &prep_sql::Session::planner(), &context)
     }
@@ -182,7 +182,7 @@ impl Plan {
         forecast::peak(task.settings, task.options, &missing, bytes).map(Some)
     }
 
-    fn nodes_of(&self, id: &str) -> &[NodeId] {
+    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 

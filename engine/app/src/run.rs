@@ -1,10 +1,12 @@
 //! Preparing: what is not up to date is made, nothing else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use prep_cache::{LockGuard, Store};
 use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome, Timing};
 use prep_fetch::PartOfBundle;
+use prep_remote::Link;
 
 use crate::error::Error;
 use crate::note::Note;
@@ -17,6 +19,9 @@ use crate::watch::Watch;
 
 /// Stack of a thread, in bytes: plans of long queries are walked by recursion. What is not used costs nothing.
 const STACK: usize = 16 << 20;
+
+/// Between two looks whether results are sent.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// A run that is about to begin.
 pub struct Run {
@@ -57,6 +62,7 @@ impl Run {
         let in_use = store.in_use()?;
         prepared::settle(settings, ids, notes)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
+        let store = settings.below(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
         let mut plan = Plan::make(task, ids, &engine, &context)?;
         if !task.options.keep_going && !plan.refused.is_empty() {
@@ -71,6 +77,11 @@ impl Run {
             options: task.options.clone(),
             _in_use: in_use,
         })
+    }
+
+    /// Runs no step but checks: what steps make is found in the store or in the remote, or the run fails.
+    pub fn find_only(&mut self) {
+        self.context.only_found = true;
     }
 
     /// Carries it out on the caller's runtime.
@@ -109,6 +120,9 @@ impl Run {
             watch.clone(),
         );
         let report = running.await?;
+        if let Some(link) = &settings.remote {
+            sent(link, &cancel).await;
+        }
         let mut summaries = Vec::new();
         for competition in &competitions {
             let mut summary = Summary::of(
@@ -155,6 +169,13 @@ impl Run {
     /// As [`execute`](Self::execute), and when threads cannot be started.
     pub fn execute_blocking(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         runtime()?.block_on(self.execute(reporter))
+    }
+}
+
+/// Waits for results that are on their way to the remote. What the remote does not take is not waited for.
+async fn sent(link: &Link, cancel: &Cancel) {
+    while link.pending() > 0 && !cancel.is_cancelled() {
+        tokio::time::sleep(GLANCE).await;
     }
 }
 

@@ -3,8 +3,9 @@
 
 use std::path::PathBuf;
 
-use prep_cache::Accesses;
+use prep_cache::{Accesses, Store};
 use prep_core::Limits;
+use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
 
 /// What is the same for everything that is asked for.
@@ -26,9 +27,19 @@ pub struct Settings {
     pub boot: Option<String>,
     /// Who is told of accesses to files while something is prepared.
     pub accesses: Accesses,
+    /// A store that many machines share, in which results are looked for and to which they are offered.
+    pub remote: Option<Link>,
 }
 
 impl Settings {
+    /// The store, with the remote below it if there is one.
+    pub(crate) fn below(&self, store: Store) -> Store {
+        match &self.remote {
+            Some(link) => link.below(&store),
+            None => store,
+        }
+    }
+
     /// What running steps may use.
     pub fn limits(&self) -> Limits {
         Limits {

@@ -9,7 +9,7 @@ use prep_spec::Pipeline;
 use prep_spec::model::{Place, RemoteFile};
 use serde::Serialize;
 
-use crate::assemble::Competition;
+use crate::assemble::{Competition, mirrored};
 use crate::catalog::Entry;
 use crate::error::Error;
 use crate::settings::{Options, Settings};
@@ -105,7 +105,10 @@ pub(crate) fn further(
             Place::Url(remote) => {
                 let web = web_file(entry, &name, remote, task)?;
                 let (url, file) = (remote.url.clone(), remote.file.clone());
-                (Box::new(web), Some(url), Some(file), remote.size)
+                let known_as = remembered_as(&entry.id, &name, &file);
+                let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
+                let web = mirrored(task.settings, Box::new(web), &known_as, md5, sha256);
+                (web, Some(url), Some(file), remote.size)
             }
             Place::Folder(folder) => {
                 let path = resolve(entry, &name, folder)?;
@@ -122,6 +125,11 @@ pub(crate) fn further(
         brings.insert(name, source);
     }
     Ok((brings, all))
+}
+
+/// Under which the store remembers what the file of a further source held.
+pub(crate) fn remembered_as(id: &str, source: &str, file: &str) -> String {
+    format!("{id}/{source}/{file}")
 }
 
 fn web_file(

@@ -5,6 +5,7 @@
 //! options   how competitions are prepared       select    which ones are meant     downloads   limits, credentials
 //! settings  folders and limits, from options, variables and the machine
 //! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
+//! remote    a store that many machines share: options, variables, prep.toml
 //! samples   small bundles for a first look      exit, error, interrupt   how it ends
 //! ```
 //!
@@ -18,6 +19,7 @@ mod exit;
 mod interrupt;
 mod options;
 mod output;
+mod remote;
 mod samples;
 mod select;
 mod settings;
@@ -32,7 +34,7 @@ use crate::args::Cli;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
-use crate::settings::{Kaggle, Resolved, Surroundings};
+use crate::settings::{Kaggle, Places, Resolved, Surroundings};
 
 /// Queries are walked by recursion, and those within the language's limits need more than a main thread has.
 const STACK: usize = 64 << 20;
@@ -61,6 +63,7 @@ fn prep() -> ExitCode {
         let session = Session {
             settings: resolved.settings,
             kaggle: resolved.kaggle,
+            places: resolved.places,
             printer: printer.clone(),
         };
         verbs::call(cli.verb, &session)
@@ -77,6 +80,7 @@ fn prep() -> ExitCode {
 pub struct Session {
     pub settings: Settings,
     pub kaggle: Kaggle,
+    pub places: Places,
     pub printer: Printer,
 }
 

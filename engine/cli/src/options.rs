@@ -8,6 +8,7 @@ use prep_app::Options;
 use prep_spec::{BASE_VARIANT, known_variants};
 
 use crate::downloads;
+use crate::remote::RemoteArgs;
 
 /// Options that decide what a pipeline's steps are.
 #[derive(Debug, Default, Clone, Args)]
@@ -46,6 +47,8 @@ pub struct Conduct {
     pub fail_fast: bool,
     #[command(flatten)]
     pub limits: downloads::Limits,
+    #[command(flatten)]
+    pub remote: RemoteArgs,
     /// Keep bundles in the data folder (this is the default)
     #[arg(long, overrides_with = "discard_bundle", help_heading = "Downloads")]
     pub keep_bundle: bool,

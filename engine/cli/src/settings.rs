@@ -18,6 +18,7 @@ pub struct Resolved {
     pub settings: Settings,
     pub color: Color,
     pub kaggle: Kaggle,
+    pub places: Places,
     /// What the user should know of them.
     pub warning: Option<String>,
 }
@@ -38,6 +39,116 @@ impl Kaggle {
     pub fn credentials(&self) -> Result<Found, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
         prep_fetch::find(&variable, &self.config_dirs)
+    }
+}
+
+/// Where the user's own settings are, and what is said in variables.
+#[derive(Debug, Clone)]
+pub struct Places {
+    pub variable: fn(&str) -> Option<OsString>,
+    /// The folder of `prep.toml` and keys.
+    pub config_dir: Option<PathBuf>,
+    pub home: Option<PathBuf>,
+    /// Settings that an option decides, and those that a variable does, by their names.
+    pub options: Vec<&'static str>,
+    pub variables: Vec<(&'static str, &'static str)>,
+}
+
+/// Variables in which clouds' own tools are told who asks.
+const CLOUD: [&str; 32] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_VIRTUAL_HOSTED_STYLE_REQUEST",
+    "AWS_SKIP_SIGNATURE",
+    "AWS_REQUEST_PAYER",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_SERVICE_ACCOUNT",
+    "GOOGLE_SERVICE_ACCOUNT_PATH",
+    "GOOGLE_SERVICE_ACCOUNT_KEY",
+    "GOOGLE_SKIP_SIGNATURE",
+    "AZURE_STORAGE_ACCOUNT_NAME",
+    "AZURE_STORAGE_ACCOUNT_KEY",
+    "AZURE_STORAGE_SAS_KEY",
+    "AZURE_STORAGE_SAS_TOKEN",
+    "AZURE_STORAGE_ENDPOINT",
+    "AZURE_CLIENT_ID",
+    "AZURE_CLIENT_SECRET",
+    "AZURE_TENANT_ID",
+    "AZURE_FEDERATED_TOKEN_FILE",
+    "AZURE_USE_AZURE_CLI",
+];
+
+impl Places {
+    /// What decides a setting.
+    pub fn said_by(&self, setting: &str) -> &'static str {
+        let mut variables = self.variables.iter();
+        let variable = variables.find(|(name, _)| *name == setting);
+        match self.options.contains(&setting) {
+            true => "option",
+            false => variable.map_or("default", |(_, variable)| variable),
+        }
+    }
+
+    /// A variable that is set and not empty.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let text = (self.variable)(name)?.into_string().ok()?;
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The folder of keys.
+    pub fn keys(&self) -> Option<PathBuf> {
+        Some(self.config_dir.as_ref()?.join("keys"))
+    }
+
+    /// What clouds want to know of who asks: from variables; of Amazon's also from the file of its own tools.
+    pub fn cloud(&self) -> Vec<(String, String)> {
+        let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
+        let mut found: Vec<(String, String)> = CLOUD.iter().filter_map(set).collect();
+        if !found.iter().any(|(name, _)| name == "AWS_ACCESS_KEY_ID") {
+            found.extend(self.aws_profile());
+        }
+        found
+    }
+
+    /// The profile that Amazon's own tools would take.
+    fn aws_profile(&self) -> Vec<(String, String)> {
+        let usual = || Some(self.home.as_ref()?.join(".aws/credentials"));
+        let named = self.text("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
+        let text = named
+            .or_else(usual)
+            .and_then(|path| std::fs::read_to_string(path).ok())
+            .unwrap_or_default();
+        let wanted = self.text("AWS_PROFILE");
+        let wanted = format!("[{}]", wanted.as_deref().unwrap_or("default"));
+        let section = text
+            .lines()
+            .map(str::trim)
+            .skip_while(|line| *line != wanted);
+        let section = section.skip(1).take_while(|line| !line.starts_with('['));
+        let pairs = section.filter_map(|line| line.split_once('='));
+        let pairs =
+            pairs.map(|(name, value)| (name.trim().to_ascii_uppercase(), value.trim().to_owned()));
+        let is_known = |name: &str| {
+            [
+                "AWS_ACCESS_KEY_ID",
+                "AWS_SECRET_ACCESS_KEY",
+                "AWS_SESSION_TOKEN",
+            ]
+            .contains(&name)
+        };
+        pairs.filter(|(name, _)| is_known(name)).collect()
     }
 }
 
@@ -90,6 +201,37 @@ impl Surroundings {
         self.path("XDG_CACHE_HOME")
             .filter(|path| path.is_absolute())
             .or_else(|| self.home.as_ref().map(|home| home.join(usual)))
+    }
+
+    /// `XDG_CONFIG_HOME/prep`, else `.config/prep` in the home folder.
+    fn places(&self, global: &Global) -> Places {
+        let options = [
+            ("data-dir", global.data_dir.is_some()),
+            ("cache-dir", global.cache_dir.is_some()),
+            ("pipelines", global.pipelines.is_some()),
+            ("jobs", global.jobs.is_some()),
+            ("memory", global.memory.is_some()),
+        ];
+        let options = options.into_iter().filter(|(_, is_set)| *is_set);
+        let options = options.map(|(name, _)| name);
+        let variables = [
+            ("data-dir", "MLE_BENCH_DATA_DIR"),
+            ("cache-dir", "PREP_CACHE_DIR"),
+            ("pipelines", "PREP_PIPELINES"),
+        ];
+        let variables = variables.into_iter();
+        let variables = variables.filter(|(_, variable)| self.set(variable).is_some());
+        let config = self
+            .path("XDG_CONFIG_HOME")
+            .filter(|path| path.is_absolute())
+            .or_else(|| self.home.as_ref().map(|home| home.join(".config")));
+        Places {
+            variable: self.variable,
+            config_dir: config.map(|config| config.join("prep")),
+            home: self.home.clone(),
+            options: options.collect(),
+            variables: variables.collect(),
+        }
     }
 
     /// Kaggle's own client looks for its files in these folders.
@@ -159,6 +301,7 @@ impl Resolved {
             program: around.program.clone(),
             boot: around.boot.clone(),
             accesses: Accesses::default(),
+            remote: None,
         };
         Ok(Resolved {
             settings,
@@ -167,6 +310,7 @@ impl Resolved {
                 color => color,
             },
             kaggle: around.kaggle(),
+            places: around.places(global),
             warning,
         })
     }

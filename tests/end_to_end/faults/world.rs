@@ -83,6 +83,7 @@ impl World {
             program: "test".to_owned(),
             boot: None,
             accesses: Accesses::watched_by(watcher.clone()),
+            remote: None,
         };
         let options = Options {
             source: Some(self.sandbox.source()),

@@ -62,6 +62,7 @@ impl Demo {
                 ..session.settings.clone()
             },
             kaggle: session.kaggle.clone(),
+            places: session.places.clone(),
             printer: session.printer.clone(),
         };
         let catalog = Catalog::embedded();

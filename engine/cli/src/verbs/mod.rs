@@ -2,6 +2,7 @@
 
 pub mod cache;
 pub mod completions;
+pub mod config;
 pub mod definitions;
 pub mod demo;
 pub mod experiments;
@@ -10,10 +11,14 @@ pub mod fetch;
 pub mod grade;
 pub mod grade_sample;
 pub mod graph;
+pub mod jobs;
+pub mod key;
 pub mod list;
 pub mod ls;
 pub mod medals;
 pub mod plan;
+pub mod pull;
+pub mod push;
 pub mod rules;
 pub mod run;
 pub mod schema;
@@ -31,6 +36,11 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
     match verb {
         Verb::Demo(verb) => verb.call(session),
         Verb::Run(verb) => verb.call(session),
+        Verb::Push(verb) => verb.call(session),
+        Verb::Pull(verb) => verb.call(session),
+        Verb::Jobs(verb) => verb.call(session),
+        Verb::Key(verb) => verb.call(session),
+        Verb::Config(verb) => verb.call(session),
         Verb::Plan(verb) => verb.call(session),
         Verb::Why(verb) => verb.call(session),
         Verb::List(verb) => verb.call(session),

@@ -12,6 +12,7 @@ use crate::options::{Conduct, How};
 use crate::output::printer::Level;
 use crate::output::reasons;
 use crate::output::table::{Align, Table};
+use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::{Ended, Session};
 
@@ -31,11 +32,17 @@ pub struct PlanArgs {
     selection: Selection,
     #[command(flatten)]
     how: How,
+    #[command(flatten)]
+    remote: RemoteArgs,
 }
 
 impl PlanArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        show(session, &self.selection, &self.how, &Conduct::default())
+        let conduct = Conduct {
+            remote: self.remote.clone(),
+            ..Conduct::default()
+        };
+        show(session, &self.selection, &self.how, &conduct)
     }
 }
 
@@ -71,6 +78,7 @@ struct PlannedSource {
 
 /// Plans the selection and shows it. Also `run --dry-run`.
 pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Conduct) -> Ended {
+    let session = &session.linked(&conduct.remote)?;
     let ids = selection.ids()?;
     let purpose = Purpose::question_unless(how.no_download);
     let network = downloads::network(session, &conduct.limits, purpose);

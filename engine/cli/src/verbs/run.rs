@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Options, Preparation, Run, Task};
-use prep_core::Cancel;
+use prep_app::{Catalog, Options, Preparation, Run, Task, Unit};
+use prep_core::{Cancel, units};
 use prep_fetch::LazyNetwork;
 
 use crate::downloads::{self, Purpose};
@@ -31,6 +31,10 @@ pub struct RunArgs {
     /// written to it as a trace that Perfetto and chrome://tracing open
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     timings: Option<Option<PathBuf>>,
+    /// Only a share of the selected competitions: I/N, as 3/8, or only N in a job of an array, whose number Slurm,
+    /// Kubernetes or AWS Batch tell. Shares are balanced by the length of bundles, the largest first
+    #[arg(long, value_name = "UNIT", help_heading = "Competitions")]
+    unit: Option<Unit>,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -53,8 +57,9 @@ impl RunArgs {
         if self.dry_run {
             return super::plan::show(session, &self.selection, &self.how, &self.conduct);
         }
-        let ids = self.selection.ids()?;
+        let session = &session.linked(&self.conduct.remote)?;
         let catalog = Catalog::of(&session.settings)?;
+        let ids = share(session, &catalog, self.selection.ids()?, self.unit)?;
         let purpose = match self.how.no_download {
             true => Purpose::Nothing,
             false => Purpose::Download,
@@ -67,6 +72,59 @@ impl RunArgs {
             timings::show(session, &preparation.timings, trace.as_deref())?;
         }
         Ok(exit(&preparation))
+    }
+}
+
+/// A job's share of what is selected.
+pub fn share(
+    session: &Session,
+    catalog: &Catalog,
+    ids: Vec<String>,
+    unit: Option<Unit>,
+) -> Result<Vec<String>, CliError> {
+    let Some(unit) = unit else {
+        return Ok(ids);
+    };
+    let number = unit_number(unit, session)?;
+    let mine = prep_app::unit(catalog, &ids, number, unit.of);
+    let count = units::count(mine.len() as u64, "competition");
+    session.printer.message(format!(
+        "unit {number} of {}: {count} of {}",
+        unit.of,
+        ids.len()
+    ));
+    Ok(mine)
+}
+
+/// Variables in which schedulers number the jobs of an array, and in which they tell the first number; from 0 on else.
+const ARRAYS: [(&str, Option<&str>); 3] = [
+    ("SLURM_ARRAY_TASK_ID", Some("SLURM_ARRAY_TASK_MIN")),
+    ("JOB_COMPLETION_INDEX", None),
+    ("AWS_BATCH_JOB_ARRAY_INDEX", None),
+];
+
+/// From 1 on.
+fn unit_number(unit: Unit, session: &Session) -> Result<usize, CliError> {
+    if let Some(number) = unit.number {
+        return Ok(number);
+    }
+    let number = |name: &str| session.places.text(name)?.parse::<usize>().ok();
+    let told = ARRAYS.iter().find_map(|(index, first)| {
+        let first = first.and_then(number).unwrap_or(0);
+        Some((index, number(index)?.checked_sub(first)?))
+    });
+    match told {
+        Some((_, index)) if index < unit.of => Ok(index + 1),
+        Some((name, index)) => Err(CliError::usage(format!(
+            "{name} says that this is job {} of the array, and --unit that there are {}",
+            index + 1,
+            unit.of
+        ))),
+        None => Err(CliError::usage(format!(
+            "no scheduler says which of the {} units this is",
+            unit.of
+        ))
+        .help(format!("write --unit I/{}", unit.of))),
     }
 }
 
@@ -84,8 +142,21 @@ pub fn prepare(
         options,
         network,
     };
+    carry_out(session, &task, ids, false)
+}
+
+/// Carries out a task; `find_only`: no step runs but checks.
+pub fn carry_out(
+    session: &Session,
+    task: &Task<'_>,
+    ids: &[String],
+    find_only: bool,
+) -> Result<Preparation, CliError> {
     let cancel = Cancel::default();
-    let run = Run::begin(&task, ids, &cancel, &|note| session.printer.note(&note))?;
+    let mut run = Run::begin(task, ids, &cancel, &|note| session.printer.note(&note))?;
+    if find_only {
+        run.find_only();
+    }
     let display = Display::new(&session.printer, &run.plan.work());
     let notice = display.notice();
     prep_app::runtime()?.block_on(async {

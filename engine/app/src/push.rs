@@ -1,0 +1,198 @@
+//! Results that are here, for other machines: what steps made, and what bundles hold.
+
+use std::fs::File;
+
+use prep_cache::{Digest, Offer, Store};
+use prep_core::{Action, Cancel, Context, Failure, NodeId, State, Value};
+use prep_remote::{Link, Put, Sent};
+use serde::Serialize;
+
+use crate::assemble::Competition;
+use crate::error::Error;
+use crate::plan::{Plan, Task};
+use crate::settings::Settings;
+use crate::sources::remembered_as;
+
+/// What became of a competition's results.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pushed {
+    pub id: String,
+    /// Results that the remote did not have.
+    pub new: usize,
+    /// Results that it had.
+    pub there: usize,
+    /// Steps whose results are not on this machine, or not with all their objects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_here: Vec<String>,
+    /// Steps of which the remote has another result, or one that is not believed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Whether the bundle lies in the mirror now.
+    pub mirrored: bool,
+}
+
+/// Sends the results of competitions, one after the other; `done` is told of each. What is there already does not move,
+/// so this goes on where it was interrupted.
+///
+/// # Errors
+/// When nothing can be planned, or the remote does not take something.
+pub fn push(
+    task: &Task<'_>,
+    ids: &[String],
+    link: &Link,
+    cancel: &Cancel,
+    done: &dyn Fn(&Pushed),
+) -> Result<Vec<Pushed>, Error> {
+    let settings = Settings {
+        remote: None,
+        ..task.settings.clone()
+    };
+    let store = Store::look(&settings.store_dir)?;
+    let context = Context::new(store, settings.limits(), cancel.clone());
+    let task = Task {
+        settings: &settings,
+        ..*task
+    };
+    let mut plan = Plan::make(&task, ids, &prep_sql::Session::planner(), &context)?;
+    if !plan.refused.is_empty() {
+        return Err(plan.refused.swap_remove(0).1);
+    }
+    let mut all = Vec::new();
+    for competition in &plan.competitions {
+        let one = Pushing {
+            plan: &plan,
+            context: &context,
+            link,
+        };
+        let pushed = one.competition(competition)?;
+        done(&pushed);
+        all.push(pushed);
+    }
+    Ok(all)
+}
+
+struct Pushing<'a> {
+    plan: &'a Plan,
+    context: &'a Context,
+    link: &'a Link,
+}
+
+impl Pushing<'_> {
+    fn competition(&self, competition: &Competition) -> Result<Pushed, Error> {
+        let mut pushed = Pushed {
+            id: competition.id.clone(),
+            ..Pushed::default()
+        };
+        self.sources(competition, &mut pushed)?;
+        for node in self.plan.nodes_of(&competition.id) {
+            self.context.check()?;
+            self.result(*node, &mut pushed)?;
+        }
+        Ok(pushed)
+    }
+
+    fn result(&self, id: NodeId, pushed: &mut Pushed) -> Result<(), Error> {
+        let node = self.plan.graph.node(id);
+        let Action::Step(step) = &node.action else {
+            return Ok(());
+        };
+        if !step.is_shared() {
+            return Ok(());
+        }
+        let state = self.plan.resolution.states.get(&id);
+        let Some(State::Known {
+            record: Some(record),
+            ..
+        }) = state
+        else {
+            pushed.not_here.push(node.name.clone());
+            return Ok(());
+        };
+        let (store, key) = (&self.context.store, record.key());
+        let Some(entry) = store.lookup(&key)? else {
+            return Ok(());
+        };
+        let given = self.given(id)?;
+        let offer = Offer {
+            key,
+            given: given.unwrap_or_else(|| entry.objects().copied().collect()),
+            entry,
+            competition: node.competition.clone(),
+            step: node.name.clone(),
+        };
+        match self.link.send(offer, store)? {
+            Sent::Put(Put::New) => pushed.new += 1,
+            Sent::Put(Put::Same) => pushed.there += 1,
+            Sent::Put(Put::Different(_) | Put::Rejected(_)) => {
+                pushed.refused.push(node.name.clone());
+            }
+            Sent::Incomplete(_) => pushed.not_here.push(node.name.clone()),
+        }
+        Ok(())
+    }
+
+    /// Objects that a step was given. None when that is not known any more: then nothing of it is for everybody.
+    fn given(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
+        let store = &self.context.store;
+        let mut given = Vec::new();
+        for (_, port) in self.plan.graph.inputs(id) {
+            let state = self.plan.resolution.states.get(&port.node);
+            let value = match state {
+                Some(State::Known { outputs, .. }) => outputs.get(&port.output),
+                _ => None,
+            };
+            let Some(value) = value else {
+                return Ok(None);
+            };
+            match Value::load(store, value) {
+                Ok(value) => given.extend(value.objects),
+                Err(error) if error.lost_object().is_some() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(given))
+    }
+
+    fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
+        let mut names = vec![(competition.id.clone(), competition.bundle.as_ref())];
+        for source in &competition.sources {
+            if let Some(file) = &source.file {
+                let name = remembered_as(&competition.id, &source.name, file);
+                names.push((name, source.path.as_ref()));
+            }
+        }
+        let store = &self.context.store;
+        for (number, (name, path)) in names.into_iter().enumerate() {
+            let Some(record) = store.named_source(&name)? else {
+                continue;
+            };
+            // Only the very bytes that were read.
+            let file = match path.filter(|_| self.link.mirrors()) {
+                Some(path) if store.source(path)?.map(|now| now.digest) == Some(record.digest) => {
+                    let opened = File::open(path);
+                    Some(opened.map_err(|error| Error::reading("read", path, &error))?)
+                }
+                _ => None,
+            };
+            if number == 0 {
+                pushed.mirrored = file.is_some();
+            }
+            self.link.send_source(&name, &record.content(), file)?;
+        }
+        Ok(())
+    }
+}
+
+/// The remote of a task.
+///
+/// # Errors
+/// When there is none.
+pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
+    settings.remote.as_ref().ok_or_else(|| {
+        Error {
+            blame: crate::Blame::Request,
+            ..Error::new(Failure::Input, "no remote is named")
+        }
+        .help("name one with --remote URL, or with `url` in `[remote]` of prep.toml")
+    })
+}

@@ -1,0 +1,89 @@
+//! `prep key`: the keys that sign results for others.
+
+use clap::{Args, Subcommand};
+use prep_remote::SigningKey;
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::table::{Align, Table};
+use crate::remote::key;
+use crate::{Ended, Session};
+
+/// Make and list the keys that sign results for a remote
+#[derive(Debug, Args)]
+pub struct Key {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Make a key, and show its public half, which others name in `[remote] trusted` of their prep.toml
+    #[command(after_help = "\
+Examples:
+  prep key new laptop")]
+    New {
+        /// Its name: letters, digits, - and _
+        name: String,
+    },
+    /// List the keys with their public halves
+    #[command(after_help = "\
+Examples:
+  prep key list
+  prep key list --json")]
+    List,
+}
+
+impl Key {
+    pub fn call(&self, session: &Session) -> Ended {
+        let folder = session.places.keys().ok_or_else(|| {
+            CliError::usage("there is no home folder to keep keys in")
+                .help("name a folder with XDG_CONFIG_HOME")
+        })?;
+        match &self.verb {
+            Verb::New { name } => {
+                let made = SigningKey::make(name).map_err(key)?;
+                let path = made.save(&folder).map_err(key)?;
+                let public = made.public().to_string();
+                session
+                    .printer
+                    .message(format!("{} is for you alone", path.display()));
+                match session.printer.json {
+                    true => session
+                        .printer
+                        .json(&json!({ "name": name, "public": public, "path": path }))?,
+                    false => session.printer.result(&format!("{public}\n"))?,
+                }
+                Ok(Exit::Success)
+            }
+            Verb::List => {
+                let mut keys = Vec::new();
+                let mut exit = Exit::Success;
+                for one in SigningKey::all(&folder) {
+                    match one {
+                        Ok(one) => keys.push((one.name().to_owned(), one.public().to_string())),
+                        Err(error) => {
+                            exit = Exit::Machine;
+                            session.printer.error(&key(error));
+                        }
+                    }
+                }
+                if session.printer.json {
+                    let keys: Vec<_> = keys
+                        .iter()
+                        .map(|(name, public)| json!({ "name": name, "public": public }))
+                        .collect();
+                    session.printer.json(&json!({ "keys": keys }))?;
+                } else {
+                    let mut table = Table::new(&[("name", Align::Left), ("public", Align::Left)]);
+                    for (name, public) in keys {
+                        table.row(vec![name, public]);
+                    }
+                    session.printer.table(&table)?;
+                }
+                Ok(exit)
+            }
+        }
+    }
+}

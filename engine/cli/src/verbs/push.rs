@@ -1,0 +1,119 @@
+//! `prep push`: results that are here, for other machines.
+
+use clap::Args;
+use prep_app::{Catalog, Pushed, Task, remote_of};
+use prep_core::{Cancel, units};
+use serde_json::json;
+
+use crate::downloads::{self, Limits, Purpose};
+use crate::exit::Exit;
+use crate::options::{Conduct, How};
+use crate::output::table::{Align, Table};
+use crate::remote::RemoteArgs;
+use crate::select::Selection;
+use crate::{Ended, Session, interrupt};
+
+/// Send what is prepared here to the remote: results of steps, and bundles if the mirror takes them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep push --remote s3://bucket/team
+  prep push spaceship-titanic --remote s3://bucket/team
+
+Without a selection, everything that is prepared. What the remote has does not move, so an interrupted push
+goes on where it was. Results are signed with the key of `prep key`; bundles are sent if `mirror = true`
+stands in `[remote]` of prep.toml.")]
+pub struct Push {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+impl Push {
+    pub fn call(&self, session: &Session) -> Ended {
+        let session = &session.linked(&self.remote)?;
+        let link = remote_of(&session.settings)?;
+        let catalog = Catalog::of(&session.settings)?;
+        let ids = match self.selection.is_empty() {
+            true => prepared(session, &catalog)?,
+            false => self.selection.ids()?,
+        };
+        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
+        let task = Task {
+            settings: &session.settings,
+            catalog: &catalog,
+            options: &self.how.options(&Conduct::default()),
+            network: &network,
+        };
+        let cancel = Cancel::default();
+        let runtime = prep_app::runtime()?;
+        {
+            let _inside = runtime.enter();
+            let printer = session.printer.clone();
+            interrupt::watch(cancel.clone(), move || {
+                printer.message("stopping; press Ctrl-C again to end at once");
+            })?;
+        }
+        let done = |pushed: &Pushed| {
+            session.printer.message(format!(
+                "{}: {} sent, {} there already; {} so far",
+                pushed.id,
+                units::count(pushed.new as u64, "result"),
+                pushed.there,
+                units::bytes(link.remote().sent())
+            ));
+        };
+        let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
+        if session.printer.json {
+            let bytes = link.remote().sent();
+            session
+                .printer
+                .json(&json!({ "competitions": all, "bytes": bytes }))?;
+        } else {
+            session.printer.table(&table(&all))?;
+        }
+        Ok(exit(&all))
+    }
+}
+
+/// Competitions with a prepared folder.
+fn prepared(session: &Session, catalog: &Catalog) -> Result<Vec<String>, crate::error::CliError> {
+    let mut ids = Vec::new();
+    for entry in catalog.iter() {
+        if prep_app::manifest(&session.settings.data_dir, &entry.id)?.is_some() {
+            ids.push(entry.id.clone());
+        }
+    }
+    Ok(ids)
+}
+
+fn table(all: &[Pushed]) -> Table {
+    let mut table = Table::new(&[
+        ("id", Align::Left),
+        ("sent", Align::Right),
+        ("there", Align::Right),
+        ("not here", Align::Right),
+        ("bundle", Align::Left),
+    ]);
+    for one in all {
+        table.row(vec![
+            one.id.clone(),
+            one.new.to_string(),
+            one.there.to_string(),
+            one.not_here.len().to_string(),
+            if one.mirrored { "mirrored" } else { "" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// A result that the remote refused is a check that does not hold: two machines made different things.
+fn exit(all: &[Pushed]) -> Exit {
+    match all.iter().all(|one| one.refused.is_empty()) {
+        true => Exit::Success,
+        false => Exit::Check,
+    }
+}
