@@ -9,7 +9,7 @@
 //! held, so that results made of it stay valid when the file is thrown away.
 
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
@@ -19,6 +19,7 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use crate::access::Watched;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
@@ -128,29 +129,46 @@ impl Store {
     ) -> Result<SourceRecord, StoreError> {
         self.must_be_writable()?;
         let path = canonical(path)?;
-        let error = |source| StoreError::io("read", &path, source);
-        let announced = self.accesses().before(Access::Open, &path);
-        let file = announced.and_then(|()| File::open(&path)).map_err(error)?;
+        let permit = if with_md5 { self.thread() } else { None };
+        let ((digest, md5), stamp) = self.read_unchanged(&path, None, |reader| {
+            if with_md5 {
+                let (digest, md5, len) = hash_twice(reader, progress, permit)?;
+                return Ok(((digest, Some(md5)), len));
+            }
+            let (digest, len) = hash(reader, CHUNK, progress)?;
+            Ok(((digest, None), len))
+        })?;
+        self.save_source(&path, digest, md5, stamp)
+    }
+
+    /// What `read` makes of the file at a canonical path, with how many bytes it was given, and the file's stamp. The file
+    /// must be what `expected` says, if anything does, and stay what it is meanwhile.
+    fn read_unchanged<T>(
+        &self,
+        path: &Path,
+        expected: Option<Stamp>,
+        read: impl FnOnce(Watched<&File>) -> io::Result<(T, u64)>,
+    ) -> Result<(T, Stamp), StoreError> {
+        let error = |source| StoreError::io("read", path, source);
+        let changed = || StoreError::Changed {
+            path: path.to_path_buf(),
+        };
+        let announced = self.accesses().before(Access::Open, path);
+        let file = announced.and_then(|()| File::open(path)).map_err(error)?;
         let before = file.metadata().map_err(error)?;
         let stamp = Stamp::of(&before);
+        if expected.is_some_and(|expected| expected != stamp) {
+            return Err(changed());
+        }
         wait_for_age(&before);
-
-        let reader = self.accesses().reader(&path, &file);
-        let (digest, md5, len) = if with_md5 {
-            let permit = self.thread();
-            let (digest, md5, len) = hash_twice(reader, progress, permit).map_err(error)?;
-            (digest, Some(md5), len)
-        } else {
-            let (digest, len) = hash(reader, CHUNK, progress).map_err(error)?;
-            (digest, None, len)
-        };
+        let (made, len) = read(self.accesses().reader(path, &file)).map_err(error)?;
         // By name, too: a writer that replaces files leaves ours untouched.
         let open = Stamp::of(&file.metadata().map_err(error)?);
         let named = Stamp::of(&path.metadata().map_err(error)?);
-        if open != stamp || named != stamp || len != stamp.len {
-            return Err(StoreError::Changed { path });
+        match open == stamp && named == stamp && len == stamp.len {
+            true => Ok((made, stamp)),
+            false => Err(changed()),
         }
-        self.save_source(&path, digest, md5, stamp)
     }
 }
 
@@ -211,24 +229,22 @@ impl Store {
     ) -> Result<SourceRecord, StoreError> {
         self.must_be_writable()?;
         let path = canonical(path)?;
-        let error = |source| StoreError::io("read", &path, source);
-        let mut file = File::open(&path).map_err(error)?;
-        let mut sha256 = Sha256::new();
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let read = next(&mut file, &mut chunk).map_err(error)?;
-            let bytes = chunk.get(..read).unwrap_or_default();
-            if bytes.is_empty() {
-                break;
+        let (sha256, _) = self.read_unchanged(&path, Some(record.stamp), |mut reader| {
+            let (mut sha256, mut len) = (Sha256::new(), 0);
+            let mut chunk = vec![0; CHUNK];
+            loop {
+                let read = next(&mut reader, &mut chunk)?;
+                let bytes = chunk.get(..read).unwrap_or_default();
+                if bytes.is_empty() {
+                    return Ok((hex(&sha256.finalize()), len));
+                }
+                sha256.update(bytes);
+                len += read as u64;
+                progress(read as u64);
             }
-            sha256.update(bytes);
-            progress(read as u64);
-        }
-        if Stamp::of(&file.metadata().map_err(error)?) != record.stamp {
-            return Err(StoreError::Changed { path });
-        }
+        })?;
         let record = SourceRecord {
-            sha256: Some(hex(&sha256.finalize())),
+            sha256: Some(sha256),
             ..record
         };
         self.save(Bucket::Sources, &key_of(&path), &record)?;
@@ -305,7 +321,7 @@ fn hash_twice(
     mut input: impl Read,
     progress: &dyn Fn(u64),
     permit: Option<Permit>,
-) -> std::io::Result<(Digest, String, u64)> {
+) -> io::Result<(Digest, String, u64)> {
     let Some(permit) = permit else {
         let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
         let (mut chunk, mut len) = (vec![0; CHUNK], 0);
@@ -345,7 +361,7 @@ fn hash_twice(
         drop(chunks);
         let md5 = md5
             .join()
-            .map_err(|_| std::io::Error::other("the MD5 thread died"))?;
+            .map_err(|_| io::Error::other("the MD5 thread died"))?;
         Ok((blake3.finalize().into(), md5, len))
     })
 }
