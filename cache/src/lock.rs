@@ -89,39 +89,58 @@ impl Store {
 
     /// Keeps garbage collection out, of this and of all other processes,
     /// until the guard is dropped. A run holds it from its first lookup to
-    /// its last record. Waits while a collection is under way.
+    /// its last record. Waits while a collection is under way; who has to
+    /// stop waiting asks [`try_in_use`](Self::try_in_use) again and again.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
     pub fn in_use(&self) -> Result<LockGuard, StoreError> {
+        loop {
+            if let Some(guard) = self.announce_use(true)? {
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// [`in_use`](Self::in_use), unless a collection is under way now.
+    ///
+    /// # Errors
+    /// As [`lock`](Self::lock).
+    pub fn try_in_use(&self) -> Result<Option<LockGuard>, StoreError> {
+        self.announce_use(false)
+    }
+
+    fn announce_use(&self, wait: bool) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
         if self.is_read_only() {
             let file = match File::open(&path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Ok(LockGuard {
+                    return Ok(Some(LockGuard {
                         file: None,
                         lease: None,
-                    });
+                    }));
                 }
                 Err(error) => return Err(StoreError::io("open the lock", &path, error)),
             };
-            let locked = match file.lock_shared() {
-                Err(error) if !is_unsupported(&error) => {
+            let tried = match wait {
+                true => file.lock_shared().map_err(TryLockError::Error),
+                false => file.try_lock_shared(),
+            };
+            let locked = match tried {
+                Ok(()) => true,
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) if is_unsupported(&error) => false,
+                Err(TryLockError::Error(error)) => {
                     return Err(StoreError::io("lock", &path, error));
                 }
-                locked => locked.is_ok(),
             };
-            return Ok(LockGuard {
+            return Ok(Some(LockGuard {
                 file: locked.then_some(file),
                 lease: None,
-            });
+            }));
         }
-        loop {
-            if let Some(guard) = acquire(&path, Mode::Shared, true)? {
-                return Ok(guard);
-            }
-        }
+        acquire(&path, Mode::Shared, wait)
     }
 
     /// The store for one collector alone, if no run is using it.

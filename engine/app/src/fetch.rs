@@ -19,7 +19,7 @@ pub fn fetch(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<PathBuf, Erro
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
     let store = Store::open(&task.settings.store_dir)?;
-    let _in_use = store.in_use()?;
+    let _in_use = cancel.in_use(&store)?;
     let context = Context::new(store, task.settings.limits(), cancel.clone());
     let options = task.options;
     let folders: Vec<_> = options.source.iter().map(PathBuf::as_path).collect();

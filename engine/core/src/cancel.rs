@@ -3,8 +3,14 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use prep_cache::{LockGuard, Store};
 
 use crate::StepError;
+
+/// Between two looks at a lock.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A flag that steps look at often enough to stop within a moment. Cloning shares the flag.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +30,17 @@ impl Cancel {
         Cancellable {
             cancel: self.clone(),
             inner,
+        }
+    }
+
+    /// Keeps garbage collection out of a store; stops waiting for one that is under way when the flag is set.
+    pub fn in_use(&self, store: &Store) -> Result<LockGuard, StepError> {
+        loop {
+            self.check()?;
+            if let Some(guard) = store.try_in_use()? {
+                return Ok(guard);
+            }
+            std::thread::sleep(PAUSE);
         }
     }
 
