@@ -1,16 +1,13 @@
 //! Rows by key: the index that all group-wise methods share.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-
 use crate::error::SplitError;
 use crate::shuffle_split::{Order, Split};
 
 /// The rows of every key, each list in row order, found in O(1).
 ///
 /// Keys are codes 0, 1, 2, ... in row order, without holes. The order of the numbers is the order in which the keys are
-/// split: number them by first appearance ([`codes_by_appearance`]) as `unique()` does in pandas, or in sorted order
-/// ([`codes_by_order`]) as `groupby` and `numpy.unique` do.
+/// split: number them by first appearance as `unique()` does in pandas, or in sorted order as `groupby` and
+/// `numpy.unique` do.
 #[derive(Debug, Clone)]
 pub struct Groups {
     /// `rows[starts[k]..starts[k + 1]]` are the rows of key k.
@@ -97,25 +94,4 @@ impl Groups {
         }
         .ordered(order)
     }
-}
-
-/// Numbers keys in order of first appearance.
-pub fn codes_by_appearance<K: Hash + Eq>(keys: impl IntoIterator<Item = K>) -> Vec<u32> {
-    let mut numbers = HashMap::new();
-    let number = |key| {
-        let next = numbers.len() as u32;
-        *numbers.entry(key).or_insert(next)
-    };
-    keys.into_iter().map(number).collect()
-}
-
-/// Numbers keys in ascending order.
-pub fn codes_by_order<K: Ord>(keys: &[K]) -> Vec<u32> {
-    let mut distinct: Vec<&K> = keys.iter().collect();
-    distinct.sort_unstable();
-    distinct.dedup();
-    // Every key is among the distinct ones, so the search gives its number.
-    keys.iter()
-        .map(|key| distinct.partition_point(|other| *other < key) as u32)
-        .collect()
 }

@@ -25,7 +25,7 @@ mod stratified;
 pub use error::{RandomError, SplitError};
 pub use first_fit::first_fit;
 pub use group_split::group_split;
-pub use groups::{Groups, codes_by_appearance, codes_by_order};
+pub use groups::Groups;
 pub use keys::{Keys, Role};
 pub use method::{Method, split};
 pub use mt19937::Mt19937;

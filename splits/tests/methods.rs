@@ -7,10 +7,10 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_splits::{
-    Groups, Keys, Method, PartSizes, Role, Size, SplitError, codes_by_appearance, codes_by_order,
-    split,
-};
+mod codes;
+
+use codes::{codes_by_appearance, codes_by_order};
+use prep_splits::{Groups, Keys, Method, PartSizes, Role, Size, SplitError, split};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Result<Method, serde_json::Error> {

@@ -7,12 +7,13 @@
     reason = "a test that panics has failed"
 )]
 
+mod codes;
 mod common;
 
+use codes::{codes_by_appearance, codes_by_order};
 use common::{Digest, digest, get, recorded};
 use prep_splits::{
-    Keys, Method, Order, PythonRandom, Role, Size, Split, SplitError, codes_by_appearance,
-    codes_by_order, python_sample, split,
+    Keys, Method, Order, PythonRandom, Role, Size, Split, SplitError, python_sample, split,
 };
 use serde_json::Value;
 

@@ -9,9 +9,6 @@ use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
 
 use crate::sniff::{HumanSize, Looks, SNIFF_LENGTH};
 
-/// Pixels at which Pillow refuses an image as a decompression bomb.
-pub const DEFAULT_MAX_PIXELS: u64 = 178_956_970;
-
 /// An image of one byte per pixel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GreyImage {

@@ -12,8 +12,7 @@ mod hex;
 
 use hex::unhex;
 use prep_formats::json::{
-    JsonError, JsonErrorKind, JsonLines, JsonRecords, JsonWriteError, Value, WriteOptions,
-    decode_latin1, parse,
+    JsonError, JsonErrorKind, JsonLines, JsonRecords, JsonWriteError, Value, WriteOptions, parse,
 };
 use proptest::prelude::*;
 
@@ -116,15 +115,6 @@ fn errors_and_their_places() {
         let shown = String::from_utf8_lossy(&text[..text.len().min(20)]);
         assert_eq!(syntax(parse(text)), (kind, line, column), "{shown}");
     }
-}
-
-#[test]
-fn latin1_bytes_are_characters() {
-    let value = parse(decode_latin1(b"[\"\xc3\xa9\"]").as_bytes()).unwrap();
-    assert_eq!(
-        value.to_json(&WriteOptions::default()).unwrap(),
-        b"[\"\\u00c3\\u00a9\"]"
-    );
 }
 
 #[test]

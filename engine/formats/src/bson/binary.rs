@@ -56,11 +56,9 @@ impl BinaryAt {
         let mut members = Object::new();
         members.insert("file".into(), self.file.as_str().into());
         for (name, number) in [("at", self.at), ("bytes", self.bytes)] {
-            let number = match i64::try_from(number) {
-                Ok(number) => Value::Int(number),
-                Err(_) => Value::BigInt(number.to_string().into()),
-            };
-            members.insert(name.into(), number);
+            // No file is longer than an `i64` can count.
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            members.insert(name.into(), Value::Int(number));
         }
         members.insert("blake3".into(), self.blake3.as_str().into());
         members

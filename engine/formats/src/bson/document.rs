@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{BsonError, Elements, RawDocument};
+use super::{BsonError, RawDocument};
 
 /// Longest document accepted, in bytes. MongoDB's own limit is 16 MiB; files written by others may have longer ones.
 pub const MAX_DOCUMENT: u32 = 1 << 28;
@@ -95,14 +95,6 @@ impl Document {
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-
-    /// Its keys and values in order.
-    ///
-    /// # Errors
-    /// [`BsonError::Damaged`]; the iterator's items, too.
-    pub fn elements(&self) -> Result<Elements<'_>, BsonError> {
-        self.raw().elements()
     }
 
     pub(super) fn raw(&self) -> RawDocument<'_> {

@@ -10,7 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::binary::{BinaryAt, Origin, ReadBinary};
-use super::rewrite::{MAX_DEPTH, Writer};
+use super::write::{MAX_DEPTH, Writer};
 use super::{BsonError, BsonValue, Document, RawDocument, kind};
 use crate::json::{Object, Value};
 

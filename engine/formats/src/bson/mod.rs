@@ -1,9 +1,8 @@
 //! BSON: documents one after the other, as `mongodump` writes them and pymongo reads them.
 //!
-//! A file is streamed document by document. A document can be looked into ([`Document::elements`]), written anew as
-//! pymongo writes what it has decoded ([`Document::rewrite`]), and turned into JSON and back
-//! ([`Document::to_json`], [`push_json`]; MongoDB Extended JSON v2, see there). Long binaries can stay in the file
-//! ([`Document::to_json_beside`]).
+//! A file is streamed document by document. A document is turned into JSON ([`Document::to_json`]; MongoDB Extended JSON
+//! v2, see there), and written from it as pymongo writes what it has decoded ([`push_json`]). Long binaries can stay in
+//! the file ([`Document::to_json_beside`]).
 //!
 //! Source: bsonspec.org, version 1.1.
 
@@ -11,14 +10,14 @@ mod binary;
 mod document;
 mod error;
 mod json;
-mod rewrite;
 mod value;
+mod write;
 
 pub use binary::{BinaryAt, ReadBinary};
 pub use document::{BsonDocuments, Document, MAX_DOCUMENT};
 pub use error::BsonError;
 pub use json::push_json;
-pub use value::{BsonValue, Elements, RawDocument};
+use value::{BsonValue, RawDocument};
 
 /// Type bytes of elements.
 mod kind {

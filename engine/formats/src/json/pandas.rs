@@ -1,24 +1,14 @@
 //! JSON as pandas reads and writes it (`read_json`, `to_json`; its bundled
 //! ujson), as far as single values go: columns and types are not its business.
 
-use super::parse::parse_at;
-use super::{JsonError, JsonErrorKind, JsonString, JsonWriteError, Numbers, Position, Value};
+use super::{JsonErrorKind, JsonString, JsonWriteError, Value};
 
 /// Fraction digits that ujson takes into account.
 const FRACTION_DIGITS: usize = 15;
 /// Fraction digits that `to_json` prints (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// Reads one value that fills `text` with ujson's arithmetic: a number with
-/// point or exponent is (whole + fraction x 10^-d) x 10^exponent, computed in
-/// doubles, which is not always the nearest double to what is spelled.
-///
-/// # Errors
-/// [`JsonError::Syntax`]; also for integers beyond 64 bits.
-pub fn parse_pandas(text: &[u8]) -> Result<Value, JsonError> {
-    parse_at(text, Position::START, 0, Numbers::Ujson)
-}
-
+/// The number at the front of a text, and its length. Integers beyond 64 bits are refused.
 pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
     let (value, length) = super::number::read(text)?;
     let spelled = text

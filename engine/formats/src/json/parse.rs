@@ -23,7 +23,8 @@ pub enum Numbers {
     /// Python's: the nearest double.
     #[default]
     Python,
-    /// pandas' ujson's; see [`parse_pandas`](super::parse_pandas).
+    /// pandas' ujson's: a number with point or exponent is (whole + fraction x 10^-d) x 10^exponent, computed in doubles,
+    /// which is not always the nearest double to what is spelled.
     Ujson,
 }
 
@@ -34,12 +35,6 @@ impl Numbers {
             Self::Ujson => pandas::number,
         }
     }
-}
-
-/// Latin-1 as UTF-8: every byte is the character of that number. For files that
-/// were read with `encoding="latin-1"`.
-pub fn decode_latin1(bytes: &[u8]) -> String {
-    bytes.iter().copied().map(char::from).collect()
 }
 
 /// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.

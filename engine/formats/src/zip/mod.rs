@@ -30,6 +30,5 @@ pub use entry::{EntryKind, Method, ZipEntry};
 pub use error::ZipError;
 pub use list::{ZipLimits, ZipListing};
 pub use member::MemberReader;
-pub use names::decode_cp437;
 pub use whole::MemberInflater;
 pub use write::{ZipWriteError, ZipWriter};

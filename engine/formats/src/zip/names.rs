@@ -5,7 +5,7 @@
 const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
 
 /// Decodes code page 437; every byte is a character.
-pub fn decode_cp437(bytes: &[u8]) -> String {
+fn decode_cp437(bytes: &[u8]) -> String {
     bytes
         .iter()
         .map(|byte| match byte.checked_sub(0x80) {

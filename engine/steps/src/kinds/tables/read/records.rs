@@ -38,7 +38,7 @@ impl From<Value> for Record {
 /// Records of a file, one after the other.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file.
+/// Parses a file, and is told its name.
 type Parse<'p> = dyn for<'r> Fn(&'r str, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
 /// One file as a table.

@@ -1,64 +1,13 @@
-//! A document as pymongo writes what it has read (`bson.encode(bson.decode(document))`, 4.x).
-//!
-//! What changes on the way: a top-level `_id` comes first, elements of arrays are numbered anew, of a repeated key the
-//! first place and the last value stay, symbols become texts and undefined values null, the options of a regular
-//! expression are sorted, and all lengths are computed anew. Everything else keeps its bytes.
+//! Elements as pymongo writes them (`bson.encode(bson.decode(document))`, 4.x): elements of arrays are numbered anew,
+//! undefined values become null, the options of a regular expression are sorted, and all lengths are computed anew.
 
-use std::collections::HashMap;
-
-use super::{BsonError, BsonValue, Document, RawDocument, kind};
+use super::{BsonError, BsonValue, RawDocument, kind};
 
 /// Documents inside documents. Python's recursion limit is of this order.
 pub(super) const MAX_DEPTH: usize = 500;
 
 /// Milliseconds of the first and last moment that Python's `datetime` knows.
 const DATES: std::ops::RangeInclusive<i64> = -62_135_596_800_000..=253_402_300_799_999;
-
-impl Document {
-    /// Appends the document as pymongo writes it, without the top-level members `without`.
-    ///
-    /// # Errors
-    /// [`BsonError`]: damage, and what pymongo does not read (dates before the year 1 or after 9999).
-    pub fn rewrite(&self, without: &[&str], out: &mut Vec<u8>) -> Result<(), BsonError> {
-        let mut members = members(self.raw(), 1)?;
-        for (key, value) in members.extract_if(.., |(key, _)| without.contains(key)) {
-            check(key, value, 1)?;
-        }
-        // A stable sort: only `_id` moves.
-        members.sort_by_key(|(key, _)| *key != "_id");
-        let mut writer = Writer { out };
-        writer.nested("", |writer| {
-            for (key, value) in members {
-                writer.element(key, value, 1)?;
-            }
-            Ok(())
-        })
-    }
-}
-
-/// Refuses what could not be written, though it will not be: pymongo reads it all the same.
-fn check(key: &str, value: BsonValue<'_>, depth: usize) -> Result<(), BsonError> {
-    let mut nowhere = Vec::new();
-    Writer { out: &mut nowhere }.element(key, value, depth)
-}
-
-/// Keys in order, each once.
-fn members(
-    document: RawDocument<'_>,
-    depth: usize,
-) -> Result<Vec<(&str, BsonValue<'_>)>, BsonError> {
-    let mut members: Vec<(&str, BsonValue<'_>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for element in document.elements()? {
-        let (key, value) = element?;
-        let place = *places.entry(key).or_insert(members.len());
-        match members.get_mut(place) {
-            Some((_, old)) => check(key, std::mem::replace(old, value), depth)?,
-            None => members.push((key, value)),
-        }
-    }
-    Ok(members)
-}
 
 /// Prints elements.
 pub(super) struct Writer<'a> {
@@ -228,7 +177,8 @@ impl Writer<'_> {
         depth: usize,
     ) -> Result<(), BsonError> {
         self.nested(key, |writer| {
-            for (key, value) in members(document, depth)? {
+            for element in document.elements()? {
+                let (key, value) = element?;
                 writer.element(key, value, depth + 1)?;
             }
             Ok(())
