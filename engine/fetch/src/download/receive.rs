@@ -1,14 +1,14 @@
-//! Writing one answer into the partial file.
+//! The bytes of one answer, on their way to the session, which writes them.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use prep_formats::sniff::Looks;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::Sender;
 
 use crate::error::FetchError;
-use crate::resume::partial::Partial;
 use crate::trouble::Trouble;
 use crate::wire::answer::{Answer, in_words};
 use crate::wire::body::Body;
@@ -16,11 +16,20 @@ use crate::wire::location::Expected;
 use crate::wire::shared::Shared;
 use prep_core::units;
 
-/// A piece that was written.
+/// A piece of which all bytes arrived.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct WrittenPiece {
+pub(crate) struct WholePiece {
     pub(crate) piece: usize,
     pub(crate) crc: u32,
+}
+
+/// Bytes that arrived.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    pub(crate) offset: u64,
+    pub(crate) bytes: Bytes,
+    /// The piece that ends with them.
+    pub(crate) completes: Option<WholePiece>,
 }
 
 /// How an answer ended before its end.
@@ -33,16 +42,16 @@ pub(crate) enum Broken {
 /// Where the bytes go.
 #[derive(Debug, Clone)]
 pub(crate) struct Sink {
-    pub(crate) partial: Arc<Partial>,
     /// Length of a piece.
     pub(crate) size: u64,
-    pub(crate) pieces: UnboundedSender<WrittenPiece>,
+    /// Full while the disk is slower than the network: then connections wait.
+    pub(crate) chunks: Sender<Chunk>,
     /// All bytes that arrived, also those of pieces that never became complete.
     pub(crate) received: Arc<AtomicU64>,
 }
 
-/// Writes the bytes of an answer where they belong and tells of each piece that is complete. The answer must begin at
-/// the front of a piece.
+/// Hands on the bytes of an answer with their place. The answer must begin at the front of a piece. It runs on a thread of
+/// the runtime, which serves all downloads and their clocks, so it touches no disk.
 pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Result<(), Broken> {
     let (range, total) = (answer.range.clone(), answer.object.total);
     let mut cursor = Cursor::new(sink, range, total);
@@ -61,12 +70,12 @@ pub(crate) async fn receive(shared: &Shared, sink: &Sink, answer: Answer) -> Res
         }
         sink.received
             .fetch_add(chunk.len() as u64, Ordering::Relaxed);
-        cursor.write(&chunk).map_err(Broken::Fatal)?;
+        cursor.hand_on(chunk).await;
     }
     Ok(())
 }
 
-/// A place in the partial file, and the CRC of the piece it is in.
+/// A place in the file, and the CRC of the piece it is in.
 struct Cursor<'a> {
     sink: &'a Sink,
     offset: u64,
@@ -84,24 +93,27 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> Result<(), FetchError> {
+    async fn hand_on(&mut self, mut bytes: Bytes) {
         let size = self.sink.size;
         while !bytes.is_empty() {
             let piece = self.offset / size;
             let end = ((piece + 1) * size).min(self.total);
             let room = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
-            let (part, rest) = bytes.split_at(room.min(bytes.len()));
-            self.sink.partial.write(part, self.offset)?;
-            self.crc.update(part);
+            let part = bytes.split_to(room.min(bytes.len()));
+            self.crc.update(&part);
+            let offset = self.offset;
             self.offset += part.len() as u64;
-            bytes = rest;
-            if self.offset == end {
-                let crc = std::mem::take(&mut self.crc).finalize();
-                let piece = usize::try_from(piece).unwrap_or(usize::MAX);
-                // Nobody listens once the download was given up.
-                let _ = self.sink.pieces.send(WrittenPiece { piece, crc });
-            }
+            let completes = (self.offset == end).then(|| WholePiece {
+                piece: usize::try_from(piece).unwrap_or(usize::MAX),
+                crc: std::mem::take(&mut self.crc).finalize(),
+            });
+            let chunk = Chunk {
+                offset,
+                bytes: part,
+                completes,
+            };
+            // Nobody listens once the download was given up.
+            let _ = self.sink.chunks.send(chunk).await;
         }
-        Ok(())
     }
 }

@@ -1,7 +1,8 @@
 //! One session: an object, its partial file, and the connections that fill it.
 //!
-//! One task owns all state. Connections are tasks that hold one range each; they tell of pieces they wrote, and end.
-//! Whatever was taken and not written is then missing again, and the next connection takes it. Failures are counted
+//! One task owns all state. It runs on the thread of the step that downloads, so that it may write to the disk and compute
+//! digests, each a piece at a time. Connections are tasks on the runtime's threads that hold one range each; they hand on
+//! what arrives, and end. Whatever was taken and not written is then missing again, and the next connection takes it. Failures are counted
 //! in rounds: what several connections suffered at the same time is one failure, and a piece that was completed
 //! starts the count anew.
 
@@ -11,17 +12,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::task::JoinSet;
+use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
 use crate::download::connection::{Failed, connection};
 use crate::download::first::{End, Step, Stop, first_answer};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
-use crate::download::receive::{Sink, WrittenPiece};
+use crate::download::receive::{Chunk, Sink, WholePiece};
 use crate::error::FetchError;
-use crate::resume::digester::{Digester, News};
+use crate::resume::hashing::{Digester, News};
 use crate::resume::left;
 use crate::resume::map::Map;
 use crate::resume::pieces::Pieces;
@@ -35,6 +36,9 @@ use prep_core::units;
 
 /// How often the number of connections is reconsidered.
 const TICK: Duration = Duration::from_millis(500);
+
+/// What may wait to be written, in chunks of at most some hundred kilobytes.
+const WAITING: usize = 16;
 
 /// Times that a piece may be read back with other bytes than were written.
 const REREADS: u32 = 3;
@@ -119,7 +123,7 @@ impl<'a> Session<'a> {
                 (object, state, Some(first))
             }
         };
-        let (written, receiver) = unbounded_channel();
+        let (chunks, receiver) = channel(WAITING);
         let mut pieces = state.pieces;
         if let Some(wanted) = &order.wanted {
             pieces.restrict(wanted);
@@ -132,8 +136,9 @@ impl<'a> Session<'a> {
         let digester = match order.wanted {
             Some(_) => None,
             None => {
+                let file = Arc::clone(&order.partial.file);
                 let (total, records) = (object.total, &state.records);
-                Some(Digester::start(&order.partial, total, state.size, records)?)
+                Some(Digester::new(file, total, state.size, records))
             }
         };
         let options = &order.shared.options;
@@ -146,9 +151,8 @@ impl<'a> Session<'a> {
             map: state.map,
             digester,
             sink: Sink {
-                partial: Arc::clone(&order.partial),
                 size: state.size,
-                pieces: written,
+                chunks,
                 received: Arc::new(AtomicU64::new(0)),
             },
             connections: JoinSet::new(),
@@ -176,7 +180,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    async fn serve(&mut self, mut written: UnboundedReceiver<WrittenPiece>) -> Step<End> {
+    async fn serve(&mut self, mut chunks: Receiver<Chunk>) -> Step<End> {
         let mut ticks = interval(TICK);
         let mut before = 0;
         loop {
@@ -185,12 +189,13 @@ impl<'a> Session<'a> {
             }
             self.connect().await?;
             let pause = self.pause.unwrap_or_else(Instant::now);
+            let can_follow = self.digester.as_ref().is_some_and(Digester::is_ready);
             tokio::select! {
-                Some(piece) = written.recv() => self.record(piece)?,
+                Some(chunk) = chunks.recv() => self.write(chunk)?,
                 Some(ended) = self.connections.join_next() => {
-                    // What it wrote before it ended is in the channel by now.
-                    while let Ok(piece) = written.try_recv() {
-                        self.record(piece)?;
+                    // What it handed on before it ended is in the channel by now.
+                    while let Ok(chunk) = chunks.try_recv() {
+                        self.write(chunk)?;
                     }
                     match ended {
                         Ok(ended) => self.ended(ended)?,
@@ -200,14 +205,13 @@ impl<'a> Session<'a> {
                         }
                     }
                 }
-                news = news(&mut self.digester) => match news {
-                    News::Digests(digests) => {
+                // Not at once: whoever watches for Ctrl-C comes first.
+                () = yield_now(), if can_follow => match self.follow()? {
+                    Some(News::Digests(digests)) => {
                         return Ok(End::Complete(Some(digests), self.object.clone()));
                     }
-                    News::Bad(piece) => self.reread(piece)?,
-                    News::Failed(cause) => {
-                        return Err(FetchError::io("read", &self.order.partial.path, cause).into());
-                    }
+                    Some(News::Bad(piece)) => self.reread(piece)?,
+                    None => {}
                 },
                 _ = ticks.tick() => {
                     let received = self.sink.received.load(Ordering::Relaxed);
@@ -258,15 +262,34 @@ impl<'a> Session<'a> {
         });
     }
 
+    /// Bytes arrived.
+    fn write(&mut self, chunk: Chunk) -> Step<()> {
+        let written = self.order.partial.write(&chunk.bytes, chunk.offset);
+        written.map_err(|error| error.needing(self.pieces.missing_bytes()))?;
+        match chunk.completes {
+            Some(piece) => self.record(piece),
+            None => Ok(()),
+        }
+    }
+
+    /// The digests go on by a piece.
+    fn follow(&mut self) -> Result<Option<News>, FetchError> {
+        let Some(digester) = &mut self.digester else {
+            return Ok(None);
+        };
+        let failed = |cause| FetchError::io("read", &self.order.partial.path, cause);
+        digester.follow().map_err(failed)
+    }
+
     /// A piece was written.
-    fn record(&mut self, written: WrittenPiece) -> Step<()> {
-        let WrittenPiece { piece, crc } = written;
+    fn record(&mut self, written: WholePiece) -> Step<()> {
+        let WholePiece { piece, crc } = written;
         let error = |cause| FetchError::io("write", &self.order.partial.map, cause);
         let number =
             u32::try_from(piece).map_err(|_| error(std::io::ErrorKind::FileTooLarge.into()))?;
         self.map.append(number, crc).map_err(error)?;
         self.pieces.set_done(piece);
-        if let Some(digester) = &self.digester {
+        if let Some(digester) = &mut self.digester {
             digester.written(piece, crc);
         }
         self.retry.reset();
@@ -358,14 +381,6 @@ fn front(order: &Order, most: u64) -> Range<u64> {
             start..end.min(start.saturating_add(most))
         }
         None => 0..most,
-    }
-}
-
-/// What the digests' thread tells; nothing ever, if there is none.
-async fn news(digester: &mut Option<Digester>) -> News {
-    match digester {
-        Some(digester) => digester.news().await,
-        None => std::future::pending().await,
     }
 }
 

@@ -1,6 +1,5 @@
 //! What outlives a process: the partial file, the map of its pieces, their digests.
 
-pub(crate) mod digester;
 pub(crate) mod hashing;
 pub(crate) mod left;
 pub(crate) mod map;
