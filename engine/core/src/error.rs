@@ -60,9 +60,13 @@ fn is_of_the_machine(error: &io::Error) -> bool {
             | ErrorKind::StaleNetworkFileHandle
             | ErrorKind::FileTooLarge
     );
-    // Bad blocks, and too many open files (of the process, of the system).
-    kind || matches!(error.raw_os_error(), Some(5 | 23 | 24))
+    // Bad blocks, too many open files, and whatever else the system says that has no kind of its own. Only the system can;
+    // the number may be lost by now.
+    kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
 }
+
+/// A bad block.
+const EIO: i32 = 5;
 
 /// An error and what is behind it, outermost first.
 ///
@@ -184,6 +188,17 @@ mod tests {
         Odd,
     }
 
+    /// Tells what was done to which file in place of the system's error, as libraries do.
+    #[derive(Debug, thiserror::Error)]
+    #[error("at path x")]
+    struct WithPath;
+
+    impl WithPath {
+        fn of(number: i32) -> io::Error {
+            io::Error::new(io::Error::from_raw_os_error(number).kind(), WithPath)
+        }
+    }
+
     fn lost() -> StoreError {
         StoreError::Missing {
             digest: Digest::of(b"x"),
@@ -222,6 +237,11 @@ mod tests {
                 StepError::input(Codec::Member(ErrorKind::UnexpectedEof.into())),
                 Input,
             ),
+            // tempfile hides the error of the system, but for its kind.
+            (StepError::pipeline(WithPath::of(EIO)), Machine),
+            (StepError::pipeline(WithPath::of(24)), Machine),
+            (StepError::pipeline(WithPath::of(28)), Machine),
+            (StepError::input(WithPath::of(2)), Input),
             // One that is boxed once more is itself.
             (StepError::input(StepError::internal(Codec::Odd)), Internal),
         ] {
