@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_core::Failure;
+use prep_core::{Context, Failure};
 use prep_steps::{Manifest, Settled};
 
 use crate::error::Error;
@@ -22,7 +22,12 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 ///
 /// # Errors
 /// When a manifest cannot be read or written.
-pub fn settle(settings: &Settings, ids: &[String], notes: &dyn Fn(Note)) -> Result<(), Error> {
+pub fn settle(
+    settings: &Settings,
+    ids: &[String],
+    context: &Context,
+    notes: &dyn Fn(Note),
+) -> Result<(), Error> {
     for id in ids {
         let Some(manifest) = manifest(&settings.data_dir, id)? else {
             continue;
@@ -33,8 +38,8 @@ pub fn settle(settings: &Settings, ids: &[String], notes: &dyn Fn(Note)) -> Resu
         }
         let bytes = manifest.bytes;
         notes(Note::ReadsAgain { id, bytes });
-        let settled = prep_steps::settle(&settings.data_dir, id, settings.jobs)
-            .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))?;
+        let settled = prep_steps::settle(context, &settings.data_dir, id)
+            .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
         if let Settled::Damaged { files } = settled {
             notes(Note::Torn { id, files });
         }

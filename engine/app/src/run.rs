@@ -59,11 +59,11 @@ impl Run {
         let settings = task.settings;
         let store = Store::open(&settings.store_dir)?.with_accesses(settings.accesses.clone());
         // From the first lookup and the first note on, nothing is collected.
-        let in_use = store.in_use()?;
-        prepared::settle(settings, ids, notes)?;
+        let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.below(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
+        prepared::settle(settings, ids, &context, notes)?;
         let mut plan = Plan::make(task, ids, &engine, &context)?;
         if !task.options.keep_going && !plan.refused.is_empty() {
             return Err(plan.refused.swap_remove(0).1);

@@ -45,7 +45,7 @@ impl Step for SourceTree {
                 }
             }
         }
-        let tree = files.finish().map_err(StepError::internal)?;
+        let tree = files.finish(&context.cancel).map_err(StepError::internal)?;
         Ok(one(tree.save(context)?))
     }
 }

@@ -117,7 +117,7 @@ impl Step for Unpack {
             }
         };
         let tree = files
-            .finish()
+            .finish(&context.cancel)
             .map_err(|cause| self.failed(Box::new(cause)))?;
         Ok(one(tree.save(context)?))
     }

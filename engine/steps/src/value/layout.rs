@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use prep_core::Cancel;
 use thiserror::Error;
 
 use super::{Tree, TreeBuilder, TreeError};
@@ -65,9 +66,9 @@ impl Layout {
     /// All of it as one tree.
     ///
     /// # Errors
-    /// The first collision by path; or there are too many files.
-    pub(crate) fn into_tree(self, case_folds: bool) -> Result<Tree, LayoutError> {
-        let mut order = self.files.sorted()?;
+    /// The first collision by path; or there are too many files, or the run is cancelled.
+    pub(crate) fn into_tree(self, case_folds: bool, cancel: &Cancel) -> Result<Tree, LayoutError> {
+        let mut order = self.files.sorted(cancel)?;
         let files = &self.files;
         // Two outputs may have the same empty folder.
         order.dedup_by(|b, a| {
@@ -134,7 +135,7 @@ impl Layout {
 pub(crate) enum LayoutError {
     #[error("{0}")]
     Collision(#[from] Collision),
-    #[error("{0}")]
+    #[error(transparent)]
     Tree(#[from] TreeError),
 }
 
@@ -237,11 +238,21 @@ mod tests {
                 "`A` of the output `1` and `a` of `0` differ in case only, which this file system does not tell apart",
             ),
         ] {
-            let error = outputs(a, b).into_tree(folds).unwrap_err();
+            let error = outputs(a, b)
+                .into_tree(folds, &Cancel::default())
+                .unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
-        assert!(outputs("x-y", "x/y").into_tree(true).is_ok());
-        assert!(outputs("x", "X").into_tree(false).is_ok());
+        assert!(
+            outputs("x-y", "x/y")
+                .into_tree(true, &Cancel::default())
+                .is_ok()
+        );
+        assert!(
+            outputs("x", "X")
+                .into_tree(false, &Cancel::default())
+                .is_ok()
+        );
     }
 
     /// A folder of the slowest kind: every path that is taken, and by whom.
@@ -300,7 +311,7 @@ mod tests {
         /// Random outputs with collisions of every kind: refused exactly when they collide, else nothing is lost.
         #[test]
         fn collisions_are_refused_and_nothing_is_lost(outputs in outputs(), folds: bool) {
-            let made = layout(&outputs).into_tree(folds);
+            let made = layout(&outputs).into_tree(folds, &Cancel::default());
             match model(&outputs, folds) {
                 Ok(taken) => {
                     let tree = made.unwrap();

@@ -6,6 +6,7 @@ mod content;
 pub(crate) mod generator;
 mod layout;
 mod positions;
+mod sort;
 mod table;
 mod table_writer;
 mod tree;
@@ -15,10 +16,11 @@ pub(crate) use compact::{Input, Texts, write_difference, write_number, write_tex
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub(crate) use layout::{Layout, below_a_file};
 pub use positions::Positions;
+pub(crate) use sort::sorted;
 pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;
-pub(crate) use tree::memory_of_trees;
 pub use tree::{File, Tree, TreeBuilder, TreeEntry, TreeError};
+pub(crate) use tree::{Origin, memory_of_trees};
 
 use std::sync::Arc;
 

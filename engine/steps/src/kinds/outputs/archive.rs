@@ -149,7 +149,9 @@ impl Step for Pack {
             let value = crate::value::input(inputs, path)?;
             layout.add(path, |files| place(context, value, path, files))?;
         }
-        let tree = layout.into_tree(false).map_err(StepError::pipeline)?;
+        let tree = layout
+            .into_tree(false, &context.cancel)
+            .map_err(StepError::pipeline)?;
         let (_, bytes) = tree.size();
         context.progress.set_total_bytes(bytes);
         let mut out = context.store.writer()?;

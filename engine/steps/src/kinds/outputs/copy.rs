@@ -78,7 +78,7 @@ impl Step for Copy {
             }));
         }
         Ok(one(files
-            .finish()
+            .finish(&context.cancel)
             .map_err(StepError::internal)?
             .save(context)?))
     }

@@ -5,16 +5,16 @@
 
 use std::sync::Arc;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Inputs, Outputs, Step, StepError, Value};
 use prep_formats::paths;
 use prep_spec::model::Query;
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
 use prep_sql::Session;
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
 use crate::relation::{query_memory, query_values};
-use crate::value::{File, Texts, Tree, TreeBuilder, below_a_file, trees};
+use crate::value::{Texts, Tree, below_a_file, sorted, trees};
 
 #[derive(Debug, Error)]
 enum FilesError {
@@ -47,7 +47,7 @@ pub(crate) static KIND: Kind = Kind {
             doc: "Files of the bundle, under new paths.",
             keys: &[Key::required(
                 "files",
-                Value::Placed,
+                Word::Placed,
                 "Which files go where: `file` names a file of the bundle, `path` its place below the folder.",
                 "SELECT file, name AS path FROM photos",
             )],
@@ -112,7 +112,7 @@ impl Step for Files {
                 rows.push(&path, &trees, file)
             },
         )?;
-        Ok(one(rows.finish(&trees)?.save(context)?))
+        Ok(one(rows.save(context, &trees)?))
     }
 }
 
@@ -140,42 +140,39 @@ impl Rows {
         Ok(())
     }
 
-    /// The tree of all rows. A row that occurs twice counts once; two files for one path are refused.
-    fn finish(self, trees: &[Arc<Tree>]) -> Result<Tree, StepError> {
+    /// Stores the tree of all rows. A row that occurs twice counts once; two files for one path are refused.
+    fn save(self, context: &Context, trees: &[Arc<Tree>]) -> Result<Value, StepError> {
         let row = |number: u32| {
             let (tree, place) = self.files.get(number as usize).copied()?;
             let file = trees.get(tree as usize)?.file(place as usize)?;
             Some((self.paths.get(number as usize), file))
         };
-        let key = |number: &u32| row(*number).map(|(path, file)| (path, file.path()));
+        let key = |number| row(number).map(|(path, file)| (path, file.path()));
         let count = u32::try_from(self.files.len()).map_err(StepError::internal)?;
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_by(|a, b| key(a).cmp(&key(b)));
-        let mut tree = TreeBuilder::default();
-        let mut before: Option<(&str, File<'_>)> = None;
-        for (path, file) in order.into_iter().filter_map(row) {
-            match before.filter(|(before, _)| *before == path) {
-                Some((_, first)) if first.path() == file.path() => continue,
-                Some((_, first)) => {
-                    return Err(StepError::pipeline(FilesError::TwoFiles {
-                        path: path.to_owned(),
-                        first: first.path().to_owned(),
-                        second: file.path().to_owned(),
-                    }));
-                }
-                None => {}
-            }
-            tree.push_file(path, file);
-            before = Some((path, file));
+        let by_path = |a: u32, b: u32| key(a).cmp(&key(b));
+        let mut order = sorted(count, &context.cancel, by_path)?;
+        order.dedup_by(|b, a| key(*a) == key(*b));
+        let mut pairs = order.iter().zip(order.iter().skip(1));
+        let twice = pairs.find_map(|(a, b)| {
+            let (path, first) = key(*a)?;
+            let (other, second) = key(*b)?;
+            (path == other).then_some((path, first, second))
+        });
+        if let Some((path, first, second)) = twice {
+            return Err(StepError::pipeline(FilesError::TwoFiles {
+                path: path.to_owned(),
+                first: first.to_owned(),
+                second: second.to_owned(),
+            }));
         }
-        let tree = tree.finish().map_err(StepError::internal)?;
-        let path = |place| tree.file(place).map_or("", |file| file.path());
-        match below_a_file(tree.len(), path, |_| true) {
-            None => Ok(tree),
-            Some((above, below)) => Err(StepError::pipeline(FilesError::Below {
+        let at = |place: usize| row(order.get(place).copied()?);
+        let path = |place| at(place).map_or("", |(path, _)| path);
+        if let Some((above, below)) = below_a_file(order.len(), path, |_| true) {
+            return Err(StepError::pipeline(FilesError::Below {
                 path: path(below).to_owned(),
                 file: path(above).to_owned(),
-            })),
+            }));
         }
+        Tree::save_picked(context, order.len(), at)
     }
 }

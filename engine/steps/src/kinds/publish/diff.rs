@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prep_core::StepError;
+use prep_core::{Context, StepError};
 
 use super::PublishError;
 use super::listing::{Listing, Written};
@@ -38,8 +38,12 @@ impl Changes {
     }
 }
 
+/// Files between two looks at whether the run was cancelled.
+const BETWEEN_CHECKS: usize = 256;
+
 /// Compares the wanted tree with the listing and the disk.
 pub(super) fn compare(
+    context: &Context,
     desired: &Tree,
     old: &Listing,
     prepared: &Path,
@@ -52,6 +56,9 @@ pub(super) fn compare(
         changes.folders.insert(section.to_owned());
     }
     for (place, file) in (0..).zip(desired.files()) {
+        if file.index() % BETWEEN_CHECKS == 0 {
+            context.check()?;
+        }
         let mut folder = match file.is_folder() {
             false => parent(file.path()),
             true => Some(file.path()),
@@ -63,19 +70,19 @@ pub(super) fn compare(
             changes.folders.insert(path.to_owned());
             folder = parent(path);
         }
-        let Some(content) = file.content() else {
+        if file.is_folder() {
             continue;
-        };
+        }
         let listed = old
-            .made_of(file.path(), &content)
+            .made_of(&file)
             .filter(|listed| listed.is_untouched(&prepared.join(file.path())));
         match (listed, changes.kept.get_mut(file.index())) {
-            (Some(listed), Some(kept)) => *kept = Some(*listed),
+            (Some(listed), Some(kept)) => *kept = Some(listed.written),
             _ => changes.write.push(place),
         }
     }
     if prepared.exists() {
-        surplus(prepared, Path::new(""), desired, &mut changes)?;
+        surplus(context, prepared, Path::new(""), desired, &mut changes)?;
     }
     Ok(changes)
 }
@@ -86,6 +93,7 @@ fn parent(path: &str) -> Option<&str> {
 
 /// Finds what lies below `prepared` without being wanted. A name that is not UTF-8 is not.
 fn surplus(
+    context: &Context,
     prepared: &Path,
     inner: &Path,
     desired: &Tree,
@@ -93,11 +101,14 @@ fn surplus(
 ) -> Result<(), StepError> {
     let path = prepared.join(inner);
     let failed = |cause| PublishError::io("look at", &path, cause);
-    for entry in fs::read_dir(&path).map_err(failed)? {
+    for (number, entry) in fs::read_dir(&path).map_err(failed)?.enumerate() {
+        if number % BETWEEN_CHECKS == 0 {
+            context.check()?;
+        }
         let entry = entry.map_err(failed)?;
         let inner = inner.join(entry.file_name());
         if entry.file_type().map_err(failed)?.is_dir() {
-            surplus(prepared, &inner, desired, changes)?;
+            surplus(context, prepared, &inner, desired, changes)?;
             if !inner
                 .to_str()
                 .is_some_and(|name| changes.folders.contains(name))

@@ -15,66 +15,65 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use prep_cache::{Accesses, Digest};
 
 use super::manifest::{ManifestError, replace_with};
-use crate::value::{Content, Input, Texts, Tree, write_difference, write_number, write_text};
+use crate::value::{
+    File as TreeFile, Input, Origin, Texts, Tree, write_difference, write_number, write_text,
+};
 
 const LISTING: &str = "prepared.files";
 const MAGIC: [u8; 13] = *b"prep files 2\n";
 
-/// A file as it was written.
+/// A file as it was written. There may be millions, so its length is where it is known anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Written {
-    pub bytes: u64,
     /// Modification time in nanoseconds since 1970.
-    pub time: i64,
+    time: i64,
     /// Tells apart two files of one size that were made within a tick of the clock.
-    pub inode: u64,
+    inode: NonZeroU64,
     /// blake3 of the content.
     pub digest: Digest,
-}
-
-/// What a file was made of; equal origins have equal contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
-    /// An object of the store that has the digest of the content.
-    Itself,
-    Slice {
-        base: u32,
-        offset: u64,
-    },
-    Member {
-        base: u32,
-        offset: u64,
-    },
 }
 
 /// All published files, sorted by path.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Listing {
     paths: Texts,
-    files: Vec<(Written, Origin)>,
+    files: Vec<Listed>,
     bases: Vec<Digest>,
+}
+
+/// A file of the listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Listed {
+    pub bytes: u64,
+    pub written: Written,
+    /// What it was made of; equal origins have equal contents.
+    origin: Origin,
 }
 
 impl Written {
     pub(super) fn of(metadata: &fs::Metadata, digest: Digest) -> Written {
         Written {
-            bytes: metadata.len(),
             time: time(metadata),
-            inode: metadata.ino(),
+            inode: inode(metadata.ino()),
             digest,
         }
     }
+}
 
+impl Listed {
     /// Is the file on disk this one, as far as inode, size and time tell?
     pub(super) fn is_untouched(&self, path: &Path) -> bool {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
-            metadata.is_file() && Written::of(&metadata, self.digest) == *self
+            metadata.is_file()
+                && metadata.len() == self.bytes
+                && Written::of(&metadata, self.written.digest) == self.written
         })
     }
 }
@@ -86,38 +85,114 @@ fn time(metadata: &fs::Metadata) -> i64 {
         .saturating_add(metadata.mtime_nsec())
 }
 
-impl Listing {
-    /// The listing of a tree whose files were written so, by their places in it. Files that were not are left out.
-    pub(super) fn of(tree: &Tree, written: &[Option<Written>]) -> Listing {
-        let mut listing = Listing::default();
-        for (file, written) in tree.files().zip(written) {
-            if let (Some(written), Some(content)) = (written, file.content()) {
-                let origin = match &content {
-                    Content::Object { .. } => Origin::Itself,
-                    Content::Slice { base, offset, .. } => Origin::Slice {
-                        base: listing.base(base),
-                        offset: *offset,
-                    },
-                    Content::Member { base, entry } => Origin::Member {
-                        base: listing.base(base),
-                        offset: entry.header_offset,
-                    },
-                };
-                listing.paths.push(file.path());
-                listing.files.push((*written, origin));
+/// No file has the inode 0.
+fn inode(number: u64) -> NonZeroU64 {
+    NonZeroU64::new(number).unwrap_or(NonZeroU64::MIN)
+}
+
+/// Writes the listing of a tree whose files were written so, by their places in it. Files that were not are left out.
+pub(super) fn write_published(
+    accesses: &Accesses,
+    home: &Path,
+    tree: &Tree,
+    written: &[Option<Written>],
+) -> Result<(), ManifestError> {
+    let listed = || {
+        let files = tree.files().zip(written);
+        files.filter_map(|(file, written)| {
+            let listed = Listed {
+                bytes: file.bytes(),
+                written: (*written)?,
+                origin: file.origin()?,
+            };
+            Some((file.path(), listed))
+        })
+    };
+    let files = listed().count() as u64;
+    let origins = || listed().map(|(_, listed)| listed.origin);
+    let bases = Bases::used(tree.bases(), origins());
+    replace_with(accesses, home, LISTING, |out| {
+        write(out, &bases, files, listed())
+    })
+}
+
+/// Those of some bases that origins refer to.
+struct Bases {
+    used: Vec<Digest>,
+    /// By place among all: place among those used.
+    places: Vec<u32>,
+}
+
+impl Bases {
+    fn used(all: &[Digest], origins: impl Iterator<Item = Origin>) -> Bases {
+        let mut bases = Bases {
+            used: Vec::new(),
+            places: vec![u32::MAX; all.len()],
+        };
+        for origin in origins {
+            if let Origin::Slice { base, .. } | Origin::Member { base, .. } = origin
+                && let Some(place) = bases.places.get_mut(base as usize)
+                && *place == u32::MAX
+            {
+                *place = u32::try_from(bases.used.len()).unwrap_or(u32::MAX);
+                bases.used.extend(all.get(base as usize));
             }
         }
-        listing
+        bases
     }
 
+    fn place(&self, base: u32) -> u64 {
+        let place = self.places.get(base as usize);
+        u64::from(place.copied().unwrap_or(u32::MAX))
+    }
+}
+
+fn write<'a>(
+    out: &mut dyn Write,
+    bases: &Bases,
+    files: u64,
+    listed: impl Iterator<Item = (&'a str, Listed)>,
+) -> io::Result<()> {
+    let out = &mut io::BufWriter::with_capacity(1 << 18, out);
+    out.write_all(&MAGIC)?;
+    write_number(out, bases.used.len() as u64)?;
+    for base in &bases.used {
+        out.write_all(base.as_bytes())?;
+    }
+    write_number(out, files)?;
+    let (mut before, mut time, mut inode) = (Vec::new(), 0, 0);
+    for (path, file) in listed {
+        let written = file.written;
+        write_text(out, &mut before, path.as_bytes())?;
+        write_number(out, file.bytes)?;
+        let now = written.time.cast_unsigned();
+        write_difference(out, now, time)?;
+        write_difference(out, written.inode.get(), inode)?;
+        (time, inode) = (now, written.inode.get());
+        out.write_all(written.digest.as_bytes())?;
+        let (kind, place) = match file.origin {
+            Origin::Itself => (0, None),
+            Origin::Slice { base, offset } => (1, Some((base, offset))),
+            Origin::Member { base, offset } => (2, Some((base, offset))),
+        };
+        out.write_all(&[kind])?;
+        if let Some((base, offset)) = place {
+            write_number(out, bases.place(base))?;
+            write_number(out, offset)?;
+        }
+    }
+    out.flush()
+}
+
+impl Listing {
     /// Only the files at places for which this holds.
-    pub(super) fn only(&self, holds: &[bool]) -> Listing {
+    pub(super) fn only(&self, holds: impl Fn(usize) -> bool) -> Listing {
         let mut listing = Listing {
             bases: self.bases.clone(),
             ..Listing::default()
         };
         for (place, file) in self.files.iter().enumerate() {
-            if holds.get(place).is_some_and(|holds| *holds) {
+            if holds(place) {
                 listing.paths.push(self.paths.get(place));
                 listing.files.push(*file);
             }
@@ -130,66 +205,30 @@ impl Listing {
     }
 
     /// Path and file at a place.
-    pub(super) fn get(&self, place: usize) -> Option<(&str, &Written)> {
-        let (written, _) = self.files.get(place)?;
-        Some((self.paths.get(place), written))
-    }
-
-    fn place(&self, path: &str) -> Option<usize> {
-        let place = self.paths.first_not_below(path);
-        (place < self.len() && self.paths.get(place) == path).then_some(place)
+    pub(super) fn get(&self, place: usize) -> Option<(&str, &Listed)> {
+        Some((self.paths.get(place), self.files.get(place)?))
     }
 
     /// The file at a path.
-    pub(super) fn find(&self, path: &str) -> Option<&Written> {
-        self.files
-            .get(self.place(path)?)
-            .map(|(written, _)| written)
+    pub(super) fn find(&self, path: &str) -> Option<&Listed> {
+        let place = self.paths.first_not_below(path);
+        let (found, listed) = self.get(place)?;
+        (found == path).then_some(listed)
     }
 
-    /// The file at a path, if it was made of this content.
-    pub(super) fn made_of(&self, path: &str, content: &Content) -> Option<&Written> {
-        let (written, origin) = self.files.get(self.place(path)?)?;
-        let base = |number: &u32| self.bases.get(*number as usize);
-        let same = match (origin, content) {
-            (_, Content::Object { digest, .. }) => *digest == written.digest,
-            (
-                Origin::Slice {
-                    base: number,
-                    offset,
-                },
-                Content::Slice {
-                    base: wanted,
-                    offset: at,
-                    bytes,
-                },
-            ) => base(number) == Some(wanted) && offset == at && *bytes == written.bytes,
-            (
-                Origin::Member {
-                    base: number,
-                    offset,
-                },
-                Content::Member {
-                    base: wanted,
-                    entry,
-                },
-            ) => base(number) == Some(wanted) && *offset == entry.header_offset,
+    /// The file at the path of a wanted one, if it was made of the same.
+    pub(super) fn made_of(&self, wanted: &TreeFile<'_>) -> Option<&Listed> {
+        let listed = self.find(wanted.path())?;
+        let is_base = |base: u32| self.bases.get(base as usize) == wanted.base();
+        let same = match (listed.origin, wanted.origin()?) {
+            (_, Origin::Itself) => Some(&listed.written.digest) == wanted.base(),
+            (Origin::Slice { base, offset }, Origin::Slice { offset: at, .. })
+            | (Origin::Member { base, offset }, Origin::Member { offset: at, .. }) => {
+                is_base(base) && offset == at
+            }
             _ => false,
         };
-        same.then_some(written)
-    }
-
-    fn base(&mut self, base: &Digest) -> u32 {
-        let known = match self.bases.last() == Some(base) {
-            true => Some(self.bases.len() - 1),
-            // There are as many as archives: few.
-            false => self.bases.iter().position(|one| one == base),
-        };
-        let place = known.unwrap_or_else(|| {
-            self.bases.push(*base);
-            self.bases.len() - 1
-        });
-        u32::try_from(place).unwrap_or(u32::MAX)
+        (same && listed.bytes == wanted.bytes()).then_some(listed)
     }
 
     /// The last listing. What cannot be understood is left out: those files are then written anew.
@@ -217,9 +256,8 @@ impl Listing {
             time = input.difference(time)?;
             inode = input.difference(inode)?;
             let written = Written {
-                bytes,
                 time: time.cast_signed(),
-                inode,
+                inode: self::inode(inode),
                 digest: Digest::from_bytes(input.bytes()?),
             };
             let [kind] = input.bytes()?;
@@ -241,54 +279,30 @@ impl Listing {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             self.paths.push(path);
-            self.files.push((written, origin));
+            self.files.push(Listed {
+                bytes,
+                written,
+                origin,
+            });
         }
         Ok(())
     }
 
     pub(super) fn write(&self, accesses: &Accesses, home: &Path) -> Result<(), ManifestError> {
-        replace_with(accesses, home, LISTING, |out| self.write_to(out))
-    }
-
-    fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let out = &mut io::BufWriter::with_capacity(1 << 18, out);
-        out.write_all(&MAGIC)?;
-        write_number(out, self.bases.len() as u64)?;
-        for base in &self.bases {
-            out.write_all(base.as_bytes())?;
-        }
-        write_number(out, self.files.len() as u64)?;
-        let (mut path, mut time, mut inode) = (Vec::new(), 0, 0);
-        for (place, (written, origin)) in self.files.iter().enumerate() {
-            write_text(out, &mut path, self.paths.get(place).as_bytes())?;
-            write_number(out, written.bytes)?;
-            let now = written.time.cast_unsigned();
-            write_difference(out, now, time)?;
-            write_difference(out, written.inode, inode)?;
-            (time, inode) = (now, written.inode);
-            out.write_all(written.digest.as_bytes())?;
-            match origin {
-                Origin::Itself => out.write_all(&[0])?,
-                Origin::Slice { base, offset } | Origin::Member { base, offset } => {
-                    let kind = if matches!(origin, Origin::Slice { .. }) {
-                        1
-                    } else {
-                        2
-                    };
-                    out.write_all(&[kind])?;
-                    write_number(out, u64::from(*base))?;
-                    write_number(out, *offset)?;
-                }
-            }
-        }
-        out.flush()
+        let origins = self.files.iter().map(|file| file.origin);
+        let bases = Bases::used(&self.bases, origins);
+        let files = self.files.iter().enumerate();
+        let listed = files.map(|(place, file)| (self.paths.get(place), *file));
+        replace_with(accesses, home, LISTING, |out| {
+            write(out, &bases, self.files.len() as u64, listed)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::TreeEntry;
+    use crate::value::{Content, TreeEntry};
 
     type Sample = (Tree, Vec<Option<Written>>);
 
@@ -325,19 +339,18 @@ mod tests {
             path: path.into(),
             content,
         });
-        let written = |bytes, inode, content: &[u8]| {
+        let written = |number, content: &[u8]| {
             Some(Written {
-                bytes,
                 time: -7,
-                inode,
+                inode: inode(number),
                 digest: Digest::of(content),
             })
         };
         let files = vec![
-            written(3, 70, b"object"),
+            written(70, b"object"),
             None,
-            written(4, u64::MAX, b"one"),
-            written(4, 2, b"two"),
+            written(u64::MAX, b"one"),
+            written(2, b"two"),
         ];
         Ok((Tree::new(entries.into())?, files))
     }
@@ -345,21 +358,54 @@ mod tests {
     #[test]
     fn a_listing_reads_back_and_knows_what_files_were_made_of()
     -> Result<(), Box<dyn std::error::Error>> {
+        let base = Digest::of(b"base");
         let (tree, written) = sample()?;
-        let listing = Listing::of(&tree, &written);
         let home = tempfile::tempdir()?;
-        listing.write(&Accesses::default(), home.path())?;
+        write_published(&Accesses::default(), home.path(), &tree, &written)?;
         let read = Listing::read(home.path());
-        assert_eq!(read, listing);
+        read.write(&Accesses::default(), home.path())?;
+        assert_eq!(Listing::read(home.path()), read);
         assert_eq!(read.len(), 3);
         for (place, file) in tree.files().enumerate() {
-            assert_eq!(read.find(file.path()), written[place].as_ref());
-            if let Some(content) = file.content() {
-                assert_eq!(read.made_of(file.path(), &content), written[place].as_ref());
-                assert_eq!(read.made_of("public/x/1", &content).is_some(), place == 2);
-            }
+            let found = read.find(file.path()).map(|listed| listed.written);
+            assert_eq!(found, written[place]);
+            let made = read.made_of(&file).map(|listed| listed.written);
+            assert_eq!(made, written[place], "{}", file.path());
         }
-        let some = read.only(&[true, false, true]);
+        // The same paths with other bytes.
+        for (path, content) in [
+            (
+                "public/x/1",
+                Content::Slice {
+                    base,
+                    offset: 6,
+                    bytes: 4,
+                },
+            ),
+            (
+                "public/x/2",
+                Content::Slice {
+                    base: Digest::of(b"other"),
+                    offset: 9,
+                    bytes: 4,
+                },
+            ),
+            (
+                "private/a.csv",
+                Content::Object {
+                    digest: base,
+                    bytes: 3,
+                },
+            ),
+        ] {
+            let other = Tree::new(vec![TreeEntry {
+                path: path.into(),
+                content: Some(content),
+            }])?;
+            let found = other.files().find_map(|file| read.made_of(&file));
+            assert_eq!(found, None, "{path}");
+        }
+        let some = read.only(|place| place != 1);
         assert_eq!((some.len(), some.find("public/x/1")), (2, None));
         // One that is cut off still tells of its first files.
         let path = home.path().join(LISTING);

@@ -163,7 +163,7 @@ impl Manifest {
         let noted = self.outputs.iter().find(|output| output.path == path);
         let noted = noted.and_then(|output| output.digest).or_else(|| {
             let listing = Listing::read(&data_dir.join(&self.competition));
-            listing.find(path).map(|file| file.digest)
+            listing.find(path).map(|file| file.written.digest)
         });
         noted == Some(Digest::of(content))
     }

@@ -24,7 +24,7 @@ pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
 use crate::value::{Layout, Tree, memory_of_trees};
-use listing::Listing;
+use listing::{Listing, write_published};
 
 #[derive(Debug, Error)]
 pub(crate) enum PublishError {
@@ -97,7 +97,7 @@ impl Publish {
             })?;
         }
         layout
-            .into_tree(write::folds_case(&self.home()))
+            .into_tree(write::folds_case(&self.home()), &context.cancel)
             .map_err(StepError::pipeline)
     }
 
@@ -165,7 +165,7 @@ impl Sink for Publish {
 
     fn memory(&self, inputs: &Inputs) -> u64 {
         // The trees, the tree of all, and what was written before and is written now.
-        write::MEMORY_OF_THREAD + (32 << 20) + 4 * memory_of_trees(inputs)
+        write::MEMORY_OF_THREAD + (32 << 20) + 3 * memory_of_trees(inputs)
     }
 
     fn is_current(&self, _context: &Context, key: &Digest) -> Result<bool, StepError> {
@@ -181,7 +181,7 @@ impl Sink for Publish {
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
         let home = self.home();
         let accesses = context.store.accesses();
-        write::remove_leftovers(accesses, &home)?;
+        write::remove_leftovers(context, &home)?;
         let desired = self.desired(context, inputs)?;
         let prepared = home.join("prepared");
         let manifest =
@@ -192,13 +192,13 @@ impl Sink for Publish {
             _ if fresh => Listing::default(),
             Some(manifest) if is_settled(manifest) => Listing::read(&home),
             _ => {
-                let old = settle::holding(&prepared, &Listing::read(&home), context.limits.jobs);
+                let old = settle::holding(context, &prepared, &Listing::read(&home))?;
                 // Before the manifest names this boot: another attempt of it would trust the listing.
                 old.write(accesses, &home).map_err(StepError::machine)?;
                 old
             }
         };
-        let mut changes = diff::compare(&desired, &old, &prepared)?;
+        let mut changes = diff::compare(context, &desired, &old, &prepared)?;
         context.progress.set_total_bytes(changes.bytes(&desired));
         if !changes.is_empty() {
             Manifest::mark_incomplete(accesses, &home, self.boot.clone())
@@ -221,9 +221,8 @@ impl Sink for Publish {
         // Nothing is called complete that another machine may be changing.
         context.check()?;
         let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let listing = Listing::of(&desired, &files);
+        write_published(accesses, &home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
-        listing.write(accesses, &home).map_err(StepError::machine)?;
         let manifest = Manifest::complete(
             *key,
             &self.competition,

@@ -7,13 +7,17 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prep_cache::{Accesses, Digest};
+use prep_core::{Context, StepError};
 
 use super::listing::Listing;
 use super::lock_file;
 use super::manifest::{Manifest, ManifestError};
+
+/// What a thread holds that reads a file.
+const MEMORY_OF_READER: u64 = 1 << 20;
 
 /// What came of looking at a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,15 +30,12 @@ pub enum Settled {
     Damaged { files: u64 },
 }
 
-/// Reads all files of a tree that was complete before a restart, on so many threads.
+/// Reads all files of a tree that was complete before a restart.
 ///
 /// # Errors
-/// When the manifest cannot be read or written. A published file that cannot be read counts as damaged.
-pub fn settle(
-    data_dir: &Path,
-    competition: &str,
-    threads: usize,
-) -> Result<Settled, ManifestError> {
+/// When the manifest cannot be read or written, or the run is cancelled. A published file that cannot be read counts as
+/// damaged.
+pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<Settled, StepError> {
     let home = data_dir.join(competition);
     // No step is at work here: nobody watches.
     let unwatched = &Accesses::default();
@@ -42,18 +43,21 @@ pub fn settle(
         // Somebody is publishing: the tree is not as it was left before the restart.
         return Ok(Settled::Busy);
     };
-    let damaged = match Manifest::read(data_dir, competition)? {
+    let read = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
+    let damaged = match read {
         None => 0,
         Some(manifest) => {
-            let whole = holding(&home.join("prepared"), &Listing::read(&home), threads);
+            let whole = holding(context, &home.join("prepared"), &Listing::read(&home))?;
             let damaged = manifest.files.abs_diff(whole.len() as u64);
             if damaged == 0 && manifest.complete {
-                manifest.settled().write(unwatched, &home)?;
-                return Ok(Settled::Whole);
+                let settled = manifest.settled().write(unwatched, &home);
+                return settled.map(|()| Settled::Whole).map_err(StepError::machine);
             }
             // What is still listed was just read, so that the next publication need not read it again.
-            whole.write(unwatched, &home)?;
-            Manifest::mark_incomplete(unwatched, &home, None)?;
+            let written = whole.write(unwatched, &home);
+            written
+                .and_then(|()| Manifest::mark_incomplete(unwatched, &home, None))
+                .map_err(StepError::machine)?;
             damaged
         }
     };
@@ -74,10 +78,8 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
         return Ok(());
     };
     let listing = Listing::read(&home);
-    let kept =
-        (0..listing.len()).map(|place| listing.get(place).is_some_and(|(one, _)| one != path));
-    let kept: Vec<bool> = kept.collect();
-    listing.only(&kept).write(unwatched, &home)?;
+    let others = listing.only(|place| listing.get(place).is_some_and(|(one, _)| one != path));
+    others.write(unwatched, &home)?;
     match Manifest::read(data_dir, competition)? {
         Some(manifest) => manifest.incomplete().write(unwatched, &home),
         None => Ok(()),
@@ -85,34 +87,38 @@ pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), Ma
 }
 
 /// The listed files that hold what the listing says.
-pub(super) fn holding(prepared: &Path, listing: &Listing, threads: usize) -> Listing {
-    let holds = |place: usize| {
-        listing.get(place).is_some_and(|(path, file)| {
-            let path = prepared.join(path);
-            file.is_untouched(&path) && digest_of(&path).is_ok_and(|digest| digest == file.digest)
-        })
-    };
-    let next = AtomicUsize::new(0);
+pub(super) fn holding(
+    context: &Context,
+    prepared: &Path,
+    listing: &Listing,
+) -> Result<Listing, StepError> {
     let whole: Vec<AtomicBool> = (0..listing.len()).map(|_| AtomicBool::new(false)).collect();
-    let work = || {
-        loop {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            let Some(whole) = whole.get(place) else { break };
-            whole.store(holds(place), Ordering::Relaxed);
+    let look = |_: &mut (), place: usize| {
+        if let (Some(whole), Some((path, file))) = (whole.get(place), listing.get(place)) {
+            let path = prepared.join(path);
+            let holds = file.is_untouched(&path)
+                && digest_of(context, &path)?.is_some_and(|digest| digest == file.written.digest);
+            whole.store(holds, Ordering::Relaxed);
         }
+        Ok(())
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.clamp(1, listing.len().max(1)) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    let whole: Vec<bool> = whole.into_iter().map(AtomicBool::into_inner).collect();
-    listing.only(&whole)
+    context.spread(listing.len(), MEMORY_OF_READER, || (), look)?;
+    let holds = |place: usize| {
+        let whole = whole.get(place);
+        whole.is_some_and(|whole| whole.load(Ordering::Relaxed))
+    };
+    Ok(listing.only(holds))
 }
 
-fn digest_of(path: &Path) -> std::io::Result<Digest> {
+/// None: it cannot be read.
+fn digest_of(context: &Context, path: &Path) -> Result<Option<Digest>, StepError> {
+    let Ok(file) = File::open(path) else {
+        return Ok(None);
+    };
     let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(File::open(path)?)?;
-    Ok(Digest::from_bytes(*hasher.finalize().as_bytes()))
+    let read = hasher.update_reader(context.cancel.reader(file));
+    let digest = read.map(|hasher| Digest::from_bytes(*hasher.finalize().as_bytes()));
+    let digest = digest.ok();
+    context.check()?;
+    Ok(digest)
 }

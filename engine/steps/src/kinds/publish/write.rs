@@ -93,6 +93,7 @@ pub(super) fn changed(
         touch(accesses, Access::Remove, "remove", path, || remove(path))
     };
     for path in &changes.remove {
+        context.check()?;
         remove(&prepared.join(path), |path| fs::remove_file(path))?;
     }
     for path in &changes.remove_folders {
@@ -110,11 +111,11 @@ pub(super) fn changed(
         let digest = worker.write_new(context, &temporary, file.path(), opened)?;
         let same = old
             .find(file.path())
-            .filter(|listed| listed.digest == digest && listed.is_untouched(&target));
+            .filter(|listed| listed.written.digest == digest && listed.is_untouched(&target));
         if let Some(listed) = same {
             // Another origin, the same bytes: the file stays as it is.
             remove(&temporary, |path| fs::remove_file(path))?;
-            return Ok(*listed);
+            return Ok(listed.written);
         }
         context.check()?;
         touch(accesses, Access::Rename, "move into place", &target, || {
@@ -122,32 +123,37 @@ pub(super) fn changed(
         })?;
         look_at(&target, digest)
     })?;
-    remove(&staging, |path| fs::remove_dir_all(path))?;
-    Ok(())
+    // A file that was the very same as the one in its place is still here: then renaming does nothing.
+    remove_all(context, &staging)
 }
 
 /// Removes what interrupted publications left beside `prepared`.
-pub(super) fn remove_leftovers(accesses: &Accesses, home: &Path) -> Result<(), StepError> {
+pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
     let failed = |cause| PublishError::io("clean up", home, cause);
     for entry in fs::read_dir(home).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        if !entry.file_name().to_string_lossy().starts_with(LEFTOVER) {
-            continue;
+        if entry.file_name().to_string_lossy().starts_with(LEFTOVER) {
+            remove_all(context, &entry.path())?;
         }
-        let path = entry.path();
-        let is_folder = entry.file_type().map_err(failed)?.is_dir();
-        touch(
-            accesses,
-            Access::Remove,
-            "remove",
-            &path,
-            || match is_folder {
-                true => fs::remove_dir_all(&path),
-                false => fs::remove_file(&path),
-            },
-        )?;
     }
     Ok(())
+}
+
+/// Removes a file, or a folder with all that is in it. There may be millions of files.
+fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
+    context.check()?;
+    let failed = |cause| PublishError::io("clean up", path, cause);
+    let accesses = context.store.accesses();
+    let remove = |act: fn(&Path) -> io::Result<()>| {
+        touch(accesses, Access::Remove, "remove", path, || act(path))
+    };
+    if !fs::symlink_metadata(path).map_err(failed)?.is_dir() {
+        return remove(|path| fs::remove_file(path));
+    }
+    for entry in fs::read_dir(path).map_err(failed)? {
+        remove_all(context, &entry.map_err(failed)?.path())?;
+    }
+    remove(|path| fs::remove_dir(path))
 }
 
 fn staging(accesses: &Accesses, home: &Path) -> Result<PathBuf, StepError> {
@@ -207,7 +213,7 @@ fn write_files(
             .open(&content)
             .map_err(|cause| content_error(file.path(), cause))?;
         let written = write(&file, &opened, worker)?;
-        context.progress.add_bytes(written.bytes);
+        context.progress.add_bytes(content.bytes());
         context.progress.add_file();
         let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get_mut(place as usize) {

@@ -75,7 +75,9 @@ impl Step for FileTable {
             }
         }
         let rows = chosen.len() as u64;
-        let listing = chosen.finish().map_err(StepError::internal)?;
+        let listing = chosen
+            .finish(&context.cancel)
+            .map_err(StepError::internal)?;
         let (object, needs) = listing.save_listing(context)?;
         Ok(one(TableValue::of_listing(
             listing_schema(rows),

@@ -42,19 +42,31 @@ struct Before {
     end: u64,
 }
 
-/// Writes a tree.
-pub(super) fn write(tree: &Tree, out: &mut impl Write) -> io::Result<()> {
+/// A file of a tree.
+pub(super) struct Entry<'a> {
+    pub path: &'a str,
+    /// Its base is counted among those of the listing.
+    pub place: Place,
+    /// What a member is called in its archive.
+    pub name: &'a str,
+}
+
+/// Writes a tree of so many files, sorted by path.
+pub(super) fn write<'a>(
+    bases: &[Digest],
+    count: u64,
+    entries: impl Iterator<Item = Entry<'a>>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     out.write_all(&MAGIC)?;
-    write_number(out, tree.bases.len() as u64)?;
-    for base in &tree.bases {
+    write_number(out, bases.len() as u64)?;
+    for base in bases {
         out.write_all(base.as_bytes())?;
     }
-    write_number(out, tree.len() as u64)?;
+    write_number(out, count)?;
     let mut before = Before::default();
-    for file in tree.files() {
-        let path = file.path().as_bytes();
-        write_text(out, &mut before.path, path)?;
-        let place = file.place();
+    for Entry { path, place, name } in entries {
+        write_text(out, &mut before.path, path.as_bytes())?;
         let mut kind = match place.kind {
             Kind::Folder => 0,
             Kind::Object => 1,
@@ -87,7 +99,7 @@ pub(super) fn write(tree: &Tree, out: &mut impl Write) -> io::Result<()> {
             continue;
         }
         write_difference(out, place.compressed, place.bytes)?;
-        let name = file.name(place).as_bytes();
+        let name = name.as_bytes();
         let least = least_end(place.offset, place.compressed, name.len());
         write_difference(out, place.limit, least)?;
         before.end = place.limit;
@@ -222,6 +234,10 @@ mod tests {
     use super::*;
     use crate::value::Content;
 
+    fn write_tree(tree: &Tree, out: &mut Vec<u8>) -> io::Result<()> {
+        write(&tree.bases, tree.len() as u64, tree.entries(), out)
+    }
+
     fn content() -> impl Strategy<Value = Option<Content>> {
         let base = any::<u8>().prop_map(|number| Digest::of(&[number % 3]));
         let numbers = (any::<[u64; 4]>(), any::<u32>(), any::<bool>());
@@ -274,10 +290,10 @@ mod tests {
                 .collect();
             prop_assert_eq!(&found, &entries);
             let mut bytes = Vec::new();
-            write(&tree, &mut bytes)?;
+            write_tree(&tree, &mut bytes)?;
             prop_assert_eq!(read(&bytes[..])?, tree);
             let mut turned = Vec::new();
-            write(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
+            write_tree(&Tree::new(entries.into_iter().rev().collect())?, &mut turned)?;
             prop_assert_eq!(&turned, &bytes);
             // One that is cut off is refused.
             prop_assert!(read(&bytes[..bytes.len() - 1]).is_err());
@@ -324,7 +340,7 @@ mod tests {
         });
         let tree = Tree::new(entries.collect())?;
         let mut bytes = Vec::new();
-        write(&tree, &mut bytes)?;
+        write_tree(&tree, &mut bytes)?;
         assert!(
             bytes.len() < 45 * 10_000,
             "{} bytes a member",

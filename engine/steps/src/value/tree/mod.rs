@@ -9,13 +9,14 @@ mod listing;
 use std::sync::Arc;
 
 use prep_cache::Digest;
-use prep_core::{Context, StepError, Value};
+use prep_core::{Cancel, Context, StepError, Value};
 use prep_formats::zip::{EntryKind, Member, Method, ZipEntry};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Content;
 use super::compact::Texts;
+use super::sort::sorted;
 
 /// A file or an empty folder of a tree that is being made from few of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +80,21 @@ enum Name {
     Own(u32),
 }
 
+/// Which bytes a file has, in few words: equal origins have equal contents. A base is its place among [`Tree::bases`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Its base as a whole.
+    Itself,
+    Slice {
+        base: u32,
+        offset: u64,
+    },
+    Member {
+        base: u32,
+        offset: u64,
+    },
+}
+
 const NOTHING: Place = Place {
     kind: Kind::Folder,
     base: 0,
@@ -98,6 +114,8 @@ pub enum TreeError {
     Damaged { file: usize },
     #[error("a tree of more than {} files cannot be held", u32::MAX)]
     TooMany,
+    #[error("{0}")]
+    Stopped(#[source] StepError),
 }
 
 /// A file or an empty folder of a [`Tree`].
@@ -137,6 +155,25 @@ impl<'a> File<'a> {
     /// Length of the content.
     pub fn bytes(&self) -> u64 {
         self.place().bytes
+    }
+
+    /// What holds its bytes; nothing for an empty folder.
+    pub(crate) fn base(&self) -> Option<&'a Digest> {
+        let place = self.place();
+        (place.kind != Kind::Folder).then(|| self.tree.bases.get(place.base as usize))?
+    }
+
+    /// Which bytes it has; none for an empty folder.
+    pub(crate) fn origin(&self) -> Option<Origin> {
+        let Place {
+            kind, base, offset, ..
+        } = self.place();
+        match kind {
+            Kind::Folder => None,
+            Kind::Object => Some(Origin::Itself),
+            Kind::Slice => Some(Origin::Slice { base, offset }),
+            Kind::Stored | Kind::Deflated => Some(Origin::Member { base, offset }),
+        }
     }
 
     /// Where its bytes are; none for an empty folder.
@@ -189,7 +226,7 @@ impl Tree {
         for entry in &entries {
             builder.push(&entry.path, entry.content.as_ref());
         }
-        builder.finish()
+        builder.finish(&Cancel::default())
     }
 
     /// Number of files and empty folders.
@@ -228,6 +265,11 @@ impl Tree {
         files.take_while(move |file| file.path().starts_with(prefix))
     }
 
+    /// Objects and outside files that hold bytes, in the order in which files use them.
+    pub(crate) fn bases(&self) -> &[Digest] {
+        &self.bases
+    }
+
     /// Number of files, and their bytes.
     pub fn size(&self) -> (u64, u64) {
         let files = self
@@ -259,15 +301,40 @@ impl Tree {
     }
 
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
-        let (files, bytes) = self.size();
-        let (listing, mut objects) = self.save_listing(context)?;
-        objects.push(listing);
-        let body = Body {
-            listing,
-            files,
-            bytes,
-        };
-        Ok(Value::new(serde_json::json!(body), objects))
+        Ok(value(self.size(), self.save_listing(context)?))
+    }
+
+    /// Stores a tree of files of other trees, without making it: `file` gives path and file for every number below `count`,
+    /// sorted by path, every path once.
+    pub(crate) fn save_picked<'a>(
+        context: &Context,
+        count: usize,
+        file: impl Fn(usize) -> Option<(&'a str, File<'a>)>,
+    ) -> Result<Value, StepError> {
+        let picked = || (0..count).filter_map(&file);
+        let mut bases = Bases::default();
+        let (mut files, mut bytes, mut all) = (0, 0, 0);
+        for (_, file) in picked() {
+            all += 1;
+            if let Some(base) = file.base() {
+                bases.number(base);
+                files += 1;
+                bytes += file.bytes();
+            }
+        }
+        let entries = picked().map(|(path, file)| {
+            let (mut place, name) = (file.place(), file.name(file.place()));
+            if let Some(base) = file.base() {
+                place.base = bases.number_of(base);
+            }
+            if matches!(place.kind, Kind::Stored | Kind::Deflated) {
+                // Which of the names it is does not matter here.
+                place.name = end_of_path(path, name).unwrap_or(Name::Own(0));
+            }
+            listing::Entry { path, place, name }
+        });
+        let stored = save_entries(context, &bases.all, all, entries)?;
+        Ok(value((files, bytes), stored))
     }
 
     /// Stores the listing; returns it and the objects of the store that it refers to.
@@ -275,29 +342,88 @@ impl Tree {
         &self,
         context: &Context,
     ) -> Result<(Digest, Vec<Digest>), StepError> {
-        let mut out = std::io::BufWriter::new(context.store.writer()?);
-        listing::write(self, &mut out).map_err(StepError::machine)?;
-        let out = out
-            .into_inner()
-            .map_err(|error| StepError::machine(error.into_error()))?;
-        let stored = out.commit()?;
-        let outside = |base: &&Digest| context.location(base).is_some();
-        let mut objects: Vec<Digest> = self
-            .bases
-            .iter()
-            .filter(|base| !outside(base))
-            .copied()
-            .collect();
-        objects.sort();
-        Ok((stored.digest, objects))
+        save_entries(context, &self.bases, self.len() as u64, self.entries())
     }
+
+    fn entries(&self) -> impl Iterator<Item = listing::Entry<'_>> {
+        self.files().map(|file| listing::Entry {
+            path: file.path(),
+            place: file.place(),
+            name: file.name(file.place()),
+        })
+    }
+}
+
+/// Stores the listing of so many files; returns it and the objects of the store that it refers to.
+fn save_entries<'a>(
+    context: &Context,
+    bases: &[Digest],
+    count: u64,
+    entries: impl Iterator<Item = listing::Entry<'a>>,
+) -> Result<(Digest, Vec<Digest>), StepError> {
+    let mut out = std::io::BufWriter::new(context.store.writer()?);
+    listing::write(bases, count, entries, &mut out).map_err(StepError::machine)?;
+    let out = out
+        .into_inner()
+        .map_err(|error| StepError::machine(error.into_error()))?;
+    let stored = out.commit()?;
+    let in_store = |base: &&Digest| context.location(base).is_none();
+    let mut objects: Vec<Digest> = bases.iter().filter(in_store).copied().collect();
+    objects.sort();
+    Ok((stored.digest, objects))
+}
+
+/// The value of a tree with so many files and bytes, whose listing is stored.
+fn value((files, bytes): (u64, u64), stored: (Digest, Vec<Digest>)) -> Value {
+    let (listing, mut objects) = stored;
+    objects.push(listing);
+    let body = Body {
+        listing,
+        files,
+        bytes,
+    };
+    Value::new(serde_json::json!(body), objects)
+}
+
+/// Bases numbered as they come.
+#[derive(Debug, Default)]
+struct Bases {
+    all: Vec<Digest>,
+    numbers: std::collections::HashMap<Digest, u32>,
+}
+
+impl Bases {
+    /// The number of a base, which is a new one if it did not come before.
+    fn number(&mut self, base: &Digest) -> u32 {
+        // Neighbours mostly have one base.
+        if self.all.last() == Some(base) {
+            return u32::try_from(self.all.len() - 1).unwrap_or(u32::MAX);
+        }
+        let all = &mut self.all;
+        *self.numbers.entry(*base).or_insert_with(|| {
+            all.push(*base);
+            u32::try_from(all.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+
+    /// The number of a base that came before.
+    fn number_of(&self, base: &Digest) -> u32 {
+        self.numbers.get(base).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// A member's name where its path ends in it.
+fn end_of_path(path: &str, name: &str) -> Option<Name> {
+    let from = path.len().checked_sub(name.len())?;
+    let from = u32::try_from(from).ok()?;
+    path.ends_with(name).then_some(Name::EndOfPath(from))
 }
 
 /// Makes a tree of files that come in any order.
 #[derive(Debug, Default)]
 pub struct TreeBuilder {
     tree: Tree,
-    numbers: std::collections::HashMap<Digest, u32>,
+    bases: Bases,
 }
 
 impl TreeBuilder {
@@ -307,7 +433,7 @@ impl TreeBuilder {
             None => NOTHING,
             Some(Content::Object { digest, bytes }) => Place {
                 kind: Kind::Object,
-                base: self.base(digest),
+                base: self.bases.number(digest),
                 bytes: *bytes,
                 ..NOTHING
             },
@@ -317,7 +443,7 @@ impl TreeBuilder {
                 bytes,
             }) => Place {
                 kind: Kind::Slice,
-                base: self.base(base),
+                base: self.bases.number(base),
                 offset: *offset,
                 bytes: *bytes,
                 ..NOTHING
@@ -349,7 +475,7 @@ impl TreeBuilder {
                 Method::Stored => Kind::Stored,
                 Method::Deflate => Kind::Deflated,
             },
-            base: self.base(base),
+            base: self.bases.number(base),
             crc32: member.crc32,
             offset: member.header_offset,
             bytes: member.size,
@@ -366,7 +492,7 @@ impl TreeBuilder {
         if let Some(base) = file.tree.bases.get(place.base as usize)
             && place.kind != Kind::Folder
         {
-            place.base = self.base(base);
+            place.base = self.bases.number(base);
         }
         if matches!(place.kind, Kind::Stored | Kind::Deflated) {
             place.name = self.name(path, file.name(place));
@@ -389,29 +515,12 @@ impl TreeBuilder {
         self.tree.places.push(place);
     }
 
-    fn base(&mut self, base: &Digest) -> u32 {
-        let bases = &mut self.tree.bases;
-        // Neighbours mostly have one base.
-        let last = bases.len().saturating_sub(1);
-        if bases.last() == Some(base) {
-            return u32::try_from(last).unwrap_or(u32::MAX);
-        }
-        *self.numbers.entry(*base).or_insert_with(|| {
-            bases.push(*base);
-            u32::try_from(bases.len() - 1).unwrap_or(u32::MAX)
-        })
-    }
-
     fn name(&mut self, path: &str, name: &str) -> Name {
-        let from = path.len().wrapping_sub(name.len());
-        match u32::try_from(from) {
-            Ok(from) if path.ends_with(name) => Name::EndOfPath(from),
-            _ => {
-                self.tree.names.push(name);
-                let number = self.tree.names.len() - 1;
-                Name::Own(u32::try_from(number).unwrap_or(u32::MAX))
-            }
-        }
+        end_of_path(path, name).unwrap_or_else(|| {
+            self.tree.names.push(name);
+            let number = self.tree.names.len() - 1;
+            Name::Own(u32::try_from(number).unwrap_or(u32::MAX))
+        })
     }
 
     /// The path at a place, in the order in which they came.
@@ -426,17 +535,16 @@ impl TreeBuilder {
     }
 
     /// All places, sorted by path; those of one path in the order in which they came.
-    pub(super) fn sorted(&self) -> Result<Vec<u32>, TreeError> {
+    pub(super) fn sorted(&self, cancel: &Cancel) -> Result<Vec<u32>, TreeError> {
         let count = u32::try_from(self.len()).map_err(|_| TreeError::TooMany)?;
-        let mut order: Vec<u32> = (0..count).collect();
-        order.sort_by(|a, b| self.path(*a).cmp(self.path(*b)));
-        Ok(order)
+        let by_path = |a: u32, b: u32| self.path(a).cmp(self.path(b));
+        sorted(count, cancel, by_path).map_err(TreeError::Stopped)
     }
 
     /// The tree of the files at these places, which are sorted by path, every path once.
     pub(super) fn in_order(self, order: &[u32]) -> Tree {
-        let TreeBuilder { mut tree, numbers } = self;
-        drop(numbers);
+        let TreeBuilder { mut tree, bases } = self;
+        tree.bases = bases.all;
         let is_all = order.len() == tree.len();
         if !is_all || order.iter().zip(0..).any(|(place, now)| *place != now) {
             let mut paths = Texts::with_capacity(order.len(), tree.paths.bytes());
@@ -452,8 +560,8 @@ impl TreeBuilder {
     }
 
     /// The tree. Two files of one path are refused.
-    pub fn finish(self) -> Result<Tree, TreeError> {
-        let order = self.sorted()?;
+    pub fn finish(self, cancel: &Cancel) -> Result<Tree, TreeError> {
+        let order = self.sorted(cancel)?;
         let mut pairs = order.iter().zip(order.iter().skip(1));
         if let Some((twice, _)) = pairs.find(|(a, b)| self.path(**a) == self.path(**b)) {
             return Err(TreeError::Duplicate(self.path(*twice).to_owned()));
