@@ -7,11 +7,13 @@
 //! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
 //! remote    a store that many machines share: options, variables, prep.toml
 //! samples   small bundles for a first look      exit, error, interrupt   how it ends
+//! allocator what the process does with freed memory
 //! ```
 //!
 //! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses what is
 //! asked for, shows what came back, and ends with a code.
 
+mod allocator;
 mod args;
 mod downloads;
 mod error;
@@ -40,6 +42,7 @@ use crate::settings::{Kaggle, Places, Resolved, Surroundings};
 const STACK: usize = 64 << 20;
 
 fn main() -> ExitCode {
+    allocator::return_what_is_freed();
     let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
     match own.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
