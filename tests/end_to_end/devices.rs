@@ -44,9 +44,7 @@ fn a_tree_is_the_same_when_its_store_is_on_another_device() {
             return;
         };
         let run = || {
-            let arguments = Sandbox::run_arguments(&[id]);
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let mut command = sandbox.command(&arguments);
+            let mut command = sandbox.run_command(&[id]);
             command.env("PREP_CACHE_DIR", other.path().join("store"));
             crate::support::Ended::of(&mut command).code(0).json()
         };

@@ -384,14 +384,8 @@ fn a_plan_writes_nothing() {
         sandbox.prep(arguments).code(0);
         assert_eq!(whole(&sandbox), before, "{arguments:?}");
     }
-    let run: Vec<String> = [
-        Sandbox::run_arguments(&[Harbour::ID]),
-        vec!["--dry-run".to_owned()],
-    ]
-    .concat();
-    let dry = sandbox
-        .prep(&run.iter().map(String::as_str).collect::<Vec<_>>())
-        .code(0);
+    let mut dry = sandbox.run_command(&[Harbour::ID]);
+    let dry = Ended::of(dry.arg("--dry-run")).code(0);
     let plan = sandbox
         .prep(&[arguments.as_slice(), &["--json"]].concat())
         .code(0);

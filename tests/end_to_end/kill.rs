@@ -103,10 +103,8 @@ fn is_publishing(sandbox: &Sandbox) -> bool {
 
 /// Starts a run and kills it. True if it was still running.
 fn kill(sandbox: &Sandbox, when: When) -> bool {
-    let arguments = Sandbox::run_arguments(&[Gallery::ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut child = sandbox
-        .command(&arguments)
+        .run_command(&[Gallery::ID])
         .spawn()
         .expect("the program starts");
     match when {
@@ -249,10 +247,8 @@ fn a_killed_later_run_is_not_taken_for_either_tree() {
 
 /// Starts a run, waits until its first step begins, so that it listens, and `moment` more, and sends a signal.
 fn interrupt(sandbox: &Sandbox, signal: &str, moment: Duration) -> Ended {
-    let arguments = Sandbox::run_arguments(&[Gallery::ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut child = sandbox
-        .command(&arguments)
+        .run_command(&[Gallery::ID])
         .spawn()
         .expect("the program starts");
     let mut said = BufReader::new(child.stderr.take().expect("a pipe"));

@@ -7,10 +7,8 @@ use crate::support::{Ended, Gallery, Harbour, Sandbox};
 const PICTURES: usize = 800;
 
 fn start(sandbox: &Sandbox, ids: &[&str]) -> Child {
-    let arguments = Sandbox::run_arguments(ids);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     sandbox
-        .command(&arguments)
+        .run_command(ids)
         .spawn()
         .expect("the program starts")
 }
@@ -66,9 +64,7 @@ fn two_stores_and_one_data_folder() {
     alone.run_well(Gallery::ID);
     for _ in 0..3 {
         let children = ["store", "other-store"].map(|store| {
-            let arguments = Sandbox::run_arguments(&[Gallery::ID]);
-            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            let mut command = sandbox.command(&arguments);
+            let mut command = sandbox.run_command(&[Gallery::ID]);
             command.env("PREP_CACHE_DIR", sandbox.path(store));
             command.spawn().expect("the program starts")
         });

@@ -1,7 +1,6 @@
 //! Queries in a running pipeline: what their numbers are, what they may use, and what is said when they fail.
 
 use std::fmt::Write as _;
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -259,10 +258,8 @@ fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
     let start = pipeline.find("SELECT").expect("a query");
     let query = format!("SELECT array_to_string(x, ',') AS x FROM ({query})\n");
     sandbox.pipeline(ID, &format!("{}{query}", &pipeline[..start]));
-    let mut arguments = Sandbox::run_arguments(&[ID]);
-    arguments.extend(["--memory".to_owned(), "200MB".to_owned()]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let ended = sandbox.prep(&arguments).code(6);
+    let mut command = sandbox.run_command(&[ID]);
+    let ended = Ended::of(command.args(["--memory", "200MB"])).code(6);
     ended.says(&["ledger/pipeline.yaml:7:12", "not enough memory", "--memory"]);
 }
 
@@ -271,9 +268,7 @@ fn too_little_memory_is_the_machines_fault_and_says_how_much_is_needed() {
 #[test]
 fn a_signal_stops_a_query() {
     let sandbox = large();
-    let arguments = Sandbox::run_arguments(&[ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let child = sandbox.command(&arguments).stderr(Stdio::piped()).spawn();
+    let child = sandbox.run_command(&[ID]).spawn();
     let child = child.expect("the program starts");
     thread::sleep(Duration::from_millis(1500));
     let id = child.id().to_string();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Harbour, Sandbox, Snapshot};
+use crate::support::{Ended, Harbour, Sandbox, Snapshot};
 
 /// The base, and a correction: another constant in the sample, one file more, one fewer.
 const CORRECTED: &str = "
@@ -15,10 +15,8 @@ variants:
 ";
 
 fn run(sandbox: &Sandbox, variant: &str) -> Snapshot {
-    let mut arguments = Sandbox::run_arguments(&[Harbour::ID]);
-    arguments.extend(["--variant".to_owned(), variant.to_owned()]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    sandbox.prep(&arguments).code(0);
+    let mut command = sandbox.run_command(&[Harbour::ID]);
+    Ended::of(command.args(["--variant", variant])).code(0);
     assert_eq!(sandbox.state(Harbour::ID), format!("prepared {variant}"));
     sandbox.tree(Harbour::ID)
 }

@@ -10,10 +10,8 @@ use crate::support::{Ended, Harbour, Sandbox, names_in};
 
 /// Starts a run that has to wait, and interrupts it; it ends soon.
 fn interrupt(sandbox: &Sandbox, note: &str) -> Ended {
-    let arguments = Sandbox::run_arguments(&[Harbour::ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut child = sandbox
-        .command(&arguments)
+        .run_command(&[Harbour::ID])
         .spawn()
         .expect("the program starts");
     // Long enough to come to the lock; it would wait for ever.

@@ -22,7 +22,7 @@ fn a_file_in_the_place_of_a_folder_is_an_error_that_names_it() {
 }
 
 /// Runs `prep` where `mount` was done first: in a mount namespace of its own, if this machine has them.
-fn mounted(sandbox: &Sandbox, mount: &str, arguments: &[String]) -> Option<Ended> {
+fn mounted(sandbox: &Sandbox, mount: &str, inner: &Command) -> Option<Ended> {
     let possible = Command::new("unshare")
         .args(["-rm", "sh", "-c", "mount -t tmpfs none /mnt"])
         .stdout(Stdio::null())
@@ -32,8 +32,6 @@ fn mounted(sandbox: &Sandbox, mount: &str, arguments: &[String]) -> Option<Ended
         skipped("this machine has no mount namespaces for unprivileged processes");
         return None;
     }
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let inner = sandbox.command(&arguments);
     let mut command = Command::new("unshare");
     command
         .args(["-rm", "sh", "-c", &format!("{mount} && exec \"$0\" \"$@\"")])
@@ -59,8 +57,8 @@ fn a_read_only_data_folder_is_an_error_that_names_it() {
         &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
     );
     let mount = "mount --bind data data && mount -o remount,bind,ro data";
-    let arguments = Sandbox::run_arguments(&[Harbour::ID]);
-    let Some(ended) = mounted(&sandbox, mount, &arguments) else {
+    let command = sandbox.run_command(&[Harbour::ID]);
+    let Some(ended) = mounted(&sandbox, mount, &command) else {
         return;
     };
     let ended = ended.code(6).says(&["data/harbour"]);
@@ -81,9 +79,9 @@ fn a_full_disk_is_an_error_that_says_so() {
     sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());
     for full in ["data", "store"] {
         fs::create_dir_all(sandbox.path(full)).expect("folder");
-        let arguments = Sandbox::run_arguments(&[Gallery::ID]);
+        let command = sandbox.run_command(&[Gallery::ID]);
         let mount = format!("mount -t tmpfs -o size=40k none {full}");
-        let Some(ended) = mounted(&sandbox, &mount, &arguments) else {
+        let Some(ended) = mounted(&sandbox, &mount, &command) else {
             return;
         };
         let ended = ended.code(6);
@@ -97,9 +95,7 @@ fn a_full_disk_is_an_error_that_says_so() {
 }
 
 /// `prep` run from a shell that has done `before`.
-fn after(sandbox: &Sandbox, before: &str, arguments: &[String]) -> Ended {
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let inner = sandbox.command(&arguments);
+fn after(sandbox: &Sandbox, before: &str, inner: &Command) -> Ended {
     let mut command = Command::new("sh");
     command
         .args(["-c", &format!("{before}; exec \"$0\" \"$@\"")])
@@ -136,8 +132,8 @@ fn new_files_have_the_mode_that_the_umask_leaves() {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
         sandbox.bundle(Gallery::ID, &Gallery::archive(20, 1).bytes());
-        let arguments = Sandbox::run_arguments(&[Gallery::ID]);
-        after(&sandbox, &format!("umask {umask:03o}"), &arguments).code(0);
+        let command = sandbox.run_command(&[Gallery::ID]);
+        after(&sandbox, &format!("umask {umask:03o}"), &command).code(0);
         let mut found = Vec::new();
         modes(&sandbox.data(), &mut found);
         modes(&sandbox.store(), &mut found);
@@ -167,9 +163,9 @@ fn few_open_files_mean_fewer_jobs_and_one_message() {
     let sandbox = Sandbox::new();
     sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
     sandbox.bundle(Gallery::ID, &Gallery::archive(400, 1).bytes());
-    let mut arguments = Sandbox::run_arguments(&[Gallery::ID]);
-    arguments.extend(["--jobs", "64"].map(str::to_owned));
-    let ended = after(&sandbox, "ulimit -n 64", &arguments).code(0);
+    let mut command = sandbox.run_command(&[Gallery::ID]);
+    command.args(["--jobs", "64"]);
+    let ended = after(&sandbox, "ulimit -n 64", &command).code(0);
     assert_eq!(
         ended
             .stderr

@@ -80,10 +80,8 @@ fn one_bad_bundle_does_not_keep_the_others_from_being_prepared() {
         &Harbour::PIPELINE.replace("kaggle: harbour", "kaggle: marina"),
     );
     sandbox.bundle("marina", b"<!DOCTYPE html><title>Log in</title>");
-    let arguments = Sandbox::run_arguments(&["marina", Harbour::ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let report = sandbox
-        .prep(&arguments)
+        .run_all(&["marina", Harbour::ID])
         .code(4)
         .says(&["marina/unpack"])
         .json();
@@ -101,11 +99,11 @@ fn one_bad_pipeline_keeps_the_others_from_being_prepared_only_if_asked_for() {
         "marina",
         &Harbour::PIPELINE.replace("category:", "kategory:"),
     );
-    let arguments = Sandbox::run_arguments(&["marina", Harbour::ID]);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let hasty = [&arguments[..], &["--fail-fast"]].concat();
-    sandbox.prep(&hasty).code(3).says(&["`kategory`"]);
+    let both = ["marina", Harbour::ID];
+    let mut hasty = sandbox.run_command(&both);
+    let hasty = Ended::of(hasty.arg("--fail-fast"));
+    hasty.code(3).says(&["`kategory`"]);
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
-    sandbox.prep(&arguments).code(3).says(&["`kategory`"]);
+    sandbox.run_all(&both).code(3).says(&["`kategory`"]);
     assert_eq!(sandbox.state(Harbour::ID), "prepared v1");
 }

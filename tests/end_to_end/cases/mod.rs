@@ -51,9 +51,7 @@ fn check(name: &str) {
         std::os::unix::fs::symlink(case.folder.join("raw.zip"), bundle).expect("link");
     }
     let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
-    let arguments = Sandbox::run_arguments(&ids);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let run = sandbox.prep(&arguments);
+    let run = sandbox.run_all(&ids);
     let scores = grade(&sandbox, &cases);
     let mut wrong = Vec::new();
     for case in &cases {

@@ -33,11 +33,7 @@ fn text_stays_as_it_stands_and_the_rest_is_inferred() {
         install(&sandbox, &id, &files, &(tables + &public));
         ids.push(id);
     }
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let arguments = Sandbox::run_arguments(&ids);
-    sandbox
-        .prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        .code(0);
+    sandbox.run_all(&ids).code(0);
     for (number, chunk) in cases.chunks(TOGETHER).enumerate() {
         let public = sandbox
             .prepared(&format!("columns-{number}"))

@@ -30,11 +30,7 @@ fn documents_are_those_of_the_original_libraries() {
         sandbox.pipeline(&id, &pipeline);
         ids.push(id);
     }
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let arguments = Sandbox::run_arguments(&ids);
-    sandbox
-        .prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        .code(0);
+    sandbox.run_all(&ids).code(0);
     for (id, case) in ids.iter().zip(&cases) {
         for (path, output) in case["outputs"].as_object().expect("outputs") {
             let found = std::fs::read(sandbox.prepared(id).join("public").join(path));

@@ -30,11 +30,7 @@ fn draws_are_those_of_the_original_libraries() {
         install(&sandbox, &id, &files, &(tables + &public));
         ids.push(id);
     }
-    let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let arguments = Sandbox::run_arguments(&names);
-    sandbox
-        .prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        .code(0);
+    sandbox.run_all(&ids).code(0);
     let mut wrong = Vec::new();
     for (id, case) in ids.iter().zip(&cases) {
         let public = sandbox.prepared(id).join("public");

@@ -54,11 +54,7 @@ fn splits_are_those_of_the_original_libraries() {
         install(&sandbox, &id, &files, &(tables + &public));
         ids.push(id);
     }
-    let names: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let arguments = Sandbox::run_arguments(&names);
-    sandbox
-        .prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
-        .code(0);
+    sandbox.run_all(&ids).code(0);
     let (mut wrong, mut count) = (Vec::new(), 0);
     for (id, case) in ids.iter().zip(&cases) {
         let public = sandbox.prepared(id).join("public");

@@ -25,9 +25,7 @@ fn three_competitions_from_nothing_are_those_from_local_bundles() {
         local.bundle(id, &bytes);
         bundles.push(Bundle::new(id, bytes));
     }
-    let arguments = Sandbox::run_arguments(&ids);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    local.prep(&arguments).code(0);
+    local.run_all(&ids).code(0);
     let world = World::new(bundles, Vec::new());
     let run = |world: &World| {
         let mut arguments = vec!["run", "--json", "--skip-verification"];

@@ -7,6 +7,7 @@
 
 mod input;
 mod mapped;
+mod program;
 mod publication;
 mod trouble;
 mod world;
@@ -131,6 +132,26 @@ fn strike(world: &World, target: &Target, whole: &Snapshot, seed: u64) -> bool {
     trouble.has_struck()
 }
 
+/// The same where nothing was prepared yet, at a step and the number of an access in it; the next run mends it.
+fn strike_from_nothing(
+    world: &World,
+    fault: Fault,
+    (step, number): &(String, usize),
+    whole: &Snapshot,
+    seed: u64,
+) -> bool {
+    let target = Target {
+        fault,
+        step: step.clone(),
+        number: *number,
+    };
+    world.clear();
+    let struck = strike(world, &target, whole, seed);
+    let after = world.prepare_well(&format!("{target:?}"));
+    assert_eq!(after.contents(), whole.contents(), "{target:?}");
+    struck
+}
+
 /// The accesses that a fault can meet, by kind of step: the step, and the number of the access in it.
 fn places(seen: &[Seen], fault: Fault) -> BTreeMap<&'static str, Vec<(String, usize)>> {
     let mut places: BTreeMap<&'static str, Vec<(String, usize)>> = BTreeMap::new();
@@ -177,16 +198,8 @@ fn whatever_goes_wrong_while_one_thing_is_read_and_another_written_nothing_is_lo
                     continue;
                 };
                 for _ in 0..2 * tries() {
-                    let (step, number) = places[chance.below(places.len())].clone();
-                    let target = Target {
-                        fault,
-                        step,
-                        number,
-                    };
-                    world.clear();
-                    strike(&world, &target, &whole, chance.seed);
-                    let after = world.prepare_well(&format!("{target:?}"));
-                    assert_eq!(after.contents(), whole.contents(), "{target:?}");
+                    let place = &places[chance.below(places.len())];
+                    strike_from_nothing(&world, fault, place, &whole, chance.seed);
                 }
             }
         }
@@ -209,17 +222,10 @@ fn whatever_goes_wrong_in_whatever_kind_nothing_is_lost() {
                 let met = kinds_met.entry(fault).or_default().entry(kind).or_default();
                 while *met < tries() {
                     *met += 1;
-                    let (step, number) = places[chance.below(places.len())].clone();
-                    let target = Target {
-                        fault,
-                        step,
-                        number,
-                    };
-                    world.clear();
                     tried += 1;
-                    struck += usize::from(strike(&world, &target, &whole, chance.seed));
-                    let after = world.prepare_well(&format!("{target:?}"));
-                    assert_eq!(after.contents(), whole.contents(), "{target:?}");
+                    let place = &places[chance.below(places.len())];
+                    let has_struck = strike_from_nothing(&world, fault, place, &whole, chance.seed);
+                    struck += usize::from(has_struck);
                 }
             }
         }

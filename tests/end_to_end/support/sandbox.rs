@@ -99,20 +99,18 @@ impl Sandbox {
     }
 
     /// `prep run` of these competitions from the source folder, checksums aside.
-    pub fn run_arguments(ids: &[&str]) -> Vec<String> {
-        let mut arguments: Vec<String> =
-            ["run", "--json", "--skip-verification", "--source", "source"]
-                .map(str::to_owned)
-                .into();
-        for id in ids {
-            arguments.extend(["-c".to_owned(), (*id).to_owned()]);
-        }
-        arguments
+    pub fn run_command(&self, ids: &[impl AsRef<str>]) -> Command {
+        let mut arguments = vec!["run", "--json", "--skip-verification", "--source", "source"];
+        arguments.extend(ids.iter().flat_map(|id| ["-c", id.as_ref()]));
+        self.command(&arguments)
+    }
+
+    pub fn run_all(&self, ids: &[impl AsRef<str>]) -> Ended {
+        Ended::of(&mut self.run_command(ids))
     }
 
     pub fn run(&self, id: &str) -> Ended {
-        let arguments = Self::run_arguments(&[id]);
-        self.prep(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        self.run_all(&[id])
     }
 
     /// A run that has to succeed; returns how many steps ran.

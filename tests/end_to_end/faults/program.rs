@@ -1,0 +1,131 @@
+//! The same from outside: a library that is preloaded makes accesses of the program itself go wrong (`trouble.c`), and the
+//! program says so by its exit code. Every fault meets every pipeline of `kinds`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Chance;
+use super::world::World;
+use crate::kinds;
+use crate::support::{Ended, Snapshot, skipped};
+
+/// Attempts to let a fault be noticed: some accesses may fail without harm (what is only kept to save time, say).
+const ATTEMPTS: usize = 12;
+
+/// The library; none where it cannot be made, or be preloaded.
+fn library(folder: &Path) -> Option<PathBuf> {
+    if !cfg!(target_os = "linux") {
+        skipped("what is preloaded to make accesses fail is written for Linux");
+        return None;
+    }
+    let source =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/faults/trouble.c");
+    let made = folder.join("trouble.so");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&made, &source])
+        .arg("-ldl")
+        .status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        skipped("there is no C compiler for what is preloaded to make accesses fail");
+        return None;
+    }
+    Some(made)
+}
+
+/// A run in which the access of this number goes wrong; returns how many there were, too.
+fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
+    let count = world.sandbox.path("count");
+    let source = world.sandbox.source();
+    let mut command = world.sandbox.run_command(&[&world.id]);
+    command
+        .env("LD_PRELOAD", library)
+        .env("TROUBLE", fault)
+        .env("TROUBLE_ROOT", source.parent().expect("a folder"))
+        .env("TROUBLE_COUNT", &count);
+    if let Some(number) = number {
+        command.env("TROUBLE_NUMBER", number.to_string());
+    }
+    let ended = Ended::of(&mut command);
+    let accesses = fs::read_to_string(count).expect("the library was loaded");
+    (ended, accesses.parse().expect("a number"))
+}
+
+/// What is there is whole or does not pass for it, and the next run makes the rest.
+fn mend(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
+    let is_whole = world.sandbox.tree(&world.id).contents() == whole.contents();
+    if ended.code == Some(0) || world.is_complete() {
+        assert!(is_whole, "{note}: {ended:?}, and the tree is not whole");
+    }
+    let next = world.sandbox.run(&world.id);
+    assert_eq!(next.code, Some(0), "{note}: the next run: {next:?}");
+    let found = world.sandbox.tree(&world.id);
+    assert_eq!(found.contents(), whole.contents(), "{note}");
+}
+
+#[test]
+fn the_exit_code_says_what_kind_of_fault_it_was() {
+    let mut chance = Chance::new();
+    let folder = tempfile::tempdir().expect("folder");
+    let Some(library) = library(folder.path()) else {
+        return;
+    };
+    for folder in kinds::folders() {
+        let world = World::new(&folder);
+        world.sandbox.run_well(&world.id);
+        let whole = world.sandbox.tree(&world.id);
+        for (fault, code, reason) in [
+            ("reader", 6, "input/output error"),
+            ("writer", 6, "input/output error"),
+            ("full", 6, "no space left"),
+            ("stop", 130, "stopped"),
+        ] {
+            world.clear();
+            let (quiet, accesses) = run(&world, &library, fault, None);
+            quiet.code(0);
+            assert!(accesses > 10, "{}: {accesses} accesses", world.id);
+            let noticed = (0..ATTEMPTS).any(|_| {
+                let number = chance.below(accesses);
+                let note = format!("{}: {fault} at {number}, seed {}", world.id, chance.seed);
+                world.clear();
+                let (ended, _) = run(&world, &library, fault, Some(number));
+                // Before the program listens to signals, they end it; shells call that 130, too.
+                let is_early = fault == "stop" && ended.code.is_none();
+                let noticed = ended.code != Some(0) && !is_early;
+                if noticed {
+                    assert_eq!(ended.code, Some(code), "{note}: {ended:?}");
+                    let said = ended.stderr.to_lowercase();
+                    assert!(said.contains(reason), "{note}: {ended:?}");
+                }
+                mend(&world, &whole, &ended, &note);
+                noticed
+            });
+            assert!(noticed, "{}: {fault} was never noticed", world.id);
+        }
+    }
+}
+
+#[test]
+fn a_bundle_that_is_cut_is_the_input_s_fault_and_too_little_memory_the_machine_s() {
+    for folder in kinds::folders() {
+        let world = World::new(&folder);
+        world.sandbox.run_well(&world.id);
+        let whole = world.sandbox.tree(&world.id);
+        world.clear();
+        let bundle = world.sandbox.source().join(format!("{}.zip", world.id));
+        let bytes = fs::read(&bundle).expect("bundle");
+        fs::write(&bundle, &bytes[..bytes.len() / 2]).expect("written");
+        let ended = world.sandbox.run(&world.id).code(4);
+        assert!(!world.sandbox.prepared(&world.id).exists(), "{ended:?}");
+        world.clear();
+        let mut command = world.sandbox.run_command(&[&world.id]);
+        let ended = Ended::of(command.args(["--memory", "1MB"]));
+        match ended.code {
+            Some(0) => {}
+            Some(6) => assert!(ended.stderr.contains("memory"), "{ended:?}"),
+            _ => panic!("{}: {ended:?}", world.id),
+        }
+        mend(&world, &whole, &ended, &world.id);
+    }
+}
