@@ -38,6 +38,21 @@ fn a_copy_has_public_files_only_unless_more_is_wanted() {
     );
     let listed: serde_json::Value = serde_json::from_str(&manifest).unwrap();
     assert_eq!(listed["files"].as_array().unwrap().len(), 5);
+    let croissant = fs::read(sandbox.path("out").join(id).join("croissant.json")).unwrap();
+    let croissant: serde_json::Value = serde_json::from_slice(&croissant).unwrap();
+    let fields = &croissant["recordSet"][2]["field"];
+    assert_eq!(fields[1]["name"], "tons");
+    assert_eq!(fields[1]["dataType"], "sc:Float");
+    assert!(
+        croissant["distribution"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|one| {
+                let path = one["contentUrl"].as_str().unwrap();
+                place("out").join("..").join(path).is_file()
+            })
+    );
     let sample = place("all").join("public/sample_submission.csv");
     let answers = place("all").join("private/test.csv");
     let arguments = [
@@ -83,4 +98,66 @@ fn what_is_not_complete_or_in_the_way_is_refused() {
     sandbox.prep(&["export", Harbour::ID, "out"]).code(4);
     assert!(!sandbox.path("out").exists());
     assert_eq!(Snapshot::of(&sandbox.path("there")), before);
+}
+
+/// An image is the same whenever it is made, and holds what a folder holds.
+#[test]
+fn an_image_holds_what_a_folder_holds() {
+    let sandbox = prepared();
+    for name in ["a.squashfs", "b.squashfs", "folder"] {
+        sandbox
+            .prep(&["export", Harbour::ID, name, "--private"])
+            .code(0);
+    }
+    let bytes = fs::read(sandbox.path("a.squashfs")).unwrap();
+    assert_eq!(bytes, fs::read(sandbox.path("b.squashfs")).unwrap());
+    assert_eq!(bytes[..4], *b"hsqs");
+    let file = std::io::BufReader::new(fs::File::open(sandbox.path("a.squashfs")).unwrap());
+    let image = backhand::FilesystemReader::from_reader(file).unwrap();
+    let mut found = 0;
+    for node in image.files() {
+        if let backhand::InnerNode::File(inner) = &node.inner {
+            let mut content = Vec::new();
+            std::io::Read::read_to_end(&mut image.file(inner).reader(), &mut content).unwrap();
+            let path = node.fullpath.strip_prefix("/").unwrap();
+            assert_eq!(
+                content,
+                fs::read(sandbox.path("folder").join(path)).unwrap(),
+                "{path:?}"
+            );
+            assert_eq!(node.header.permissions & 0o777, 0o644);
+            found += 1;
+        }
+    }
+    assert_eq!(found, 7);
+}
+
+#[test]
+fn archives_are_unpacked_beside_or_in_place() {
+    let sandbox = Sandbox::new();
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let zip = "public:\n  photos.zip:\n    zip:\n      train.csv: SELECT * FROM train\n";
+    sandbox.pipeline(Harbour::ID, &Harbour::PIPELINE.replace("public:\n", zip));
+    sandbox.run_well(Harbour::ID);
+    let before = sandbox.tree(Harbour::ID);
+    sandbox
+        .prep(&["export", "--expand-archives", Harbour::ID, "beside"])
+        .code(0);
+    sandbox
+        .prep(&[
+            "export",
+            "--expand-archives=instead",
+            Harbour::ID,
+            "instead",
+        ])
+        .code(0);
+    let public = |name: &str| sandbox.path(name).join(Harbour::ID).join("prepared/public");
+    for name in ["beside", "instead"] {
+        assert_eq!(
+            fs::read(public(name).join("photos/train.csv")).unwrap(),
+            fs::read(public(name).join("train.csv")).unwrap()
+        );
+        assert_eq!(public(name).join("photos.zip").exists(), name == "beside");
+    }
+    assert_eq!(before, sandbox.tree(Harbour::ID));
 }

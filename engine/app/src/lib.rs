@@ -56,7 +56,7 @@ pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
 pub use disk::Peak;
 pub use error::{Blame, Error, for_people};
-pub use export::{Export, Exported, Form, export};
+pub use export::{Expand, Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};

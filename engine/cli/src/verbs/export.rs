@@ -2,44 +2,60 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use prep_app::{Catalog, Export, Form};
+use clap::{Args, ValueEnum};
+use prep_app::{Catalog, Expand, Export, Form};
 use prep_core::units;
 
 use crate::exit::Exit;
 use crate::{Ended, Session};
 
-/// Copy what is prepared of a competition, to take it elsewhere: plain files or a tar archive, with a manifest
+/// Copy what is prepared of a competition, to take it elsewhere: plain files, a tar archive or a SquashFS image, with a manifest
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep export spaceship-titanic for-agents
   prep export spaceship-titanic grader.tar --private
+  prep export aerial-cactus-identification cactus.squashfs --expand-archives=instead
 
 The copy has the layout of a data folder, TARGET/ID/prepared/public, with relative paths only; its files share
 nothing with the store and may be written. Private files are left out unless --private is given. TARGET/ID/manifest.json
-lists the files with sizes and MD5s. A target whose name ends in .tar is an archive; equal contents give equal bytes.")]
+lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the public ones to programs (MLCommons' Croissant).
+A target whose name ends in .tar is an archive, one that ends in .squashfs an image to mount; equal contents give equal bytes.")]
 pub struct ExportArgs {
     #[arg(value_name = "ID")]
     id: String,
-    /// Folder or .tar to make; it must not be there
+    /// Folder, .tar or .squashfs to make; it must not be there
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// Also copy the answers and whatever else is private
     #[arg(long)]
     private: bool,
+    /// Unpack zip, tar and 7z archives in `public`: train.zip as train/
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    expand_archives: Option<ExpandArg>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExpandArg {
+    /// Beside the archive.
+    Beside,
+    /// In place of the archive.
+    Instead,
 }
 
 impl ExportArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        Catalog::of(&session.settings)?.get(&self.id)?;
-        let is_tar = self.target.extension().is_some_and(|one| one == "tar");
         let wanted = Export {
-            form: if is_tar { Form::Tar } else { Form::Folder },
+            form: Form::of(&self.target),
             private: self.private,
+            expand: self.expand_archives.map(|one| match one {
+                ExpandArg::Beside => Expand::Beside,
+                ExpandArg::Instead => Expand::Instead,
+            }),
             target: self.target.clone(),
         };
-        let exported = prep_app::export(&session.settings, &self.id, &wanted)?;
+        let catalog = Catalog::of(&session.settings)?;
+        let exported = prep_app::export(&catalog, &session.settings, &self.id, &wanted)?;
         if session.printer.json {
             session.printer.json(&exported)?;
         } else {

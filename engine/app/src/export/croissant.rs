@@ -1,0 +1,164 @@
+//! The public files for programs: metadata in the form of MLCommons' Croissant 1.0.
+//!
+//! Files at the top of `public` are file objects with their MD5; folders are sets of files; each table is a record set
+//! with a field per column, of the type that pandas infers. Addresses are relative to the copy's folder.
+
+use std::collections::BTreeMap;
+
+use prep_formats::pandas::{ColumnType, Schema};
+use prep_spec::Pipeline;
+use serde_json::{Value, json};
+
+use super::{Exported, ExportedFile};
+
+const CONTEXT: &str = include_str!("../../data/croissant_context.json");
+const PUBLIC: &str = "prepared/public/";
+
+/// The text of `croissant.json`.
+pub fn describe(exported: &Exported, pipeline: &Pipeline) -> String {
+    let mut distribution = Vec::new();
+    let mut records = Vec::new();
+    let mut folders: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+    for file in &exported.files {
+        let Some(name) = file.path.strip_prefix(PUBLIC) else {
+            continue;
+        };
+        match name.split_once('/') {
+            Some((folder, inside)) => {
+                let suffix = inside.rsplit_once('.').map_or("", |(_, suffix)| suffix);
+                *folders
+                    .entry(folder)
+                    .or_default()
+                    .entry(suffix)
+                    .or_default() += 1;
+            }
+            None => {
+                distribution.push(object(file, name));
+                records.extend(file.schema.as_ref().map(|schema| record(schema, name)));
+            }
+        }
+    }
+    for (folder, suffixes) in folders {
+        for (suffix, files) in suffixes {
+            distribution.push(set(folder, suffix, files));
+        }
+    }
+    let address = format!(
+        "https://www.kaggle.com/competitions/{}",
+        pipeline.bundle.kaggle
+    );
+    // A constant of ours is JSON.
+    let context: Value = serde_json::from_str(CONTEXT).unwrap_or_default();
+    let description = json!({
+        "@context": context,
+        "@type": "sc:Dataset",
+        "name": exported.competition,
+        "alternateName": pipeline.name,
+        "description": format!(
+            "Public files of the competition \u{201c}{}\u{201d} as MLE-bench splits them: {PUBLIC}description.md tells what is to be predicted. Variant {}.",
+            pipeline.name, exported.variant
+        ),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "url": address,
+        "license": format!("{address}/rules"),
+        "version": "1.0.0",
+        "keywords": [pipeline.category, "MLE-bench", format!("variant {}", exported.variant)],
+        "distribution": distribution,
+        "recordSet": records,
+    });
+    serde_json::to_string_pretty(&description).unwrap_or_default() + "\n"
+}
+
+fn object(file: &ExportedFile, name: &str) -> Value {
+    json!({
+        "@type": "cr:FileObject",
+        "@id": identifier(name),
+        "name": name,
+        "contentUrl": file.path,
+        "contentSize": format!("{} B", file.bytes),
+        "encodingFormat": format(name.rsplit_once('.').map_or("", |(_, suffix)| suffix)),
+        "md5": file.md5,
+    })
+}
+
+fn set(folder: &str, suffix: &str, files: usize) -> Value {
+    let (name, pattern) = match suffix {
+        "" => (format!("{folder}/*"), format!("{PUBLIC}{folder}/**")),
+        _ => (
+            format!("{folder}/*.{suffix}"),
+            format!("{PUBLIC}{folder}/**.{suffix}"),
+        ),
+    };
+    json!({
+        "@type": "cr:FileSet",
+        "@id": identifier(&name.replace("/*", "-files")),
+        "name": name,
+        "description": format!("{files} files"),
+        "includes": pattern,
+        "encodingFormat": format(suffix),
+    })
+}
+
+fn record(schema: &Schema, name: &str) -> Value {
+    let table = format!("{}-rows", identifier(name));
+    let fields = schema.columns.iter().map(|column| {
+        let kind = match column.kind {
+            ColumnType::Bool => "sc:Boolean",
+            ColumnType::Float64 | ColumnType::Float32 => "sc:Float",
+            ColumnType::Text | ColumnType::Json => "sc:Text",
+            _ => "sc:Integer",
+        };
+        json!({
+            "@type": "cr:Field",
+            "@id": format!("{table}/{}", identifier(&column.name)),
+            "name": column.name,
+            "dataType": kind,
+            "source": {
+                "fileObject": { "@id": identifier(name) },
+                "extract": { "column": column.name },
+            },
+        })
+    });
+    json!({
+        "@type": "cr:RecordSet",
+        "@id": table,
+        "name": name,
+        "description": format!("The {} rows of {name}", schema.rows),
+        "field": fields.collect::<Vec<_>>(),
+    })
+}
+
+/// A name as a part of an identifier: all but letters, digits, `.`, `-` and `_` as `%XX`.
+fn identifier(name: &str) -> String {
+    name.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+                char::from(byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+fn format(suffix: &str) -> &'static str {
+    match suffix {
+        "csv" => "text/csv",
+        "tsv" => "text/tab-separated-values",
+        "md" => "text/markdown",
+        "txt" => "text/plain",
+        "json" => "application/json",
+        "jsonl" => "application/jsonlines",
+        "parquet" => "application/x-parquet",
+        "zip" => "application/zip",
+        "7z" => "application/x-7z-compressed",
+        "tar" => "application/x-tar",
+        "jpg" | "jpeg" => "image/jpeg",
+        "png" => "image/png",
+        "tif" | "tiff" => "image/tiff",
+        "bmp" => "image/bmp",
+        "wav" => "audio/wav",
+        "aif" | "aiff" => "audio/aiff",
+        "dcm" => "application/dicom",
+        _ => "application/octet-stream",
+    }
+}

@@ -1,0 +1,48 @@
+//! A copy as plain files.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{Copier, ExportedFile, Item, Reading};
+
+pub struct Folder {
+    made: PathBuf,
+    root: PathBuf,
+}
+
+impl Folder {
+    pub fn new(made: &Path, id: &str) -> Folder {
+        Folder {
+            made: made.to_owned(),
+            root: made.join(id),
+        }
+    }
+}
+
+impl Copier for Folder {
+    fn file(&mut self, item: &Item) -> io::Result<ExportedFile> {
+        let to = self.root.join(&item.path);
+        if let Some(parent) = to.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let mut reading = Reading::open(item)?;
+        let mut out = File::create_new(&to)?;
+        io::copy(
+            &mut BufReader::with_capacity(1 << 20, &mut reading),
+            &mut out,
+        )?;
+        Ok(reading.done())
+    }
+
+    fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
+        fs::create_dir_all(&self.root)?;
+        fs::write(self.root.join(name), text)
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        // Temporary folders are private; what is in this one is not.
+        fs::set_permissions(&self.made, fs::Permissions::from_mode(0o755))
+    }
+}

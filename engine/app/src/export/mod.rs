@@ -1,0 +1,277 @@
+//! A copy of what is prepared that can be taken elsewhere: plain files, a tar archive or a SquashFS image, with relative
+//! paths and a manifest.
+//!
+//! Files of the data folder share their bytes with the store and are read-only; those of a copy are on their own. The copy
+//! has the layout of a data folder (`ID/prepared/public/...`), so graders and harnesses can be pointed to it. Private files
+//! are left out unless they are asked for. Beside `prepared` stand `manifest.json`, and `croissant.json`, which describes
+//! the public files to programs.
+//!
+//! ```text
+//! expand   archives in `public` as folders          croissant   what tables and columns there are
+//! folder   plain files       tar   an archive       squashfs    an image
+//! ```
+
+mod croissant;
+mod expand;
+mod folder;
+mod squashfs;
+mod tar;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use md5::{Digest as _, Md5};
+use prep_core::Failure;
+use prep_formats::pandas::{ReadOptions, Scanner, Schema};
+use serde::Serialize;
+
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::prepared;
+use crate::settings::Settings;
+
+pub use expand::Expand;
+
+const MANIFEST: &str = "manifest.json";
+const CROISSANT: &str = "croissant.json";
+
+/// What a copy is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A folder.
+    Folder,
+    /// A tar archive. Equal contents give equal bytes.
+    Tar,
+    /// A SquashFS image, compressed with zstd. Equal contents give equal bytes.
+    SquashFs,
+}
+
+impl Form {
+    /// The form of a target with this name: `.tar` and `.squashfs` (or `.sqfs`) are files, all else is a folder.
+    pub fn of(target: &Path) -> Form {
+        match target.extension().and_then(|suffix| suffix.to_str()) {
+            Some("tar") => Form::Tar,
+            Some("squashfs" | "sqfs") => Form::SquashFs,
+            _ => Form::Folder,
+        }
+    }
+}
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub struct Export {
+    pub form: Form,
+    /// Whether answers and whatever else is private are part of it.
+    pub private: bool,
+    /// Whether archives in `public` are unpacked.
+    pub expand: Option<Expand>,
+    /// The folder or archive to make. It must not be there.
+    pub target: PathBuf,
+}
+
+/// What a copy holds. It is what the manifest says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    pub competition: String,
+    pub variant: String,
+    pub private: bool,
+    /// What became of archives in `public`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archives: Option<Expand>,
+    pub bytes: u64,
+    pub files: Vec<ExportedFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExportedFile {
+    /// Below the competition's folder: `prepared/public/train.csv`.
+    pub path: String,
+    pub bytes: u64,
+    pub md5: String,
+    /// Of a table.
+    #[serde(skip)]
+    schema: Option<Schema>,
+}
+
+/// A file to copy.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Item {
+    /// Below the competition's folder.
+    path: String,
+    source: PathBuf,
+}
+
+/// Where a copy goes.
+trait Copier {
+    /// Copies a file to `ID/path`.
+    fn file(&mut self, item: &Item) -> io::Result<ExportedFile>;
+    /// Writes a text to `ID/name`.
+    fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
+    /// Completes it.
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// Makes a copy. It gets its name when it is complete.
+///
+/// # Errors
+/// When the competition is not prepared, or not completely so; when the target is there, or cannot be written; when an
+/// archive cannot be unpacked.
+pub fn export(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    wanted: &Export,
+) -> Result<Exported, Error> {
+    let entry = catalog.get(id)?;
+    let Some(manifest) = prepared::manifest(&settings.data_dir, id)? else {
+        return Err(prepared::not_prepared(id));
+    };
+    let home = settings.data_dir.join(id);
+    if !manifest.is_intact(&home.join("prepared")) {
+        let message = format!("the prepared data of `{id}` is not complete, or was changed since");
+        return Err(
+            Error::new(Failure::Input, message).help(format!("`prep run -c {id}` mends it"))
+        );
+    }
+    let target = &wanted.target;
+    if fs::symlink_metadata(target).is_ok() {
+        let message = format!("{} is there already", target.display());
+        return Err(Error::request(message).help("name a folder or file that is not there yet"));
+    }
+    let mut items = Vec::new();
+    list(&home.join("prepared/public"), "prepared/public", &mut items)?;
+    if wanted.private {
+        list(
+            &home.join("prepared/private"),
+            "prepared/private",
+            &mut items,
+        )?;
+    }
+    let parent = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |error: io::Error| Error::writing("write", target, &error);
+    fs::create_dir_all(parent).map_err(failed)?;
+    let draft = tempfile::Builder::new()
+        .prefix(".prep-export-")
+        .tempdir_in(parent)
+        .map_err(failed)?;
+    if let Some(expand) = wanted.expand {
+        expand::expand(&mut items, expand, &draft.path().join("expanded"))?;
+    }
+    items.sort();
+    let made = draft.path().join("made");
+    let mut copier: Box<dyn Copier> = match wanted.form {
+        Form::Folder => Box::new(folder::Folder::new(&made, id)),
+        Form::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
+        Form::SquashFs => Box::new(squashfs::SquashFs::new(&made, id).map_err(failed)?),
+    };
+    let mut exported = Exported {
+        competition: id.to_owned(),
+        variant: manifest.variant.clone(),
+        private: wanted.private,
+        archives: wanted.expand,
+        bytes: 0,
+        files: Vec::with_capacity(items.len()),
+    };
+    for item in &items {
+        let file = copier.file(item).map_err(failed)?;
+        exported.bytes += file.bytes;
+        exported.files.push(file);
+    }
+    let pipeline = entry.load(&manifest.variant)?;
+    let croissant = croissant::describe(&exported, &pipeline);
+    copier.text(CROISSANT, &croissant).map_err(failed)?;
+    copier
+        .text(MANIFEST, &exported.manifest())
+        .map_err(failed)?;
+    copier.finish().map_err(failed)?;
+    fs::rename(&made, target).map_err(failed)?;
+    Ok(exported)
+}
+
+/// The files below a folder.
+fn list(folder: &Path, name: &str, items: &mut Vec<Item>) -> Result<(), Error> {
+    let failed = |error: io::Error| Error::reading("read", folder, &error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let Some(own) = entry
+            .file_name()
+            .to_str()
+            .map(|own| format!("{name}/{own}"))
+        else {
+            let message = format!("{} is no UTF-8", entry.path().display());
+            return Err(Error::new(Failure::Input, message));
+        };
+        if kind.is_dir() {
+            list(&entry.path(), &own, items)?;
+        } else if kind.is_file() {
+            items.push(Item {
+                path: own,
+                source: entry.path(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A file that is read once: what is read through it is summed up, and a table's columns are found.
+struct Reading {
+    path: String,
+    inner: File,
+    md5: Md5,
+    bytes: u64,
+    scanner: Option<Scanner>,
+}
+
+impl Reading {
+    fn open(item: &Item) -> io::Result<Reading> {
+        let is_table = item.path.ends_with(".csv") && item.path.starts_with("prepared/public/");
+        Ok(Reading {
+            path: item.path.clone(),
+            inner: File::open(&item.source)?,
+            md5: Md5::new(),
+            bytes: 0,
+            scanner: is_table.then(|| Scanner::new(&ReadOptions::default())),
+        })
+    }
+
+    fn done(self) -> ExportedFile {
+        let sum = self.md5.finalize();
+        ExportedFile {
+            path: self.path,
+            bytes: self.bytes,
+            md5: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
+            // What is no table to pandas is a file like any other.
+            schema: self
+                .scanner
+                .and_then(|scanner| scanner.finish().ok())
+                .map(|scan| scan.schema),
+        }
+    }
+}
+
+impl Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        let read = buffer.get(..count).unwrap_or_default();
+        self.md5.update(read);
+        self.bytes += count as u64;
+        if let Some(scanner) = &mut self.scanner
+            && scanner.feed(read).is_err()
+        {
+            self.scanner = None;
+        }
+        Ok(count)
+    }
+}
+
+impl Exported {
+    fn manifest(&self) -> String {
+        // Plain values have a form in JSON.
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}
