@@ -7,6 +7,7 @@
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
+//! drafts        a first pipeline for a bundle; checking one file
 //! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
 //! export        copies to take elsewhere
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
@@ -46,6 +47,7 @@ mod description;
 mod devices;
 mod differential;
 mod download;
+mod drafts;
 mod export;
 mod faults;
 mod freshness;

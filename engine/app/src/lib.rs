@@ -9,6 +9,7 @@
 //! forecast   what downloads move, and the disk they take (disk)    watch     times, bundles that are not wanted any more
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
+//! check      whether a pipeline is sound                            draft     a first pipeline for a bundle
 //! export     a copy that can be taken elsewhere
 //! jobs       scripts and manifests for clusters
 //! push       results and bundles for other machines                unit     a share of many competitions
@@ -28,7 +29,9 @@ mod ask;
 mod assemble;
 mod benchmark;
 mod catalog;
+mod check;
 mod disk;
+mod draft;
 mod error;
 mod export;
 mod fetch;
@@ -54,7 +57,9 @@ pub use ask::ask_all;
 pub use assemble::{Competition, Verification};
 pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
+pub use check::check;
 pub use disk::Peak;
+pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
 pub use export::{Expand, Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};

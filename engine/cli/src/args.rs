@@ -106,6 +106,8 @@ pub enum Verb {
     Serve(verbs::serve::Serve),
     Definitions(verbs::definitions::Definitions),
     Experiments(verbs::experiments::ExperimentsArgs),
+    New(verbs::new::New),
+    Check(verbs::check::Check),
     Submissions(verbs::submissions::Submissions),
     Push(verbs::push::Push),
     Pull(verbs::pull::Pull),

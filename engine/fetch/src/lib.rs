@@ -42,7 +42,7 @@ pub use bundle::kaggle::KaggleBundle;
 pub use bundle::local::{BundleError, LocalBundle, Sums};
 pub use bundle::members::Members;
 pub use bundle::part::PartOfBundle;
-pub use bundle::remote::RemoteZip;
+pub use bundle::remote::{Looked, RemoteZip};
 pub use bundle::web::{WebAddress, WebFile};
 pub use credentials::{Credentials, CredentialsError, Found, Origin, find};
 pub use error::FetchError;

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 pub mod cache;
+pub mod check;
 pub mod completions;
 pub mod config;
 pub mod definitions;
@@ -16,6 +17,7 @@ pub mod key;
 pub mod list;
 pub mod ls;
 pub mod medals;
+pub mod new;
 pub mod plan;
 pub mod pull;
 pub mod push;
@@ -56,6 +58,8 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Definitions(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
         Verb::Serve(verb) => verb.call(session),
+        Verb::New(verb) => verb.call(session),
+        Verb::Check(verb) => verb.call(session),
         Verb::Experiments(verb) => verb.call(session),
         Verb::Submissions(verb) => verb.call(session),
         Verb::Cache(verb) => verb.call(session),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
+use std::io::{self, Read as _};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -36,7 +36,44 @@ pub struct RemoteZip {
     pub moved: u64,
 }
 
+/// A bundle at the server, with the first bytes of some members.
+#[derive(Debug)]
+pub struct Looked {
+    pub zip: RemoteZip,
+    /// Path and first bytes.
+    pub fronts: Vec<(String, Vec<u8>)>,
+}
+
 impl Network {
+    /// Lists the bundle of `id`, and reads up to `most` bytes of the members that are wanted.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list). A member that cannot be read is left out.
+    pub fn look(
+        &self,
+        id: &str,
+        most: usize,
+        wanted: impl Fn(&str) -> bool,
+        cancel: &Cancel,
+    ) -> Result<Looked, FetchError> {
+        let zip = self.list(id, cancel)?;
+        let remote = Remote::open(self, id, cancel)?;
+        let mut fronts = Vec::new();
+        for entry in zip.entries.iter().filter(|entry| wanted(&entry.path)) {
+            let mut front = Vec::new();
+            let read = entry
+                .open(&remote)
+                .map(|member| member.take(most as u64).read_to_end(&mut front));
+            if let Some(error) = remote.state().failed.take() {
+                return Err(error);
+            }
+            if let Ok(Ok(_)) = read {
+                fronts.push((entry.path.clone(), front));
+            }
+        }
+        Ok(Looked { zip, fronts })
+    }
+
     /// Lists the bundle of `id`: one call of the API, and the central directory by ranges.
     ///
     /// # Errors

@@ -1,0 +1,345 @@
+//! What is in a bundle: tables with their columns, and all other files by pattern.
+//!
+//! Archives inside are entered if they are zips, as pipelines enter them. Many tables of one kind in one folder are files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use prep_core::Failure;
+use prep_fetch::Looked;
+use prep_formats::pandas::{Column, Frame, ReadOptions, Scanner, read_frame};
+use prep_formats::read_at::ReadAt;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+
+use crate::error::Error;
+
+/// Bytes of a table that are kept, to look at values.
+pub const FRONT: usize = 1 << 20;
+/// Bytes of a table that are read for its types.
+const MOST: u64 = 2 << 30;
+/// Bytes of a deflated archive inside the bundle that are held in memory.
+const INNER: u64 = 512 << 20;
+/// More tables in one folder are files.
+const TABLES: usize = 12;
+/// Names of files that are kept, to compare with identifiers.
+const NAMES: usize = 200_000;
+
+/// A bundle.
+#[derive(Debug, Default)]
+pub struct Bundle {
+    pub md5: Option<String>,
+    pub tables: Vec<Table>,
+    pub files: Vec<Files>,
+}
+
+/// A CSV file.
+#[derive(Debug)]
+pub struct Table {
+    /// As a pipeline reads it: `train.zip/train.csv`.
+    pub path: String,
+    pub columns: Vec<Column>,
+    pub rows: u64,
+    /// Its first rows.
+    pub frame: Frame,
+    /// Whether columns and rows are those of the whole file.
+    pub whole: bool,
+    pub delimiter: u8,
+}
+
+/// Files of one folder and suffix.
+#[derive(Debug)]
+pub struct Files {
+    /// As a pipeline names them: `train/*/*.jpg`.
+    pub pattern: String,
+    /// The last part of the folder.
+    pub folder: String,
+    pub count: usize,
+    pub names: HashSet<String>,
+    /// Whether they lie in several folders below that one.
+    pub nested: bool,
+}
+
+impl Bundle {
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.files.is_empty()
+    }
+}
+
+impl Table {
+    /// The file's name in lower case, without its suffix.
+    pub fn stem(&self) -> String {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.split('.').next().unwrap_or_default().to_lowercase()
+    }
+
+    pub fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|own| own.name == column)
+    }
+}
+
+/// Whether a member is read for its columns.
+pub fn is_table(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.ends_with(".csv") || path.ends_with(".tsv")
+}
+
+/// The bundle in a file.
+///
+/// # Errors
+/// When it cannot be read, or is no zip archive.
+pub fn local(path: &Path) -> Result<Bundle, Error> {
+    let failed = |error| Error::reading("read the bundle", path, &error);
+    let file = File::open(path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    let listing = ZipListing::read(&file, 0..bytes, &ZipLimits::default()).map_err(|error| {
+        Error::new(
+            Failure::Input,
+            format!("the bundle {}: {error}", path.display()),
+        )
+    })?;
+    let mut found = Vec::new();
+    walk(&file, listing.entries, "", &mut found, 0);
+    Ok(sorted(found, None))
+}
+
+/// A bundle at Kaggle: its listing, and the fronts of its tables.
+pub fn remote(looked: &Looked) -> Bundle {
+    let found = looked
+        .zip
+        .entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::File);
+    let found = found.map(|entry| {
+        let front = looked.fronts.iter().find(|(path, _)| *path == entry.path);
+        Found {
+            path: entry.path.clone(),
+            table: front.and_then(|(path, front)| {
+                let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
+                let whole = front.len() as u64 == entry.size;
+                let front = if whole { front } else { front.get(..end)? };
+                table(path, &mut &*front, whole)
+            }),
+        }
+    });
+    sorted(found.collect(), looked.zip.md5.clone())
+}
+
+/// A file, as a pipeline names it.
+struct Found {
+    path: String,
+    table: Option<Table>,
+}
+
+fn walk(
+    base: &dyn ReadAt,
+    entries: Vec<ZipEntry>,
+    prefix: &str,
+    found: &mut Vec<Found>,
+    depth: usize,
+) {
+    let mut tables: BTreeMap<String, usize> = BTreeMap::new();
+    let folder = |path: &str| {
+        path.rsplit_once('/')
+            .map_or("", |(folder, _)| folder)
+            .to_owned()
+    };
+    for entry in entries.iter().filter(|entry| is_table(&entry.path)) {
+        *tables.entry(folder(&entry.path)).or_default() += 1;
+    }
+    for entry in entries {
+        if entry.kind != EntryKind::File || is_hidden(&entry.path) {
+            continue;
+        }
+        let path = format!("{prefix}{}", entry.path);
+        if entry.path.to_ascii_lowercase().ends_with(".zip")
+            && depth < 2
+            && enter(base, &entry, &path, found, depth)
+        {
+            continue;
+        }
+        let few = tables
+            .get(&folder(&entry.path))
+            .is_some_and(|count| *count <= TABLES);
+        let read = || {
+            let member = entry.open(base).ok()?;
+            table(&path, &mut member.take(MOST), entry.size <= MOST)
+        };
+        let table = if is_table(&path) && few { read() } else { None };
+        found.push(Found { path, table });
+    }
+}
+
+/// What macOS leaves in archives.
+fn is_hidden(path: &str) -> bool {
+    path.split('/')
+        .any(|part| part.starts_with('.') || part == "__MACOSX")
+}
+
+/// Enters an archive within the archive; false if that cannot be done.
+fn enter(
+    base: &dyn ReadAt,
+    entry: &ZipEntry,
+    path: &str,
+    found: &mut Vec<Found>,
+    depth: usize,
+) -> bool {
+    let prefix = format!("{path}/");
+    let limits = ZipLimits::default();
+    match entry.section(base) {
+        Ok(Some(range)) => match ZipListing::read(base, range, &limits) {
+            Ok(listing) => {
+                walk(base, listing.entries, &prefix, found, depth + 1);
+                true
+            }
+            Err(_) => false,
+        },
+        Ok(None) if entry.size <= INNER => {
+            let mut bytes = Vec::new();
+            let Ok(mut member) = entry.open(base) else {
+                return false;
+            };
+            if member.read_to_end(&mut bytes).is_err() {
+                return false;
+            }
+            match ZipListing::read(&bytes, 0..bytes.len() as u64, &limits) {
+                Ok(listing) => {
+                    walk(&bytes, listing.entries, &prefix, found, depth + 1);
+                    true
+                }
+                Err(_) => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+/// A table's columns and first rows; none if pandas would not read it.
+fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
+    let delimiter = if path.to_ascii_lowercase().ends_with(".tsv") {
+        b'\t'
+    } else {
+        b','
+    };
+    let options = ReadOptions {
+        delimiter,
+        ..ReadOptions::default()
+    };
+    let mut scanner = Scanner::new(&options);
+    let mut front = Vec::new();
+    let mut buffer = vec![0; 1 << 18];
+    let mut all = 0;
+    loop {
+        let count = input.read(&mut buffer).ok()?;
+        let read = buffer.get(..count)?;
+        if read.is_empty() {
+            break;
+        }
+        scanner.feed(read).ok()?;
+        all += count;
+        if front.len() < FRONT {
+            front.extend_from_slice(read);
+        }
+    }
+    let scan = scanner.finish().ok()?;
+    if front.len() < all {
+        let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
+        front.truncate(end);
+    }
+    // A row may be cut within quotes: values are not known then, columns are.
+    let frame = read_frame(&front, &options).unwrap_or_default();
+    (!scan.schema.columns.is_empty()).then(|| Table {
+        path: path.to_owned(),
+        rows: scan.schema.rows,
+        columns: scan.schema.columns,
+        frame,
+        whole,
+        delimiter,
+    })
+}
+
+/// Tables and groups of files.
+fn sorted(found: Vec<Found>, md5: Option<String>) -> Bundle {
+    let mut bundle = Bundle {
+        md5,
+        ..Bundle::default()
+    };
+    let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for Found { path, table } in found {
+        if let Some(table) = table {
+            bundle.tables.push(table);
+            continue;
+        }
+        let top = top(&path);
+        let suffix = path
+            .rsplit('/')
+            .next()
+            .and_then(|name| name.rsplit_once('.'));
+        let suffix = suffix.map_or(String::new(), |(_, suffix)| suffix.to_owned());
+        groups.entry((top, suffix)).or_default().push(path);
+    }
+    for ((top, suffix), paths) in groups {
+        bundle.files.push(group(&top, &suffix, &paths));
+    }
+    bundle
+}
+
+/// The folder of a file: the first one behind the archives that it is in.
+fn top(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').collect();
+    let mut top = Vec::new();
+    for part in parts.split_last().map_or(&[][..], |(_, folders)| folders) {
+        top.push(*part);
+        if !part.to_ascii_lowercase().ends_with(".zip") {
+            break;
+        }
+    }
+    top.join("/")
+}
+
+fn group(top: &str, suffix: &str, paths: &[String]) -> Files {
+    let inside = |path: &str| match top {
+        "" => path.to_owned(),
+        top => path.get(top.len() + 1..).unwrap_or_default().to_owned(),
+    };
+    let depths: HashSet<usize> = paths
+        .iter()
+        .map(|path| inside(path).matches('/').count())
+        .collect();
+    let name = if suffix.is_empty() {
+        "*".to_owned()
+    } else {
+        format!("*.{suffix}")
+    };
+    let between = match (depths.len(), depths.iter().next()) {
+        (1, Some(depth)) => "*/".repeat(*depth),
+        _ => "**/".to_owned(),
+    };
+    let around = if top.is_empty() {
+        String::new()
+    } else {
+        format!("{}/", escaped(top))
+    };
+    let names = paths
+        .iter()
+        .take(NAMES)
+        .filter_map(|path| path.rsplit('/').next());
+    Files {
+        pattern: format!("{around}{between}{name}"),
+        folder: top.rsplit('/').next().unwrap_or_default().to_owned(),
+        count: paths.len(),
+        names: names.map(str::to_owned).collect(),
+        nested: depths != HashSet::from([0]),
+    }
+}
+
+/// A path in which no character is a wildcard.
+fn escaped(path: &str) -> String {
+    path.chars()
+        .map(|c| match c {
+            '*' | '?' | '[' | ']' | '{' | '}' => format!("[{c}]"),
+            c => c.to_string(),
+        })
+        .collect()
+}

@@ -1,0 +1,314 @@
+//! Which table is split, what identifies a row, what is to be predicted.
+
+use std::collections::BTreeSet;
+
+use prep_formats::pandas::{Cell, ColumnData, ColumnType, FrameColumn};
+
+use super::bundle::{Bundle, Files, Table};
+
+/// Classes of one-hot answers at most.
+const CLASSES: usize = 300;
+
+/// What a pipeline is written from.
+pub struct Guess {
+    pub split: Split,
+    /// The sample submission among the tables.
+    pub sample: Option<usize>,
+    pub notes: Vec<String>,
+}
+
+/// What is split.
+pub enum Split {
+    /// A table's rows.
+    Rows(Rows),
+    /// Files of one pattern, or all; their label is the folder that they are in, if they are in several.
+    Files { files: Option<usize>, folders: bool },
+}
+
+/// Rows with what is to be predicted.
+pub struct Rows {
+    /// The table among the tables.
+    pub table: usize,
+    pub id: String,
+    /// Whether no two rows have the same.
+    pub unique: bool,
+    pub target: Target,
+    /// Files that belong to rows: which, and what of a file is a row's identifier.
+    pub files: Vec<(usize, Match)>,
+}
+
+/// What is to be predicted.
+pub enum Target {
+    /// Columns of that name.
+    Columns(Vec<String>),
+    /// One column; the submission has a column for each of its values.
+    OneHot {
+        column: String,
+        classes: Vec<String>,
+    },
+}
+
+/// What of a file is a row's identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Match {
+    Name,
+    Stem,
+}
+
+pub fn guess(bundle: &Bundle) -> Guess {
+    let mut notes = Vec::new();
+    let is_sample =
+        |table: &Table| table.stem().contains("sample") || table.stem().contains("submission");
+    let sample = bundle.tables.iter().position(is_sample);
+    let is_test =
+        |table: &Table| table.stem().starts_with("test") || table.stem().ends_with("test");
+    // The likeliest first: by name, then by size.
+    let mut tables: Vec<usize> = (0..bundle.tables.len()).collect();
+    let table = |at: &usize| bundle.tables.get(*at);
+    tables.retain(|at| {
+        Some(*at) != sample
+            && table(at).is_some_and(|table| !is_test(table) && table.rows > 1 && is_plain(table))
+    });
+    tables.sort_by_key(|at| {
+        let named = table(at)
+            .is_some_and(|table| table.stem().contains("train") || table.stem().contains("label"));
+        (
+            !named,
+            std::cmp::Reverse(table(at).map_or(0, |table| table.rows)),
+        )
+    });
+    let rows = sample.and_then(|at| {
+        let sample = bundle.tables.get(at)?;
+        notes.push(format!("sample submission: {}", sample.path));
+        tables
+            .iter()
+            .find_map(|at| by_sample(*at, bundle.tables.get(*at)?, sample))
+    });
+    let rows = rows.or_else(|| {
+        let at = *tables.first()?;
+        notes.push("no table has the columns of a sample submission: identifier and target are by their place".to_owned());
+        by_place(at, bundle.tables.get(at)?)
+    });
+    let split = match rows {
+        Some(mut rows) => {
+            if let Some(table) = bundle.tables.get(rows.table) {
+                notes.push(format!("rows: {}, identified by `{}`", table.path, rows.id));
+                rows.files = matching(bundle, table, &rows.id);
+            }
+            Split::Rows(rows)
+        }
+        None => {
+            notes.push("no table to split: files are split instead".to_owned());
+            by_files(bundle)
+        }
+    };
+    Guess {
+        split,
+        sample,
+        notes,
+    }
+}
+
+/// Whether its columns can be named in a pipeline.
+fn is_plain(table: &Table) -> bool {
+    let mut seen = BTreeSet::new();
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    names.clone().all(|name| {
+        // Queries do not tell apart names that differ in case only, and `_row` is theirs.
+        !name.is_empty()
+            && name != "_row"
+            && !name.chars().any(char::is_control)
+            && seen.insert(name.to_lowercase())
+    }) && table.columns.len() > 1
+}
+
+fn by_sample(at: usize, table: &Table, sample: &Table) -> Option<Rows> {
+    let mut names = sample.columns.iter().map(|column| column.name.clone());
+    let id = names.next()?;
+    let targets: Vec<String> = names.collect();
+    if targets.is_empty() || !table.has(&id) {
+        return None;
+    }
+    let target = match targets.iter().all(|name| table.has(name)) {
+        true => Target::Columns(targets),
+        false => one_hot(table, &id, &targets)?,
+    };
+    Some(rows(at, table, id, target))
+}
+
+/// A column of texts whose values are the names of the sample's columns.
+fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
+    if targets.len() < 2 || targets.len() > CLASSES || !table.whole {
+        return None;
+    }
+    let columns = table
+        .frame
+        .columns
+        .iter()
+        .filter(|column| column.name != id);
+    let found = columns.clone().find(|column| {
+        let values = texts(column);
+        let all = values
+            .iter()
+            .all(|value| value.as_ref().is_some_and(|value| targets.contains(value)));
+        all && !values.is_empty() && values.iter().collect::<BTreeSet<_>>().len() > 1
+    })?;
+    // Rows that were not kept may have other values.
+    let complete = table.frame.rows as u64 == table.rows;
+    complete.then(|| Target::OneHot {
+        column: found.name.clone(),
+        classes: targets.to_vec(),
+    })
+}
+
+/// The first column with different values identifies, the last other one is predicted.
+fn by_place(at: usize, table: &Table) -> Option<Rows> {
+    let names: Vec<&String> = table.columns.iter().map(|column| &column.name).collect();
+    let id = names
+        .iter()
+        .find(|name| is_unique(table, name))
+        .or(names.first())?;
+    let target = names.iter().rev().find(|name| *name != id)?;
+    Some(rows(
+        at,
+        table,
+        (*id).clone(),
+        Target::Columns(vec![(*target).clone()]),
+    ))
+}
+
+fn rows(at: usize, table: &Table, id: String, target: Target) -> Rows {
+    Rows {
+        table: at,
+        unique: is_unique(table, &id),
+        id,
+        target,
+        files: Vec::new(),
+    }
+}
+
+/// Whether no two rows have the same value, as far as the first rows tell.
+fn is_unique(table: &Table, name: &str) -> bool {
+    let Some(column) = table.frame.column(name) else {
+        return false;
+    };
+    let values = texts(column);
+    let different: BTreeSet<&Option<String>> = values.iter().collect();
+    different.len() == values.len() && !values.contains(&None) && !values.is_empty()
+}
+
+/// A column's values as text; none of those that are missing.
+pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
+    let boolean = |value: &bool| Some(if *value { "True" } else { "False" }.to_owned());
+    match &column.data {
+        ColumnData::Int64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
+        ColumnData::UInt64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
+        ColumnData::Float64(values) => values
+            .iter()
+            .map(|value| (!value.is_nan()).then(|| value.to_string()))
+            .collect(),
+        ColumnData::Bool(values) => values.iter().map(boolean).collect(),
+        ColumnData::Object(cells) => cells
+            .iter()
+            .map(|cell| match cell {
+                Cell::Missing => None,
+                Cell::Bool(value) => boolean(value),
+                Cell::Int(value) => Some(value.to_string()),
+                Cell::UInt(value) => Some(value.to_string()),
+                Cell::Float(value) => Some(value.to_string()),
+                Cell::Text(value) => Some(value.to_string()),
+            })
+            .collect(),
+    }
+}
+
+/// Files whose names are identifiers, the closest first.
+fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<(usize, Match)> {
+    let Some(column) = table.frame.column(id) else {
+        return Vec::new();
+    };
+    let values: Vec<String> = texts(column).into_iter().flatten().take(2000).collect();
+    let share = |files: &Files, how: Match| {
+        let stems: BTreeSet<&str> = match how {
+            Match::Name => files.names.iter().map(String::as_str).collect(),
+            Match::Stem => files.names.iter().map(|name| stem(name)).collect(),
+        };
+        values
+            .iter()
+            .filter(|value| stems.contains(value.as_str()))
+            .count()
+    };
+    let mut found: Vec<(usize, usize, Match)> = Vec::new();
+    for (at, files) in bundle.files.iter().enumerate() {
+        for how in [Match::Name, Match::Stem] {
+            let count = share(files, how);
+            if count * 2 > values.len() && found.iter().all(|(own, _, _)| *own != at) {
+                found.push((at, count, how));
+            }
+        }
+    }
+    found.sort_by_key(|(at, count, _)| (std::cmp::Reverse(*count), *at));
+    found
+        .into_iter()
+        .take(3)
+        .map(|(at, _, how)| (at, how))
+        .collect()
+}
+
+/// A file's name without what follows its last dot, as `stem` is in a query.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// The largest group of files, of training data if they are told apart.
+fn by_files(bundle: &Bundle) -> Split {
+    let mut groups: Vec<usize> = (0..bundle.files.len()).collect();
+    groups.sort_by_key(|at| {
+        let files = bundle.files.get(*at);
+        let train = files.is_some_and(|files| files.pattern.to_lowercase().contains("train"));
+        let count = files.map_or(0, |files| files.count);
+        (count < 2, !train, std::cmp::Reverse(count))
+    });
+    let at = groups.first().copied();
+    // Single files of different kinds are split together.
+    let at = at.filter(|at| bundle.files.get(*at).is_some_and(|files| files.count > 1));
+    Split::Files {
+        files: at,
+        folders: at
+            .and_then(|at| bundle.files.get(at))
+            .is_some_and(|files| files.nested),
+    }
+}
+
+/// What a metric can be about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// Two whole numbers.
+    Binary,
+    /// Few whole numbers, booleans or texts.
+    Classes,
+    /// Numbers without gaps.
+    Numbers,
+    /// Anything else.
+    Other,
+}
+
+/// What a column's values are.
+pub fn values(table: &Table, name: &str) -> Values {
+    let column = table.columns.iter().find(|column| column.name == name);
+    let Some((column, frame)) = column.zip(table.frame.column(name)) else {
+        return Values::Other;
+    };
+    let different: BTreeSet<String> = texts(frame).into_iter().flatten().collect();
+    match column.kind {
+        _ if column.nullable => Values::Other,
+        ColumnType::Int64 if different.len() == 2 => Values::Binary,
+        ColumnType::Int64 if different.len() <= 20 => Values::Classes,
+        ColumnType::Int64 | ColumnType::Float64 => Values::Numbers,
+        ColumnType::Text | ColumnType::Bool => Values::Classes,
+        _ => Values::Other,
+    }
+}

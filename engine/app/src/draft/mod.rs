@@ -1,0 +1,77 @@
+//! A first pipeline for a competition of one's own: `prep new` looks into its bundle and writes what it finds.
+//!
+//! ```text
+//! bundle   what is in a bundle: tables with their columns and types, files by pattern
+//! guess    which table is split, what identifies a row, what is to be predicted
+//! write    the pipeline, with comments where somebody has to choose
+//! words    names and texts as YAML and SQL want them
+//! ```
+//!
+//! What is written loads and runs. It is a guess all the same: the sample submission says which columns a submission has,
+//! and the table that has them, too, is taken for the training data. What cannot be guessed is said in comments.
+
+mod bundle;
+mod guess;
+mod words;
+mod write;
+
+use std::path::{Path, PathBuf};
+
+use prep_core::{Cancel, Failure};
+use prep_fetch::{LazyNetwork, LocalBundle};
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// A pipeline that was written for a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub text: String,
+    /// The bundle's place; none if it was listed on Kaggle.
+    pub bundle: Option<PathBuf>,
+    /// What the guess rests on, and what somebody has to look at.
+    pub notes: Vec<String>,
+}
+
+/// Looks into the bundle of `id`, in `source`, in the data folder or on Kaggle, and writes a pipeline for it.
+///
+/// # Errors
+/// When there is no such bundle, or it cannot be read.
+pub fn draft(
+    settings: &Settings,
+    source: Option<&Path>,
+    network: &LazyNetwork,
+    id: &str,
+) -> Result<Draft, Error> {
+    if !is_id(id) {
+        let message = format!("`{id}` cannot be the name of a competition");
+        return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
+    }
+    let mut folders: Vec<&Path> = source.into_iter().collect();
+    folders.push(&settings.data_dir);
+    let local = LocalBundle::new(id, &folders, None);
+    let (bundle, path) = match local.path() {
+        Some(path) => (bundle::local(path)?, Some(path.to_path_buf())),
+        None => {
+            let network = network.get()?;
+            let cancel = Cancel::default();
+            let looked = network.look(id, bundle::FRONT, bundle::is_table, &cancel)?;
+            (bundle::remote(&looked), None)
+        }
+    };
+    if bundle.is_empty() {
+        let message = format!("the bundle of `{id}` holds no file");
+        return Err(Error::new(Failure::Input, message));
+    }
+    let guess = guess::guess(&bundle);
+    Ok(Draft {
+        text: write::pipeline(id, &bundle, &guess),
+        notes: guess.notes,
+        bundle: path,
+    })
+}
+
+fn is_id(id: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !id.is_empty() && id.chars().all(fits) && !id.starts_with('.')
+}

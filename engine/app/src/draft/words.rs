@@ -1,0 +1,190 @@
+//! Names and texts as YAML and SQL want them.
+
+/// Words of SQL that are no names unless they are quoted.
+const RESERVED: [&str; 60] = [
+    "all",
+    "and",
+    "any",
+    "as",
+    "asc",
+    "between",
+    "by",
+    "case",
+    "cast",
+    "check",
+    "column",
+    "cross",
+    "date",
+    "desc",
+    "distinct",
+    "else",
+    "end",
+    "except",
+    "exists",
+    "false",
+    "file",
+    "for",
+    "from",
+    "full",
+    "group",
+    "having",
+    "in",
+    "inner",
+    "intersect",
+    "interval",
+    "into",
+    "is",
+    "join",
+    "left",
+    "like",
+    "limit",
+    "natural",
+    "not",
+    "null",
+    "offset",
+    "on",
+    "or",
+    "order",
+    "outer",
+    "over",
+    "partition",
+    "right",
+    "row",
+    "rows",
+    "select",
+    "set",
+    "table",
+    "then",
+    "time",
+    "timestamp",
+    "true",
+    "union",
+    "using",
+    "when",
+    "where",
+];
+
+/// A column in a query: quoted unless it is a plain word in lower case.
+pub fn sql_name(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !RESERVED.contains(&name);
+    match plain {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// A text in a query.
+pub fn sql_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// A text in YAML: quoted unless it cannot be taken for something else.
+pub fn yaml(text: &str) -> String {
+    let word = text.to_ascii_lowercase();
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '*' | ' '))
+        && !text.ends_with(' ')
+        && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&word.as_str());
+    if plain {
+        return text.to_owned();
+    }
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A query as the value of a key, below a line that is indented by `indent`.
+pub fn yaml_query(query: &str, indent: usize) -> String {
+    let risky = query.contains(": ")
+        || query.contains(" #")
+        || query.contains('\n')
+        || query.ends_with(':');
+    match risky {
+        false => format!(" {query}"),
+        true => {
+            let indent = " ".repeat(indent + 2);
+            let lines: Vec<String> = query
+                .lines()
+                .map(|line| format!("{indent}{line}"))
+                .collect();
+            format!(" |\n{}", lines.join("\n"))
+        }
+    }
+}
+
+/// A name for a table: a plain word, and none of `taken`.
+pub fn table_name(wanted: &str, taken: &[String]) -> String {
+    let clean: String = wanted
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    let clean = clean.trim_matches('_');
+    let mut name = match clean.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() => clean.to_owned(),
+        _ => format!("files_{clean}").trim_end_matches('_').to_owned(),
+    };
+    if RESERVED.contains(&name.as_str()) {
+        name.push_str("_table");
+    }
+    let base = name.clone();
+    let mut number = 2;
+    while taken.contains(&name) {
+        name = format!("{base}_{number}");
+        number += 1;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_where_they_must_be() {
+        for (name, expected) in [
+            ("id", "id"),
+            ("Id", "\"Id\""),
+            ("order", "\"order\""),
+            ("a b\"", "\"a b\"\"\""),
+        ] {
+            assert_eq!(sql_name(name), expected);
+        }
+        for (name, expected) in [
+            ("id", "id"),
+            ("yes", "\"yes\""),
+            ("1", "\"1\""),
+            ("a: b\n", "\"a: b\\u000a\""),
+            ("train.csv", "train.csv"),
+        ] {
+            assert_eq!(yaml(name), expected);
+        }
+        let taken = ["train".to_owned(), "train_2".to_owned()];
+        for (name, expected) in [
+            ("Train", "train_3"),
+            ("test images", "test_images"),
+            ("2019", "files_2019"),
+            ("", "files"),
+            ("order", "order_table"),
+        ] {
+            assert_eq!(table_name(name, &taken), expected);
+        }
+        assert_eq!(yaml_query("SELECT 'a: b'", 2), " |\n    SELECT 'a: b'");
+    }
+}

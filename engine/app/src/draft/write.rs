@@ -1,0 +1,495 @@
+//! The pipeline as text, with comments where somebody has to choose.
+
+use std::fmt::Write as _;
+
+use prep_formats::pandas::ColumnType;
+
+use super::bundle::{Bundle, Table};
+use super::guess::{Guess, Match, Rows, Split, Target, Values, texts, values};
+use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
+
+/// Columns of one table that are listed.
+const COLUMNS: usize = 80;
+/// Further tables and groups of files that are listed.
+const FURTHER: usize = 20;
+
+/// Files that belong to rows.
+struct Join {
+    table: String,
+    /// What of a file is a row's identifier.
+    column: &'static str,
+    repeats: bool,
+}
+
+/// A pipeline for the bundle of `id`.
+pub fn pipeline(id: &str, bundle: &Bundle, guess: &Guess) -> String {
+    let category = match (
+        &guess.split,
+        bundle.files.iter().any(|files| is_image(&files.pattern)),
+    ) {
+        (_, true) => "Image Classification",
+        (Split::Rows(_), false) => "Tabular",
+        (Split::Files { .. }, false) => "Other",
+    };
+    let md5 = bundle
+        .md5
+        .as_ref()
+        .map_or(String::new(), |md5| format!(", md5: {md5}"));
+    let mut out = format!(
+        "# A first pipeline for this bundle, written by `prep new`. It loads and runs; what it splits, and how, is a guess.\n\
+         # Lines with CHOOSE want a decision. `prep plan -c {id} --pipelines DIR` finds mistakes, with their place in this file.\n\
+         name: {}\n\
+         category: {category} # CHOOSE\n\
+         bundle: {{ kaggle: {}{md5} }}\n",
+        yaml(&title(id)),
+        yaml(id),
+    );
+    match &guess.split {
+        Split::Rows(rows) => {
+            if let Some(table) = bundle.tables.get(rows.table) {
+                by_rows(&mut out, bundle, guess, rows, table);
+            }
+        }
+        Split::Files { files, folders } => by_files(&mut out, bundle, *files, *folders),
+    }
+    out
+}
+
+fn title(id: &str) -> String {
+    let words = id.split(['-', '_']).filter(|word| !word.is_empty());
+    let words = words.map(|word| {
+        let mut letters = word.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn is_image(pattern: &str) -> bool {
+    let pattern = pattern.to_ascii_lowercase();
+    [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
+        .iter()
+        .any(|suffix| pattern.ends_with(suffix))
+}
+
+/// A column's type in the language. A column with missing cells, or of mixed values, is what pandas infers.
+fn kind(table: &Table, column: &prep_formats::pandas::Column) -> &'static str {
+    match column.kind {
+        _ if !table.whole || column.nullable => "inferred",
+        ColumnType::Int64 => "integer",
+        ColumnType::Float64 => "number",
+        ColumnType::Bool => "boolean",
+        _ => "inferred",
+    }
+}
+
+/// A table's declaration. Lines begin with `start`.
+fn declaration(out: &mut String, start: &str, name: &str, table: &Table, types: bool) {
+    let _ = writeln!(out, "{start}{name}:\n{start}  read: {}", yaml(&table.path));
+    if table.delimiter == b'\t' && !table.path.to_ascii_lowercase().ends_with(".tsv") {
+        let _ = writeln!(out, "{start}  delimiter: tab");
+    }
+    let _ = writeln!(out, "{start}  columns:");
+    for column in table.columns.iter().take(COLUMNS) {
+        let kind = if types {
+            kind(table, column)
+        } else {
+            "inferred"
+        };
+        let _ = writeln!(out, "{start}    {}: {kind}", yaml(&column.name));
+    }
+    if table.columns.len() > COLUMNS {
+        let _ = writeln!(
+            out,
+            "{start}    # and {} more, which are part of `*`",
+            table.columns.len() - COLUMNS
+        );
+    }
+}
+
+fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table: &Table) {
+    let mut taken = vec!["train".to_owned(), "test".to_owned()];
+    let labelled = table_name("labelled", &taken);
+    taken.push(labelled.clone());
+    let id = sql_name(&rows.id);
+    let of = if table.whole {
+        format!("{} rows", table.rows)
+    } else {
+        "columns of its first rows".to_owned()
+    };
+    let classes = match &rows.target {
+        Target::OneHot { classes, .. } => {
+            let classes: Vec<String> = classes.iter().map(|class| yaml(class)).collect();
+            let _ = write!(out, "\nlists:\n  classes: [{}]\n", classes.join(", "));
+            true
+        }
+        Target::Columns(_) => false,
+    };
+    let _ = write!(out, "\ntables:\n  # {of}\n");
+    declaration(out, "  ", &labelled, table, true);
+    let mut joins = Vec::new();
+    for (at, how) in &rows.files {
+        let Some(files) = bundle.files.get(*at) else {
+            continue;
+        };
+        let name = table_name(
+            if files.folder.is_empty() {
+                "files"
+            } else {
+                &files.folder
+            },
+            &taken,
+        );
+        taken.push(name.clone());
+        let _ = writeln!(
+            out,
+            "  {name}: {{ files: {} }} # {} files",
+            yaml(&files.pattern),
+            files.count
+        );
+        joins.push(Join {
+            table: name,
+            column: if *how == Match::Name { "name" } else { "stem" },
+            // Names that occur in several folders are told apart by the folder.
+            repeats: files.names.len() < files.count,
+        });
+    }
+    let _ = writeln!(
+        out,
+        "  # CHOOSE how rows are split: `stratify: COLUMN` keeps the shares of classes, `groups: COLUMN` keeps rows of one group\n  \
+         # (a patient, a site) together.\n  \
+         train, test: {{ split: {labelled}, method: shuffle, test_size: 0.1, seed: 0 }}"
+    );
+    further(out, bundle, guess, rows, &taken);
+    outputs(out, rows, table, &id, &joins);
+    checks(out, rows, &id, &labelled, classes, &joins);
+    grade(out, rows, table);
+}
+
+/// What else is in the bundle, as comments.
+fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken: &[String]) {
+    let mut taken = taken.to_vec();
+    let tables = bundle
+        .tables
+        .iter()
+        .enumerate()
+        .filter(|(at, _)| *at != rows.table);
+    for (at, table) in tables.take(FURTHER) {
+        let name = table_name(&table.stem(), &taken);
+        taken.push(name.clone());
+        let note = match Some(at) == guess.sample {
+            true => "the sample submission",
+            false => "also there; take the # away to use it",
+        };
+        let _ = writeln!(out, "  # {note}:");
+        let mut text = String::new();
+        declaration(&mut text, "", &name, table, true);
+        for line in text.lines() {
+            let _ = writeln!(out, "  # {line}");
+        }
+    }
+    let used = |at: usize| rows.files.iter().any(|(own, _)| *own == at);
+    let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
+    for (_, files) in files.take(FURTHER) {
+        let name = table_name(
+            if files.folder.is_empty() {
+                "files"
+            } else {
+                &files.folder
+            },
+            &taken,
+        );
+        taken.push(name.clone());
+        let _ = writeln!(
+            out,
+            "  # {name}: {{ files: {} }} # {} files",
+            yaml(&files.pattern),
+            files.count
+        );
+    }
+}
+
+/// The columns that agents must not see.
+fn hidden(rows: &Rows) -> Vec<&str> {
+    match &rows.target {
+        Target::Columns(names) => names.iter().map(String::as_str).collect(),
+        Target::OneHot { column, .. } => vec![column],
+    }
+}
+
+fn entry(out: &mut String, path: &str, query: &str) {
+    let _ = writeln!(out, "  {path}:{}", yaml_query(query, 2));
+}
+
+fn outputs(out: &mut String, rows: &Rows, table: &Table, id: &str, joins: &[Join]) {
+    let hidden = hidden(rows);
+    let excluded: Vec<String> = hidden.iter().map(|name| sql_name(name)).collect();
+    out.push_str("\npublic:\n");
+    entry(out, "train.csv", "SELECT * FROM train");
+    // A table may be nothing but identifier and target.
+    match table.columns.len() > hidden.len() {
+        true => entry(
+            out,
+            "test.csv",
+            &format!("SELECT * EXCLUDE ({}) FROM test", excluded.join(", ")),
+        ),
+        false => entry(out, "test.csv", &format!("SELECT {id} FROM test")),
+    }
+    let constants: Vec<String> = match &rows.target {
+        Target::Columns(names) => names
+            .iter()
+            .map(|name| format!("{} AS {}", constant(table, name), sql_name(name)))
+            .collect(),
+        Target::OneHot { classes, .. } => {
+            #[allow(clippy::cast_precision_loss)] // a few classes
+            let share = 1.0 / classes.len() as f64;
+            classes
+                .iter()
+                .map(|class| format!("{share} AS {}", sql_name(class)))
+                .collect()
+        }
+    };
+    let _ = writeln!(
+        out,
+        "  # CHOOSE what a submission looks like; the values are placeholders."
+    );
+    entry(
+        out,
+        "sample_submission.csv",
+        &format!("SELECT {id}, {} FROM test", constants.join(", ")),
+    );
+    let mut is_first = true;
+    for Join {
+        table,
+        column,
+        repeats,
+    } in joins
+    {
+        let path = if *repeats {
+            "concat_ws('/', f.folder, f.name)"
+        } else {
+            "f.name"
+        };
+        if *repeats {
+            let _ = writeln!(
+                out,
+                "  # CHOOSE: does the name of a file's folder tell what is to be predicted?"
+            );
+        }
+        let own = is_first && table.starts_with("train");
+        is_first = is_first && !own;
+        for part in ["train", "test"] {
+            let folder = if own {
+                part.to_owned()
+            } else {
+                format!("{table}/{part}")
+            };
+            let query = format!(
+                "SELECT f.file, {path} AS path FROM (SELECT DISTINCT CAST({id} AS VARCHAR) AS key FROM {part}) t JOIN {table} f ON f.{column} = t.key ORDER BY path"
+            );
+            entry(out, &format!("{folder}/"), &query);
+        }
+    }
+    out.push_str("\nprivate:\n");
+    match &rows.target {
+        Target::Columns(_) => entry(
+            out,
+            "test.csv",
+            &format!("SELECT {id}, {} FROM test", excluded.join(", ")),
+        ),
+        Target::OneHot { column, .. } => {
+            entry(
+                out,
+                "test.csv",
+                &format!(
+                    "SELECT {id}, one_hot({}, classes) FROM test",
+                    sql_name(column)
+                ),
+            );
+        }
+    }
+}
+
+/// A placeholder of a column's type.
+fn constant(table: &Table, name: &str) -> String {
+    let first = || {
+        let column = table.frame.column(name)?;
+        texts(column)
+            .into_iter()
+            .flatten()
+            .find(|text| text.chars().count() <= 40 && !text.chars().any(char::is_control))
+    };
+    match values(table, name) {
+        Values::Binary => "0.5".to_owned(),
+        Values::Numbers => "0.0".to_owned(),
+        Values::Classes | Values::Other => match table
+            .columns
+            .iter()
+            .find(|column| column.name == name)
+            .map(|column| column.kind)
+        {
+            Some(ColumnType::Int64) => first().unwrap_or_else(|| "0".to_owned()),
+            Some(ColumnType::Float64) => "0.0".to_owned(),
+            _ => sql_text(&first().unwrap_or_default()),
+        },
+    }
+}
+
+fn checks(out: &mut String, rows: &Rows, id: &str, labelled: &str, classes: bool, joins: &[Join]) {
+    out.push_str("\n# Queries that must return no row.\nchecks:\n");
+    if rows.unique {
+        entry(
+            out,
+            "unique ids",
+            &format!("SELECT {id} FROM {labelled} GROUP BY {id} HAVING count(*) > 1"),
+        );
+        entry(
+            out,
+            "disjoint",
+            &format!("SELECT {id} FROM train INTERSECT SELECT {id} FROM test"),
+        );
+    } else {
+        let _ = writeln!(
+            out,
+            "  # `{}` is not unique: rows that have one in common may be in train and in test. CHOOSE `groups:` above.",
+            rows.id
+        );
+    }
+    if classes && let Target::OneHot { column, .. } = &rows.target {
+        let column = sql_name(column);
+        entry(
+            out,
+            "unknown class",
+            &format!("SELECT {column} FROM {labelled} WHERE {column} NOT IN classes"),
+        );
+    }
+    let _ = writeln!(
+        out,
+        "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
+    );
+    for Join { table, column, .. } in joins.iter().take(1) {
+        let _ = writeln!(
+            out,
+            "  # no file:{}",
+            yaml_query(
+                &format!(
+                    "SELECT CAST({id} AS VARCHAR) FROM {labelled} EXCEPT SELECT {column} FROM {table}"
+                ),
+                2
+            )
+        );
+    }
+}
+
+fn grade(out: &mut String, rows: &Rows, table: &Table) {
+    let (columns, metric, others): (Vec<&str>, String, &str) = match &rows.target {
+        Target::OneHot { classes, .. } => (
+            classes.iter().map(String::as_str).collect(),
+            "{ log_loss: { list: classes } }".to_owned(),
+            "roc_auc",
+        ),
+        Target::Columns(names) => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let kinds: Vec<Values> = names.iter().map(|name| values(table, name)).collect();
+            let all = |kind: Values| kinds.iter().all(|own| *own == kind);
+            let list = match names.as_slice() {
+                [one] => yaml(one),
+                many => format!(
+                    "[{}]",
+                    many.iter()
+                        .map(|name| yaml(name))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
+            };
+            let first = yaml(names.first().copied().unwrap_or_default());
+            let (metric, others) = match kinds.as_slice() {
+                _ if all(Values::Binary) => {
+                    (format!("{{ roc_auc: {list} }}"), "log_loss, f1, accuracy")
+                }
+                _ if kinds
+                    .iter()
+                    .all(|kind| *kind == Values::Numbers || *kind == Values::Binary) =>
+                {
+                    (
+                        format!("{{ root_mean_squared_error: {list} }}"),
+                        "mean_absolute_error, root_mean_squared_log_error, pearson, spearman",
+                    )
+                }
+                _ => (
+                    format!("{{ accuracy: {first} }}"),
+                    "f1, cohen_kappa, average_precision_at_k, mean_edit_distance",
+                ),
+            };
+            (names, metric, others)
+        }
+    };
+    let mut all = vec![yaml(&rows.id)];
+    all.extend(columns.iter().map(|name| yaml(name)));
+    let _ = write!(
+        out,
+        "\ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [{}]\n    - same_rows\n    - align: {}\n  \
+         # CHOOSE: also {others}. All of them are in docs/reference/grading.md.\n  metric: {metric}\n",
+        all.join(", "),
+        yaml(&rows.id)
+    );
+}
+
+/// Where no table can be split, files are: what they are labelled with is in the folder's name, or somebody's to say.
+fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool) {
+    let files = at.and_then(|at| bundle.files.get(at));
+    let pattern = files.map_or("**", |files| files.pattern.as_str());
+    let count = files.map_or(bundle.files.len(), |files| files.count);
+    let _ = write!(
+        out,
+        "\n# No table of the bundle has rows that could be split, so files are. Tables in JSON, Parquet or 7z are read by\n\
+         # `{{ read: FILE.json, at: ... }}`, see docs/reference/language.md. CHOOSE what is to be predicted.\n\
+         tables:\n  everything: {{ files: {} }} # {} files\n  \
+         train, test: {{ split: everything, method: shuffle, test_size: 0.1, seed: 0 }}\n",
+        yaml(pattern),
+        count
+    );
+    for (_, other) in bundle
+        .files
+        .iter()
+        .enumerate()
+        .filter(|(own, _)| Some(*own) != at)
+        .take(FURTHER)
+    {
+        let _ = writeln!(
+            out,
+            "  # {}: {{ files: {} }} # {} files",
+            table_name(&other.folder, &[]),
+            yaml(&other.pattern),
+            other.count
+        );
+    }
+    let label = if folders {
+        "folder"
+    } else {
+        "CAST(size AS VARCHAR)"
+    };
+    let named = |part: &str| {
+        format!(
+            "SELECT file, concat('{part}_', row_number() OVER (), ext) AS path, {label} AS label FROM {part}"
+        )
+    };
+    let _ = write!(
+        out,
+        "  # New names, since the old ones may tell the label.\n  train_files:{}\n  test_files:{}\n\
+         \npublic:\n  train/: SELECT file, path FROM train_files\n  test/: SELECT file, path FROM test_files\n  \
+         train.csv: SELECT path, label FROM train_files\n  \
+         sample_submission.csv: SELECT path, 'label' AS label FROM test_files\n\
+         \nprivate:\n  # CHOOSE: {}.\n  test.csv: SELECT path, label FROM test_files\n\
+         \n# Queries that must return no row.\nchecks:\n  disjoint: SELECT file FROM train INTERSECT SELECT file FROM test\n\
+         \ngrade:\n  answers: private/test.csv\n  sample: public/sample_submission.csv\n  rules:\n    - columns: [path, label]\n    - same_rows\n    - align: path\n  \
+         # CHOOSE: all metrics are in docs/reference/grading.md.\n  metric: {{ accuracy: label }}\n",
+        yaml_query(&named("train"), 2),
+        yaml_query(&named("test"), 2),
+        if folders {
+            "the label is the folder that a file is in"
+        } else {
+            "the label is a placeholder"
+        }
+    );
+}

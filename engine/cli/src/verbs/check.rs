@@ -1,0 +1,81 @@
+//! `prep check`: what an editor or a commit hook calls.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use prep_app::Error;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::{Ended, Session};
+
+/// Check pipelines' files: keys, queries, grading, in all variants; needs no bundle
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep check pipelines/spaceship-titanic/pipeline.yaml
+  git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep check
+
+Every mistake is a line FILE:LINE:COLUMN: error: MESSAGE on stdout, and the code is 3 then. `prep plan` finds the same
+mistakes, and tells what would run.")]
+pub struct Check {
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+/// A mistake, for programs.
+#[derive(Debug, Serialize)]
+struct Found {
+    file: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    code: Option<&'static str>,
+    message: String,
+    help: Option<String>,
+}
+
+impl Check {
+    pub fn call(&self, session: &Session) -> Ended {
+        let (mut found, mut text) = (Vec::new(), String::new());
+        for file in &self.files {
+            let Err(error) = prep_app::check(file) else {
+                continue;
+            };
+            text.push_str(&format!("{}\n", error.to_string().trim_end()));
+            found.extend(mistakes(&file.display().to_string(), &error));
+        }
+        match session.printer.json {
+            true => session.printer.json(&found)?,
+            false => session.printer.result(&text)?,
+        }
+        Ok(match found.is_empty() {
+            true => Exit::Success,
+            false => Exit::Pipeline,
+        })
+    }
+}
+
+fn mistakes(file: &str, error: &Error) -> Vec<Found> {
+    let Some(diagnostics) = &error.diagnostics else {
+        return vec![Found {
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            code: None,
+            message: error.message.clone(),
+            help: error.help.clone(),
+        }];
+    };
+    let found = diagnostics.iter().map(|one| {
+        let (line, column) = diagnostics.source().position(one.span.start);
+        Found {
+            file: file.to_owned(),
+            line: Some(line),
+            column: Some(column),
+            code: Some(one.code),
+            message: one.message.clone(),
+            help: one.help.clone(),
+        }
+    });
+    found.collect()
+}

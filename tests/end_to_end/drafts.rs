@@ -1,0 +1,152 @@
+//! `prep new` and `prep check`: a first pipeline loads and runs, for every bundle that was ever recorded.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Archive, Harbour, Sandbox};
+
+#[test]
+fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
+    let sandbox = Sandbox::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let mut ids = Vec::new();
+    for folder in fs::read_dir(root).unwrap() {
+        let folder = folder.unwrap().path();
+        let bundle = folder.join("seed0/raw.zip");
+        if bundle.is_file() {
+            let id = folder.file_name().unwrap().to_string_lossy().into_owned();
+            let link = sandbox.source().join(format!("{id}.zip"));
+            std::os::unix::fs::symlink(bundle, link).unwrap();
+            ids.push(id);
+        }
+    }
+    assert!(ids.len() > 12, "{ids:?}");
+    ids.sort();
+    for id in &ids {
+        sandbox
+            .prep(&[
+                "new",
+                id,
+                "--source",
+                "source",
+                "--output",
+                "drafts",
+                "--no-download",
+            ])
+            .code(0);
+        sandbox
+            .prep(&["check", &format!("drafts/{id}/pipeline.yaml")])
+            .code(0);
+    }
+    let mut arguments = vec![
+        "run",
+        "--json",
+        "--source",
+        "source",
+        "--pipelines",
+        "drafts",
+        "--no-download",
+        "--skip-verification",
+    ];
+    for id in &ids {
+        arguments.extend(["-c", id]);
+    }
+    let ended = sandbox.prep(&arguments);
+    let text =
+        |id: &str| fs::read_to_string(sandbox.path(&format!("drafts/{id}/pipeline.yaml"))).unwrap();
+    let mut wrong = Vec::new();
+    for one in ended.json()["competitions"].as_array().unwrap() {
+        if one["state"] != "prepared" {
+            let id = one["id"].as_str().unwrap();
+            wrong.push(format!("{id}: {}\n{}", one["failures"], text(id)));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}\n{}",
+        wrong.len(),
+        ids.len(),
+        wrong.join("\n")
+    );
+}
+
+/// What is found is what was put in: table, identifier, target, photos by their stem.
+#[test]
+fn a_first_pipeline_says_what_is_in_the_bundle() {
+    let sandbox = Sandbox::new();
+    let rows: String = (0..50)
+        .map(|at| format!("s{at:02},{}.5,{}\n", at * 7 % 30, at % 2))
+        .collect();
+    let mut archive = Archive::new()
+        .file("suitcases.csv", &format!("id,Weight,found\n{rows}"))
+        .file("test.csv", "id,Weight\nx1,2.5\n")
+        .file("sample_submission.csv", "id,found\nx1,0.5\n");
+    for at in 0..50 {
+        archive = archive.file(&format!("photos/s{at:02}.jpg"), &format!("photo {at}"));
+    }
+    sandbox.bundle("lost-luggage", &archive.bytes());
+    sandbox
+        .prep(&[
+            "new",
+            "lost-luggage",
+            "--source",
+            "source",
+            "--output",
+            "pipelines",
+        ])
+        .code(0);
+    let text = fs::read_to_string(sandbox.path("pipelines/lost-luggage/pipeline.yaml")).unwrap();
+    for part in [
+        "name: Lost Luggage",
+        "Weight: number",
+        "found: integer",
+        "photos: { files: photos/*.jpg } # 50 files",
+        "SELECT * EXCLUDE (found) FROM test",
+        "f.stem = t.key",
+        "metric: { roc_auc: found }",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    sandbox.run_well("lost-luggage");
+    let photos = fs::read_dir(sandbox.prepared("lost-luggage").join("public/photos/test")).unwrap();
+    assert_eq!(photos.count(), 5);
+    // It is not written over.
+    sandbox
+        .prep(&[
+            "new",
+            "lost-luggage",
+            "--source",
+            "source",
+            "--output",
+            "pipelines",
+        ])
+        .code(2);
+    sandbox
+        .prep(&["new", "../evil", "--source", "source"])
+        .code(2);
+}
+
+#[test]
+fn a_mistake_has_file_line_and_column() {
+    let sandbox = Sandbox::new();
+    let wrong = Harbour::PIPELINE.replace("EXCLUDE (docked)", "EXCLUDE (doked)");
+    sandbox.write("a/pipeline.yaml", wrong);
+    sandbox.write("b/pipeline.yaml", Harbour::PIPELINE);
+    sandbox.prep(&["check", "b/pipeline.yaml"]).code(0);
+    sandbox
+        .prep(&["check", "a/pipeline.yaml", "b/pipeline.yaml"])
+        .code(3)
+        .shows(&["a/pipeline.yaml:11:", "error: there is no column `doked`"]);
+    let found = sandbox
+        .prep(&["check", "--json", "a/pipeline.yaml"])
+        .code(3)
+        .json();
+    assert_eq!(
+        (&found[0]["line"], &found[0]["code"]),
+        (&11.into(), &"query".into())
+    );
+    sandbox
+        .prep(&["check", "c/pipeline.yaml"])
+        .code(3)
+        .shows(&["cannot read the pipeline"]);
+}
