@@ -19,6 +19,7 @@
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
 //! queries       what queries compute, use, and say when they fail
+//! report        the page to look at
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! serve         the validation server, with many clients
 //! variants      what the corrected variant of a pipeline gives
@@ -57,6 +58,7 @@ mod others;
 mod outputs;
 mod parallel;
 mod queries;
+mod report;
 mod restart;
 mod serve;
 mod support;

@@ -13,6 +13,7 @@
 //! export     a copy that can be taken elsewhere
 //! jobs       scripts and manifests for clusters
 //! push       results and bundles for other machines                unit     a share of many competitions
+//! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
@@ -44,6 +45,7 @@ mod note;
 mod plan;
 mod prepared;
 mod push;
+pub mod reasons;
 mod run;
 mod samples;
 mod settings;

@@ -108,6 +108,7 @@ pub enum Verb {
     Experiments(verbs::experiments::ExperimentsArgs),
     New(verbs::new::New),
     Check(verbs::check::Check),
+    Report(verbs::report::ReportArgs),
     Submissions(verbs::submissions::Submissions),
     Push(verbs::push::Push),
     Pull(verbs::pull::Pull),

@@ -1,13 +1,10 @@
 //! `prep graph`: a competition's steps as a picture.
 
-use std::fmt::Write as _;
-
 use clap::{Args, ValueEnum};
+use prep_report::graph::{Drawing, dot, svg};
 
 use crate::exit::Exit;
 use crate::options::How;
-use crate::output::layers::Drawing;
-use crate::output::svg;
 use crate::{Ended, Session};
 
 /// Draw the steps of a competition and what feeds what
@@ -56,52 +53,8 @@ impl GraphArgs {
         }
         session.printer.result(&match self.format {
             Format::Dot => dot(&self.id, &drawing),
-            Format::Svg => svg::render(&self.id, &drawing),
+            Format::Svg => svg(&self.id, &drawing),
         })?;
         Ok(Exit::Success)
-    }
-}
-
-/// The drawing in Graphviz' language.
-fn dot(title: &str, drawing: &Drawing) -> String {
-    let mut dot = format!(
-        "digraph {} {{\n  rankdir=LR;\n  node [shape=box];\n",
-        quote(title)
-    );
-    for (at, node) in drawing.nodes.iter().enumerate() {
-        let _ = writeln!(
-            dot,
-            "  n{at} [label={}];",
-            quote(&format!("{}\n{}", node.name, node.kind))
-        );
-    }
-    for (from, to) in &drawing.edges {
-        let _ = writeln!(dot, "  n{from} -> n{to};");
-    }
-    dot.push_str("}\n");
-    dot
-}
-
-fn quote(text: &str) -> String {
-    format!(
-        "\"{}\"",
-        text.replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n")
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::layers::tests::drawing;
-
-    #[test]
-    fn dot_quotes_names() {
-        assert_eq!(
-            dot("a-b", &drawing(&["x\"y", "z"], &[(0, 1)])),
-            "digraph \"a-b\" {\n  rankdir=LR;\n  node [shape=box];\n  n0 [label=\"x\\\"y\\ncsv\"];\n  \
-             n1 [label=\"z\\ncsv\"];\n  n0 -> n1;\n}\n"
-        );
     }
 }

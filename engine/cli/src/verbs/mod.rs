@@ -21,6 +21,7 @@ pub mod new;
 pub mod plan;
 pub mod pull;
 pub mod push;
+pub mod report;
 pub mod rules;
 pub mod run;
 pub mod schema;
@@ -60,6 +61,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Serve(verb) => verb.call(session),
         Verb::New(verb) => verb.call(session),
         Verb::Check(verb) => verb.call(session),
+        Verb::Report(verb) => verb.call(session),
         Verb::Experiments(verb) => verb.call(session),
         Verb::Submissions(verb) => verb.call(session),
         Verb::Cache(verb) => verb.call(session),

@@ -1,7 +1,7 @@
 //! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
 
 use clap::Args;
-use prep_app::{Catalog, Download, FurtherSource, Plan, PlannedStep, Runs, Task};
+use prep_app::{Catalog, Download, FurtherSource, Plan, PlannedStep, Runs, Task, reasons};
 use prep_core::{Reason, units};
 use serde::Serialize;
 
@@ -10,7 +10,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::{Conduct, How};
 use crate::output::printer::Level;
-use crate::output::reasons;
 use crate::output::table::{Align, Table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;

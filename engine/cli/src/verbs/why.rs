@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use prep_app::{PlannedStep, Runs};
+use prep_app::{PlannedStep, Runs, reasons};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
@@ -11,7 +11,6 @@ use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::How;
-use crate::output::reasons;
 use crate::{Ended, Session};
 
 /// Show why steps would run now, and why they last ran

@@ -95,6 +95,11 @@ impl Leaderboard {
         }
     }
 
+    /// The scores of all teams, best first.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
     /// Number of teams.
     pub fn teams(&self) -> usize {
         self.scores.len()

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::output::layers::Drawing;
+use super::layers::Drawing;
+use crate::page::escape;
 
 const CHARACTER: usize = 7;
 const HEIGHT: usize = 36;
@@ -18,7 +19,7 @@ struct Place {
 }
 
 /// The drawing as an SVG document.
-pub fn render(title: &str, drawing: &Drawing) -> String {
+pub fn svg(title: &str, drawing: &Drawing) -> String {
     let layers = drawing.layers();
     let tallest = layers.iter().map(Vec::len).max().unwrap_or(0);
     let mut places = vec![Place::default(); drawing.nodes.len()];
@@ -98,17 +99,10 @@ fn colour(name: &str, kind: &str) -> &'static str {
     }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::layers::tests::drawing;
+    use crate::graph::layers::tests::drawing;
 
     #[test]
     fn boxes_do_not_overlap_and_everything_is_inside() {
@@ -116,7 +110,7 @@ mod tests {
             &["a", "public/b <1>", "c", "d"],
             &[(0, 1), (0, 2), (1, 3), (2, 3)],
         );
-        let svg = render("t & u", &drawing);
+        let svg = svg("t & u", &drawing);
         assert!(svg.contains("<title>t &amp; u</title>"));
         assert!(svg.contains("public/b &lt;1&gt;"));
         let number = |line: &str, name: &str| -> usize {

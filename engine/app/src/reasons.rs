@@ -1,11 +1,9 @@
 //! Reasons of the engine in words for people.
 
-use prep_core::{Change, Reason};
+mod diff;
+
+use prep_core::{Change, Reason, units};
 use serde_json::Value;
-
-use prep_core::units;
-
-use crate::output::diff;
 
 /// A reason in one line.
 pub fn short(reason: &Reason) -> String {

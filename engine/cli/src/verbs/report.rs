@@ -1,0 +1,116 @@
+//! `prep report`: a page to look at.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use prep_app::{Catalog, Error, Options, Task};
+use prep_core::units;
+use prep_report::{Graded, Wanted};
+
+use crate::downloads::{self, Limits, Purpose};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::select::Selection;
+use crate::{Ended, Session};
+
+/// Write one HTML page about what is prepared and how it was graded: files, splits in pictures, leaderboards, experiments
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep report -o report.html
+  prep report spaceship-titanic --grading runs/grading_report.json -o report.html
+  prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=c.json -o report.html
+
+Without a selection it is about everything that is prepared, and about what was graded. Grading reports of one NAME are the
+seeds of one experiment. The page is one file without scripts, fonts or requests. Its rows and images are those of
+`public`; shares of test labels come from the answers, so it is not for agents.")]
+pub struct ReportArgs {
+    #[command(flatten)]
+    selection: Selection,
+    /// A grading report, ours or the benchmark's; may be given several times
+    #[arg(long, value_name = "[NAME=]REPORT.json")]
+    grading: Vec<String>,
+    /// The file to write
+    #[arg(long, short, value_name = "FILE.html")]
+    output: PathBuf,
+}
+
+impl ReportArgs {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = Catalog::of(&session.settings)?;
+        let graded = self.graded()?;
+        let ids = match self.selection.is_empty() {
+            true => there_is(session, &catalog, &graded)?,
+            false => self.selection.ids()?,
+        };
+        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
+        let task = Task {
+            settings: &session.settings,
+            catalog: &catalog,
+            options: &Options {
+                download: false,
+                ..Options::default()
+            },
+            network: &network,
+        };
+        let wanted = Wanted {
+            ids: &ids,
+            graded: &graded,
+        };
+        let html = prep_report::html(&task, &wanted)?;
+        std::fs::write(&self.output, &html)
+            .map_err(|error| Error::writing("write", &self.output, &error))?;
+        session.printer.result(&format!(
+            "{}: {}, {}\n",
+            self.output.display(),
+            units::count(ids.len() as u64, "competition"),
+            units::bytes(html.len() as u64)
+        ))?;
+        Ok(Exit::Success)
+    }
+
+    /// The grading reports, by experiment in the order of their first report.
+    fn graded(&self) -> Result<Vec<Graded>, CliError> {
+        let mut graded: Vec<Graded> = Vec::new();
+        for text in &self.grading {
+            // A path with `=` in it is one, if it is there.
+            let (name, path) = match text.split_once('=') {
+                Some((name, path)) if !Path::new(text).exists() => (name, path),
+                _ => ("experiment", text.as_str()),
+            };
+            let report = prep_experiments::Report::read(Path::new(path))
+                .map_err(super::experiments::failed)?;
+            match graded.iter_mut().find(|one| one.name == name) {
+                Some(one) => one.reports.push(report),
+                None => graded.push(Graded {
+                    name: name.to_owned(),
+                    reports: vec![report],
+                }),
+            }
+        }
+        Ok(graded)
+    }
+}
+
+/// What is prepared, and what was graded.
+fn there_is(
+    session: &Session,
+    catalog: &Catalog,
+    graded: &[Graded],
+) -> Result<Vec<String>, CliError> {
+    let mut ids = Vec::new();
+    for entry in catalog.iter() {
+        let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {
+            let mut runs = report.runs.iter();
+            runs.any(|run| run.competition == entry.id)
+        });
+        if was_graded || prep_app::manifest(&session.settings.data_dir, &entry.id)?.is_some() {
+            ids.push(entry.id.clone());
+        }
+    }
+    if ids.is_empty() {
+        return Err(CliError::usage("nothing is prepared here")
+            .help("`prep run` prepares competitions; --data-dir names the folder where they are"));
+    }
+    Ok(ids)
+}

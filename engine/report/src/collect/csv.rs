@@ -1,0 +1,210 @@
+//! The tables of `public`: their first rows, and what is missing in them.
+//!
+//! A table is read up to [`MOST`] bytes; the page says so where that is less than the whole.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn, ReadOptions, read_frame};
+use prep_steps::Manifest;
+
+/// Bytes of a table that are looked at.
+const MOST: u64 = 16 << 20;
+/// Tables of one competition.
+const TABLES: usize = 6;
+/// Rows and columns that are shown, and characters of a cell.
+const ROWS: usize = 4;
+const COLUMNS: usize = 10;
+const CHARACTERS: usize = 60;
+
+/// A table of `public`.
+pub struct Table {
+    /// Below `prepared`: `public/train.csv`.
+    pub path: String,
+    /// Of the whole file, where that is known.
+    pub rows: Option<u64>,
+    pub frame: Frame,
+    /// Whether the frame is the whole file.
+    pub whole: bool,
+}
+
+/// The tables among the outputs of `public`. One that cannot be read as a table is left out.
+pub fn tables(prepared: &Path, manifest: &Manifest) -> Vec<Table> {
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.filter(|output| {
+        output.files == 1 && output.path.starts_with("public/") && output.path.ends_with(".csv")
+    });
+    let tables = outputs.filter_map(|output| {
+        let (frame, whole) = frame(&prepared.join(&output.path))?;
+        Some(Table {
+            path: output.path.clone(),
+            rows: output.rows.or(whole.then_some(frame.rows as u64)),
+            frame,
+            whole,
+        })
+    });
+    tables.take(TABLES).collect()
+}
+
+/// The front of a CSV file, and whether that is all of it.
+pub fn frame(path: &Path) -> Option<(Frame, bool)> {
+    let (bytes, whole) = front(path).ok()?;
+    let end = match whole {
+        true => bytes.len(),
+        false => last_line_end(&bytes),
+    };
+    let frame = read_frame(bytes.get(..end)?, &ReadOptions::default()).ok()?;
+    (frame.rows > 0).then_some((frame, whole))
+}
+
+fn front(path: &Path) -> io::Result<(Vec<u8>, bool)> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut bytes = Vec::new();
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok((bytes, length <= MOST))
+}
+
+/// Where the last row ends that is complete: behind a line end that is not within quotes.
+fn last_line_end(bytes: &[u8]) -> usize {
+    let (mut quoted, mut end) = (false, 0);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            b'\n' if !quoted => end = at + 1,
+            _ => {}
+        }
+    }
+    end
+}
+
+impl Table {
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        self.path.strip_prefix("public/").unwrap_or(&self.path)
+    }
+
+    /// Whether agents are to predict for its rows, as far as the name tells.
+    pub fn is_test(&self) -> bool {
+        self.name().to_ascii_lowercase().contains("test")
+    }
+
+    /// Whether it shows what a submission looks like, as far as the name tells.
+    pub fn is_sample(&self) -> bool {
+        let name = self.name().to_ascii_lowercase();
+        name.contains("sample") || name.contains("submission")
+    }
+
+    /// The columns that are shown.
+    pub fn header(&self) -> Vec<&str> {
+        let columns = self.frame.columns.iter().take(COLUMNS);
+        columns.map(|column| column.name.as_str()).collect()
+    }
+
+    /// Columns that are not shown.
+    pub fn more_columns(&self) -> usize {
+        self.frame.columns.len().saturating_sub(COLUMNS)
+    }
+
+    /// The first rows; a missing cell is `None`.
+    pub fn sample(&self) -> Vec<Vec<Option<String>>> {
+        let row = |row: usize| {
+            let columns = self.frame.columns.iter().take(COLUMNS);
+            columns
+                .map(|column| text(column, row).map(|text| shortened(&text)))
+                .collect()
+        };
+        (0..self.frame.rows.min(ROWS)).map(row).collect()
+    }
+
+    /// The share of missing cells of every column.
+    pub fn missing(&self) -> Vec<(&str, f64)> {
+        let columns = self.frame.columns.iter();
+        #[allow(clippy::cast_precision_loss)] // a share
+        let share = |column: &FrameColumn| missing(column) as f64 / self.frame.rows as f64;
+        columns
+            .map(|column| (column.name.as_str(), share(column)))
+            .collect()
+    }
+}
+
+fn missing(column: &FrameColumn) -> usize {
+    match &column.data {
+        ColumnData::Float64(values) => values.iter().filter(|value| value.is_nan()).count(),
+        ColumnData::Object(cells) => cells.iter().filter(|cell| **cell == Cell::Missing).count(),
+        ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => 0,
+    }
+}
+
+/// A cell as text; none if it is missing.
+pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
+    let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
+    match &column.data {
+        ColumnData::Int64(values) => values.get(row).map(ToString::to_string),
+        ColumnData::UInt64(values) => values.get(row).map(ToString::to_string),
+        ColumnData::Float64(values) => {
+            let value = values.get(row).filter(|value| !value.is_nan());
+            value.map(ToString::to_string)
+        }
+        ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
+        ColumnData::Object(cells) => match cells.get(row)? {
+            Cell::Missing => None,
+            Cell::Bool(value) => Some(boolean(*value)),
+            Cell::Int(value) => Some(value.to_string()),
+            Cell::UInt(value) => Some(value.to_string()),
+            Cell::Float(value) => Some(value.to_string()),
+            Cell::Text(value) => Some(value.to_string()),
+        },
+    }
+}
+
+/// On one line, and not too long.
+pub fn shortened(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    match line.char_indices().nth(CHARACTERS) {
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_cut_off_does_not_count() {
+        for (text, expected) in [
+            ("a,b\n1,2\n3", "a,b\n1,2\n"),
+            ("a\n\"x\ny", "a\n"),
+            ("a\n\"x\ny\"\n", "a\n\"x\ny\"\n"),
+            ("", ""),
+        ] {
+            assert_eq!(&text[..last_line_end(text.as_bytes())], expected);
+        }
+    }
+
+    #[test]
+    fn missing_cells_are_counted_and_long_ones_are_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.csv");
+        std::fs::write(&path, format!("x,y,z\n1,,a\n,,{}\n", "é".repeat(99))).unwrap();
+        let (frame, whole) = frame(&path).unwrap();
+        let table = Table {
+            path: "public/a.csv".into(),
+            rows: None,
+            frame,
+            whole,
+        };
+        assert_eq!(table.missing(), [("x", 0.5), ("y", 1.0), ("z", 0.0)]);
+        let sample = table.sample();
+        assert_eq!(sample[0][1], None);
+        assert_eq!(
+            sample[1][2].as_ref().unwrap().chars().count(),
+            CHARACTERS + 1
+        );
+    }
+}

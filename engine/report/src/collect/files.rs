@@ -1,0 +1,80 @@
+//! What is prepared, output by output, and whether it is what was published.
+
+use prep_app::Entry;
+use prep_cache::{History, Store};
+use prep_spec::Pipeline;
+use prep_steps::Manifest;
+
+/// An output against its published checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// It has the published MD5; when that was found out, in seconds since 1970.
+    Equal { when: Option<i64> },
+    /// There is one, but the last run did not compare.
+    Skipped,
+    /// None is published for this output.
+    NotPublished,
+    /// Those that are published are of another variant.
+    OtherVariant,
+}
+
+/// One output: a file, or a folder of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    pub path: String,
+    pub files: u64,
+    pub bytes: u64,
+    pub rows: Option<u64>,
+    pub columns: usize,
+    /// blake3 of the content, of one file.
+    pub digest: Option<String>,
+    /// The published MD5.
+    pub md5: Option<String>,
+    pub compared: Compared,
+}
+
+pub fn files(
+    manifest: &Manifest,
+    pipeline: Option<&Pipeline>,
+    entry: &Entry,
+    history: &History,
+    store: &Store,
+) -> Vec<File> {
+    let published = super::published(entry);
+    let is_base = pipeline.is_none_or(|pipeline| !pipeline.variant.differs);
+    let md5_of = |path: &str| {
+        let sums = published.as_ref()?;
+        let (section, inside) = path.split_once('/')?;
+        let sums = match section {
+            "public" => &sums.public,
+            "private" => &sums.private,
+            _ => return None,
+        };
+        sums.get(inside).cloned()
+    };
+    let outputs = manifest.outputs.iter();
+    let outputs = outputs.map(|output| {
+        let md5 = md5_of(&output.path);
+        let compared = match &md5 {
+            _ if !is_base && published.is_some() => Compared::OtherVariant,
+            None => Compared::NotPublished,
+            Some(_) => match history.steps.get(&format!("checksum/{}", output.path)) {
+                None => Compared::Skipped,
+                Some(step) => Compared::Equal {
+                    when: super::steps::made(store, &step.key).map(|(when, _)| when),
+                },
+            },
+        };
+        File {
+            path: output.path.clone(),
+            files: output.files,
+            bytes: output.bytes,
+            rows: output.rows,
+            columns: output.columns.len(),
+            digest: output.digest.map(|digest| digest.to_string()),
+            md5: md5.filter(|_| is_base),
+            compared,
+        }
+    });
+    outputs.collect()
+}

@@ -1,0 +1,185 @@
+//! Images of `public`: how large they are, and a few to look at. Those inside of zip archives count, too.
+
+use std::fs::{self, File};
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use prep_formats::image::ImageHeader;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+
+use super::thumbnail::{self, Thumbnail};
+
+/// Images whose size is looked at, of one folder.
+const SIZES: usize = 150;
+/// Folders and archives that are told apart.
+const GROUPS: usize = 3;
+/// Images that are shown.
+const SHOWN: usize = 6;
+/// An image with more bytes is not shown.
+const LARGEST: u64 = 16 << 20;
+/// Files of a folder that are listed; of more, those found first.
+const LISTED: usize = 200_000;
+
+/// Images of a competition.
+#[derive(Default)]
+pub struct Images {
+    /// How many there are, as far as they were listed.
+    pub count: usize,
+    /// Folders or archives, with the sizes of some of their images.
+    pub groups: Vec<(String, Vec<Size>)>,
+    pub thumbnails: Vec<Thumbnail>,
+}
+
+/// Pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    pub width: u32,
+    pub height: u32,
+}
+
+/// Where an image is.
+enum Image {
+    File(PathBuf),
+    Member(PathBuf, ZipEntry),
+}
+
+/// Looks at the images below a folder; `bytes` is what the pictures may take.
+pub fn images(public: &Path, bytes: usize) -> Images {
+    let mut groups = groups(public);
+    groups.retain(|(_, images)| !images.is_empty());
+    groups.sort_by_key(|(_, images)| std::cmp::Reverse(images.len()));
+    let mut found = Images {
+        count: groups.iter().map(|(_, images)| images.len()).sum(),
+        ..Images::default()
+    };
+    let mut left = bytes;
+    let shown = SHOWN.div_ceil(groups.len().clamp(1, GROUPS));
+    for (name, images) in groups.iter().take(GROUPS) {
+        let sizes = spread(images, SIZES).filter_map(size).collect();
+        found.groups.push((name.clone(), sizes));
+        for image in spread(images, shown) {
+            let Some(thumbnail) = thumbnail(public, image) else {
+                continue;
+            };
+            if thumbnail.png.len() <= left {
+                left -= thumbnail.png.len();
+                found.thumbnails.push(thumbnail);
+            }
+        }
+    }
+    found
+}
+
+/// Some of many, from the first to the last.
+fn spread<T>(all: &[T], count: usize) -> impl Iterator<Item = &T> {
+    let step = all.len().div_ceil(count.max(1)).max(1);
+    all.iter().step_by(step)
+}
+
+/// The folders and archives of `public` with the images in them.
+fn groups(public: &Path) -> Vec<(String, Vec<Image>)> {
+    let mut groups = Vec::new();
+    let mut own = Vec::new();
+    for path in entries(public) {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir() {
+            let mut images = Vec::new();
+            walk(&path, &mut images);
+            groups.push((format!("{name}/"), images));
+        } else if name.ends_with(".zip") {
+            groups.push((name, members(&path)));
+        } else if is_image(&name) {
+            own.push(Image::File(path));
+        }
+    }
+    groups.push(("public/".to_owned(), own));
+    groups
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = match fs::read_dir(folder) {
+        Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+        Err(_) => Vec::new(),
+    };
+    paths.sort();
+    paths
+}
+
+fn walk(folder: &Path, images: &mut Vec<Image>) {
+    for path in entries(folder) {
+        if images.len() >= LISTED {
+            return;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if is_image(&name) {
+            images.push(Image::File(path));
+        } else if !name.contains('.') && path.is_dir() {
+            walk(&path, images);
+        }
+    }
+}
+
+fn members(archive: &Path) -> Vec<Image> {
+    let list = || {
+        let file = File::open(archive).ok()?;
+        let length = file.metadata().ok()?.len();
+        ZipListing::read(&file, 0..length, &ZipLimits::default()).ok()
+    };
+    let entries = list().map_or_else(Vec::new, |listing| listing.entries);
+    let entries = entries
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::File && is_image(&entry.path));
+    entries
+        .map(|entry| Image::Member(archive.to_owned(), entry))
+        .collect()
+}
+
+fn is_image(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff"]
+        .iter()
+        .any(|suffix| name.ends_with(suffix))
+}
+
+fn size(image: &Image) -> Option<Size> {
+    let header = match image {
+        Image::File(path) => ImageHeader::read(BufReader::new(File::open(path).ok()?)),
+        Image::Member(archive, entry) => {
+            ImageHeader::read(BufReader::new(entry.open(File::open(archive).ok()?).ok()?))
+        }
+    };
+    let header = header.ok()?;
+    Some(Size {
+        width: header.width,
+        height: header.height,
+    })
+}
+
+fn thumbnail(public: &Path, image: &Image) -> Option<Thumbnail> {
+    let mut bytes = Vec::new();
+    let path = match image {
+        Image::File(path) => {
+            let file = File::open(path).ok()?;
+            file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+            path.strip_prefix(public)
+                .ok()?
+                .to_string_lossy()
+                .into_owned()
+        }
+        Image::Member(archive, entry) => {
+            let member = entry.open(File::open(archive).ok()?).ok()?;
+            member.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
+            let archive = archive.file_name().unwrap_or_default().to_string_lossy();
+            format!("{archive}/{}", entry.path)
+        }
+    };
+    if bytes.len() as u64 > LARGEST {
+        return None;
+    }
+    thumbnail::of(&path, &bytes)
+}

@@ -1,0 +1,363 @@
+//! How labels are distributed in train and test.
+//!
+//! Which columns are labels the pipeline says: those that its metric names. Labels of test are those of the answers. Labels
+//! of train are in a column of the same name of a table in `public`; or in a column whose values are the answers' columns,
+//! where these are one-hot. Of the answers only shares are shown, and only of values that occur in `public`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
+use prep_spec::Pipeline;
+use serde_json::Value;
+
+use super::csv::{self, Table};
+
+/// Labels that are drawn, of one competition.
+const LABELS: usize = 4;
+/// Classes that are drawn by name.
+const CLASSES: usize = 10;
+/// Numbers with so many values or fewer are classes.
+const FEW: usize = 12;
+/// Bars of a histogram.
+const BINS: usize = 24;
+
+/// One label.
+pub struct Labels {
+    pub name: String,
+    /// Where the labels of train are: `train.csv`; none if in no table.
+    pub train: Option<String>,
+    pub spread: Spread,
+}
+
+/// How values are spread.
+pub enum Spread {
+    /// The most frequent classes by their share in train, and what is left.
+    Classes(Vec<Shares>),
+    /// Equal bins from `low` to `high`.
+    Numbers {
+        low: f64,
+        high: f64,
+        bins: Vec<Shares>,
+    },
+}
+
+/// A class or bin: its share of the rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shares {
+    pub name: String,
+    pub train: Option<f64>,
+    pub test: f64,
+}
+
+/// The labels of a prepared competition; none where the answers are no table or their values are free text.
+pub fn labels(prepared: &Path, pipeline: &Pipeline, tables: &[Table]) -> Vec<Labels> {
+    let Some(grade) = &pipeline.grade else {
+        return Vec::new();
+    };
+    let answers = &grade.value.answers.value;
+    let sample = &grade.value.sample.value;
+    let Some((answers, _)) = csv::frame(&prepared.join(answers)) else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    if let Some(metric) = grade.value.rules.get("metric") {
+        words(metric, pipeline, &mut names);
+    }
+    names.retain(|name| answers.column(name).is_some());
+    names.dedup();
+    let public: Vec<&Table> = tables
+        .iter()
+        .filter(|table| table.path != *sample && !table.is_test())
+        .collect();
+    if let Some(one) = one_hot(&names, &answers, &public) {
+        return vec![one];
+    }
+    let labels = names
+        .iter()
+        .filter_map(|name| label(name, &answers, &public));
+    labels.take(LABELS).collect()
+}
+
+/// All texts of a value: names of columns among them. A list of the pipeline stands for what it holds.
+fn words(value: &Value, pipeline: &Pipeline, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            let lists = pipeline.lists.iter();
+            match lists.clone().find(|(name, _)| name.value == *text) {
+                Some((_, list)) => names.extend(list.iter().cloned()),
+                None => names.push(text.clone()),
+            }
+        }
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| words(value, pipeline, names)),
+        Value::Object(values) => values
+            .values()
+            .for_each(|value| words(value, pipeline, names)),
+        _ => {}
+    }
+}
+
+/// Several columns of zeros and ones, of which a column of `public` holds the names.
+fn one_hot(names: &[String], answers: &Frame, public: &[&Table]) -> Option<Labels> {
+    if names.len() < 2 {
+        return None;
+    }
+    let mut test = BTreeMap::new();
+    for name in names {
+        let sum: f64 = numbers(answers.column(name)?)?.iter().sum();
+        test.insert(name.clone(), sum);
+    }
+    let (table, column, train) = public.iter().find_map(|table| {
+        table.frame.columns.iter().find_map(|column| {
+            let counts = counts(column)?;
+            let all = counts.len() <= names.len() && counts.keys().all(|key| names.contains(key));
+            all.then_some((table, column, counts))
+        })
+    })?;
+    Some(Labels {
+        name: column.name.clone(),
+        train: Some(table.name().to_owned()),
+        spread: classes(Some(&train), &test)?,
+    })
+}
+
+fn label(name: &str, answers: &Frame, public: &[&Table]) -> Option<Labels> {
+    let test = answers.column(name)?;
+    let found = public
+        .iter()
+        .find_map(|table| Some((table, table.frame.column(name)?)));
+    let train = found.map(|(_, column)| column);
+    let spread = match (train.map(numbers), numbers(test)) {
+        (None | Some(Some(_)), Some(own)) if !is_few(&own) => {
+            histogram(train.and_then(numbers).as_deref(), &own)?
+        }
+        // A number in train and a text in test are told apart by one odd cell: texts serve both.
+        _ => classes(train.map(counts)?.as_ref(), &counts(test)?)?,
+    };
+    Some(Labels {
+        name: name.to_owned(),
+        train: found.map(|(table, _)| table.name().to_owned()),
+        spread,
+    })
+}
+
+fn is_few(values: &[f64]) -> bool {
+    let mut seen: Vec<f64> = Vec::new();
+    for value in values {
+        if !seen.contains(value) {
+            seen.push(*value);
+        }
+        if seen.len() > FEW {
+            return false;
+        }
+    }
+    // Of a small table every number may be another one.
+    values.iter().all(|value| value.fract() == 0.0) || values.len() > 4 * FEW
+}
+
+/// A column as numbers, without those that are missing; none of texts.
+#[allow(clippy::cast_precision_loss)] // for a picture
+fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
+    let of = |cell: &Cell| match cell {
+        Cell::Int(value) => Some(Some(*value as f64)),
+        Cell::UInt(value) => Some(Some(*value as f64)),
+        Cell::Float(value) => Some(Some(*value)),
+        Cell::Missing => Some(None),
+        Cell::Bool(_) | Cell::Text(_) => None,
+    };
+    let values: Vec<f64> = match &column.data {
+        ColumnData::Int64(values) => values.iter().map(|value| *value as f64).collect(),
+        ColumnData::UInt64(values) => values.iter().map(|value| *value as f64).collect(),
+        ColumnData::Float64(values) => values.clone(),
+        ColumnData::Bool(_) => return None,
+        ColumnData::Object(cells) => {
+            let cells: Option<Vec<Option<f64>>> = cells.iter().map(of).collect();
+            cells?.into_iter().flatten().collect()
+        }
+    };
+    let values: Vec<f64> = values
+        .into_iter()
+        .filter(|value| value.is_finite())
+        .collect();
+    (!values.is_empty()).then_some(values)
+}
+
+/// How often each value occurs; none where nearly every row has one of its own.
+fn counts(column: &FrameColumn) -> Option<BTreeMap<String, f64>> {
+    let rows = match &column.data {
+        ColumnData::Int64(values) => values.len(),
+        ColumnData::UInt64(values) => values.len(),
+        ColumnData::Float64(values) => values.len(),
+        ColumnData::Bool(values) => values.len(),
+        ColumnData::Object(cells) => cells.len(),
+    };
+    let mut counts = BTreeMap::new();
+    for row in 0..rows {
+        let value = csv::text(column, row).unwrap_or_else(|| "missing".to_owned());
+        *counts.entry(value).or_insert(0.0) += 1.0;
+        if counts.len() > 20_000 {
+            return None;
+        }
+    }
+    (counts.len() <= FEW || counts.len() * 2 <= rows).then_some(counts)
+}
+
+fn classes(train: Option<&BTreeMap<String, f64>>, test: &BTreeMap<String, f64>) -> Option<Spread> {
+    let total = |counts: &BTreeMap<String, f64>| counts.values().sum::<f64>();
+    let of_test = total(test);
+    let of_train = train.map(total);
+    if of_test <= 0.0 || of_train.is_some_and(|sum| sum <= 0.0) {
+        return None;
+    }
+    let Some((train, of_train)) = train.zip(of_train) else {
+        return without_names(test, of_test);
+    };
+    let mut order: Vec<(&String, f64)> = train.iter().map(|(name, count)| (name, *count)).collect();
+    order.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let shown = if order.len() <= FEW { FEW } else { CLASSES };
+    let mut classes = Vec::new();
+    let (mut seen_train, mut seen_test) = (0.0, 0.0);
+    for (name, count) in order.iter().take(shown) {
+        let in_test = test.get(*name).copied().unwrap_or(0.0);
+        seen_train += count;
+        seen_test += in_test;
+        classes.push(Shares {
+            name: csv::shortened(name),
+            train: Some(count / of_train),
+            test: in_test / of_test,
+        });
+    }
+    let (rest_train, rest_test) = (of_train - seen_train, of_test - seen_test);
+    if rest_train > 0.5 || rest_test > 0.5 {
+        let name = match order.len().saturating_sub(shown) {
+            0 => "not in train".to_owned(),
+            more => format!("{more} others"),
+        };
+        classes.push(Shares {
+            name,
+            train: Some(rest_train / of_train),
+            test: rest_test / of_test,
+        });
+    }
+    Some(Spread::Classes(classes))
+}
+
+/// Where no table of `public` has the classes, the answers' ones are counted and not named.
+fn without_names(test: &BTreeMap<String, f64>, of_test: f64) -> Option<Spread> {
+    let mut order: Vec<f64> = test.values().copied().collect();
+    order.sort_by(|a, b| b.total_cmp(a));
+    let classes = order
+        .iter()
+        .take(CLASSES)
+        .enumerate()
+        .map(|(at, count)| Shares {
+            name: format!("class {}", at + 1),
+            train: None,
+            test: count / of_test,
+        });
+    let classes: Vec<Shares> = classes.collect();
+    (classes.len() > 1).then_some(Spread::Classes(classes))
+}
+
+/// Between the quantiles that leave out a thousandth at either end.
+fn histogram(train: Option<&[f64]>, test: &[f64]) -> Option<Spread> {
+    let mut all: Vec<f64> = train.unwrap_or(test).to_vec();
+    all.sort_by(f64::total_cmp);
+    let cut = all.len() / 1000;
+    let low = *all.get(cut)?;
+    let high = *all.get(all.len() - 1 - cut)?;
+    if high <= low {
+        return None;
+    }
+    let shares = |values: &[f64]| {
+        let mut bins = vec![0.0; BINS];
+        for value in values {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                clippy::cast_precision_loss
+            )]
+            let at =
+                ((value - low) / (high - low) * BINS as f64).clamp(0.0, BINS as f64 - 1.0) as usize;
+            if let Some(bin) = bins.get_mut(at) {
+                *bin += 1.0;
+            }
+        }
+        #[allow(clippy::cast_precision_loss)]
+        let total = values.len() as f64;
+        bins.into_iter().map(move |bin: f64| bin / total)
+    };
+    let train = train.map(|values| shares(values).collect::<Vec<f64>>());
+    let bins = shares(test).enumerate().map(|(at, test)| Shares {
+        name: String::new(),
+        train: train.as_ref().and_then(|train| train.get(at).copied()),
+        test,
+    });
+    Some(Spread::Numbers {
+        low,
+        high,
+        bins: bins.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_formats::pandas::{ReadOptions, read_frame};
+
+    fn frame(text: &str) -> Frame {
+        read_frame(text.as_bytes(), &ReadOptions::default()).unwrap()
+    }
+
+    fn table(text: &str) -> Table {
+        Table {
+            path: "public/train.csv".into(),
+            rows: None,
+            frame: frame(text),
+            whole: true,
+        }
+    }
+
+    #[test]
+    fn a_class_that_is_not_public_is_not_named() {
+        let train = table("id,y\n1,a\n2,a\n3,b\n4,b\n");
+        let found = label("y", &frame("id,y\n5,a\n6,secret\n"), &[&train]).unwrap();
+        let Spread::Classes(classes) = found.spread else {
+            panic!("classes");
+        };
+        let names: Vec<&str> = classes.iter().map(|class| class.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "not in train"]);
+        assert_eq!((classes[2].train, classes[2].test), (Some(0.0), 0.5));
+    }
+
+    #[test]
+    fn one_hot_answers_meet_the_column_of_names() {
+        let train = table("id,author\n1,A\n2,B\n3,A\n4,A\n");
+        let names = ["A".to_owned(), "B".to_owned()];
+        let found = one_hot(&names, &frame("id,A,B\n5,1,0\n6,0,1\n"), &[&train]).unwrap();
+        assert_eq!(found.name, "author");
+        let Spread::Classes(classes) = found.spread else {
+            panic!("classes");
+        };
+        assert_eq!((classes[0].train, classes[0].test), (Some(0.75), 0.5));
+    }
+
+    #[test]
+    fn many_numbers_make_a_histogram_and_free_text_nothing() {
+        let rows: String = (0..100)
+            .map(|at| format!("{at},{}.5,t{at}\n", at % 50))
+            .collect();
+        let train = table(&format!("id,y,z\n{rows}"));
+        let answers = frame(&format!("id,y,z\n{rows}"));
+        let found = label("y", &answers, &[&train]).unwrap();
+        let Spread::Numbers { low, high, bins } = found.spread else {
+            panic!("numbers");
+        };
+        assert_eq!((low, high), (0.5, 49.5));
+        let sum: f64 = bins.iter().map(|bin| bin.test).sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+        assert!(label("z", &answers, &[&train]).is_none());
+    }
+}

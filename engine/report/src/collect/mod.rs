@@ -1,0 +1,237 @@
+//! What the page is made of, as plain values.
+
+mod csv;
+mod files;
+mod graded;
+mod images;
+mod labels;
+mod steps;
+mod thumbnail;
+
+use prep_app::{Catalog, Entry, Error, Plan, Task};
+use prep_cache::Store;
+use prep_grade::medals::Leaderboard;
+use prep_spec::Pipeline;
+use prep_steps::Manifest;
+
+use crate::Wanted;
+use crate::graph::Drawing;
+
+pub use csv::Table;
+pub use files::{Compared, File};
+pub use graded::{Experiments, Graded, Score};
+pub use images::{Images, Size};
+pub use labels::{Labels, Shares, Spread};
+pub use steps::Step;
+
+/// Bytes of thumbnails that a page may hold: with all competitions on it, it stays below 10 MB.
+const THUMBNAILS: usize = 3_000_000;
+
+/// All that the page says.
+pub struct Report {
+    /// When the report is made.
+    pub now: String,
+    pub competitions: Vec<Competition>,
+    pub experiments: Experiments,
+}
+
+/// How far a competition is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Prepared,
+    /// Complete, but written before the machine started.
+    Unchecked,
+    Changed,
+    Incomplete,
+    NotPrepared,
+    /// The pipeline cannot be used.
+    Refused,
+}
+
+/// One competition.
+pub struct Competition {
+    pub id: String,
+    pub name: String,
+    pub category: String,
+    pub sets: Vec<&'static str>,
+    pub state: State,
+    /// Why the pipeline cannot be used.
+    pub problem: Option<String>,
+    pub variant: String,
+    pub bundle_md5: Option<String>,
+    /// Whether the bundle's file is there.
+    pub bundle: bool,
+    pub files: Vec<File>,
+    pub steps: Vec<Step>,
+    pub drawing: Option<Drawing>,
+    pub tables: Vec<Table>,
+    pub labels: Vec<Labels>,
+    pub images: Images,
+    pub leaderboard: Option<Leaderboard>,
+    pub scores: Vec<Score>,
+}
+
+impl Competition {
+    pub fn file_count(&self) -> u64 {
+        self.files.iter().map(|file| file.files).sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// When a step of it ran last, in seconds since 1970.
+    pub fn last_run(&self) -> Option<i64> {
+        self.steps.iter().filter_map(|step| step.when).max()
+    }
+}
+
+/// Collects everything.
+pub fn collect(task: &Task<'_>, wanted: &Wanted<'_>) -> Result<Report, Error> {
+    let store = Store::look(&task.settings.store_dir)?;
+    let share = THUMBNAILS / wanted.ids.len().max(1);
+    let competitions = wanted.ids.iter();
+    let competitions = competitions.map(|id| competition(task, &store, wanted.graded, id, share));
+    Ok(Report {
+        now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M %Z").to_string(),
+        competitions: competitions.collect::<Result<_, _>>()?,
+        experiments: graded::experiments(wanted.graded),
+    })
+}
+
+fn competition(
+    task: &Task<'_>,
+    store: &Store,
+    graded: &[Graded],
+    id: &str,
+    thumbnails: usize,
+) -> Result<Competition, Error> {
+    let entry = task.catalog.get(id)?;
+    let data_dir = &task.settings.data_dir;
+    let manifest = prep_app::manifest(data_dir, id)?;
+    let prepared = data_dir.join(id).join("prepared");
+    let mut state = match &manifest {
+        Some(manifest) if manifest.is_intact(&prepared) => {
+            match manifest.is_settled(task.settings.boot.as_deref()) {
+                true => State::Prepared,
+                false => State::Unchecked,
+            }
+        }
+        Some(manifest) if manifest.complete => State::Changed,
+        Some(_) => State::Incomplete,
+        None => State::NotPrepared,
+    };
+    let variant = match &manifest {
+        Some(manifest) => manifest.variant.clone(),
+        None => task.options.variant.clone(),
+    };
+    let (pipeline, mut problem) = match entry.load(&variant) {
+        Ok(pipeline) => (Some(pipeline), None),
+        Err(error) => (None, Some(error.message)),
+    };
+    let plan = pipeline
+        .as_ref()
+        .map(|_| plan(task, task.catalog, id, &variant))
+        .transpose()?;
+    let plan = plan.and_then(|mut plan| match plan.refused.pop() {
+        Some((_, error)) => {
+            problem = Some(error.message);
+            None
+        }
+        None => Some(plan),
+    });
+    if problem.is_some() && state == State::NotPrepared {
+        state = State::Refused;
+    }
+    let history = store.last_run(id, &variant)?.unwrap_or_default();
+    let complete = matches!(state, State::Prepared | State::Unchecked);
+    let looks = match (&manifest, &pipeline) {
+        (Some(manifest), Some(pipeline)) if complete => {
+            Looks::at(&prepared, manifest, pipeline, thumbnails)
+        }
+        _ => Looks::default(),
+    };
+    let drawing = match &plan {
+        Some(plan) => Some(Drawing::of(&plan.graph, &plan.graph.order()?)),
+        None => None,
+    };
+    let leaderboard = prep_app::leaderboard(entry).ok();
+    Ok(Competition {
+        id: id.to_owned(),
+        name: pipeline
+            .as_ref()
+            .map_or(id, |pipeline| &pipeline.name)
+            .to_owned(),
+        category: pipeline
+            .as_ref()
+            .map_or_else(String::new, |pipeline| pipeline.category.clone()),
+        sets: prep_splits::sets_of(id)
+            .filter(|set| *set != "all")
+            .collect(),
+        state,
+        problem,
+        bundle_md5: pipeline
+            .as_ref()
+            .and_then(|pipeline| pipeline.bundle.md5.clone()),
+        bundle: has_bundle(plan.as_ref()),
+        files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
+            files::files(manifest, pipeline.as_ref(), entry, &history, store)
+        }),
+        steps: plan
+            .as_ref()
+            .map_or_else(Vec::new, |plan| steps::steps(plan, id, &history, store)),
+        drawing,
+        tables: looks.tables,
+        labels: looks.labels,
+        images: looks.images,
+        scores: graded::scores(graded, id, leaderboard.as_ref()),
+        leaderboard,
+        variant,
+    })
+}
+
+/// What is seen when the files are opened.
+#[derive(Default)]
+struct Looks {
+    tables: Vec<Table>,
+    labels: Vec<Labels>,
+    images: Images,
+}
+
+impl Looks {
+    fn at(
+        prepared: &std::path::Path,
+        manifest: &Manifest,
+        pipeline: &Pipeline,
+        thumbnails: usize,
+    ) -> Looks {
+        let tables = csv::tables(prepared, manifest);
+        let labels = labels::labels(prepared, pipeline, &tables);
+        let images = images::images(&prepared.join("public"), thumbnails);
+        Looks {
+            tables,
+            labels,
+            images,
+        }
+    }
+}
+
+fn plan(task: &Task<'_>, catalog: &Catalog, id: &str, variant: &str) -> Result<Plan, Error> {
+    let mut options = task.options.clone();
+    variant.clone_into(&mut options.variant);
+    let task = Task {
+        options: &options,
+        catalog,
+        ..*task
+    };
+    Plan::look(&task, &[id.to_owned()])
+}
+
+fn has_bundle(plan: Option<&Plan>) -> bool {
+    plan.is_some_and(|plan| plan.competitions.iter().any(|one| one.bundle.is_some()))
+}
+
+/// The name under which a published checksum is compared.
+fn published(entry: &Entry) -> Option<prep_steps::Checksums> {
+    serde_json::from_str(entry.checksums.as_deref()?).ok()
+}

@@ -1,0 +1,217 @@
+//! Small pictures of images: PNG and JPEG, scaled down by the mean of what each pixel covers, written as PNG.
+
+use std::io::Cursor;
+
+use png::{ColorType, Decoder, Encoder, Limits, Transformations};
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+/// Pixels of the longer side.
+const SIDE: u32 = 72;
+/// An image with more pixels is not shown.
+const PIXELS: u64 = 60_000_000;
+
+/// A small picture.
+pub struct Thumbnail {
+    /// Below `public`.
+    pub path: String,
+    /// Of the image.
+    pub image: super::Size,
+    /// Of the picture.
+    pub width: u32,
+    pub height: u32,
+    pub png: Vec<u8>,
+}
+
+/// An image of three bytes per pixel.
+struct Rgb {
+    width: u32,
+    height: u32,
+    pixels: Vec<u8>,
+}
+
+/// A small picture of an image; none of one that cannot be decoded.
+pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
+    let image = match bytes.get(..2)? {
+        [0xff, 0xd8] => jpeg(bytes)?,
+        [0x89, b'P'] => png(bytes)?,
+        _ => return None,
+    };
+    let small = image.scaled();
+    Some(Thumbnail {
+        path: path.to_owned(),
+        image: super::Size {
+            width: image.width,
+            height: image.height,
+        },
+        width: small.width,
+        height: small.height,
+        png: small.encode()?,
+    })
+}
+
+fn jpeg(bytes: &[u8]) -> Option<Rgb> {
+    let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
+    let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
+    decoder.decode_headers().ok()?;
+    let info = decoder.info()?;
+    let (width, height) = (u32::from(info.width), u32::from(info.height));
+    if u64::from(width) * u64::from(height) > PIXELS {
+        return None;
+    }
+    Rgb::new(width, height, decoder.decode().ok()?)
+}
+
+fn png(bytes: &[u8]) -> Option<Rgb> {
+    let limits = Limits {
+        bytes: usize::try_from(PIXELS * 4).ok()?,
+    };
+    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
+    decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
+    let mut reader = decoder.read_info().ok()?;
+    let (width, height) = (reader.info().width, reader.info().height);
+    if u64::from(width) * u64::from(height) > PIXELS {
+        return None;
+    }
+    let mut pixels = vec![0; reader.output_buffer_size()?];
+    let frame = reader.next_frame(&mut pixels).ok()?;
+    pixels.truncate(frame.buffer_size());
+    let pixels = match frame.color_type {
+        ColorType::Rgb => pixels,
+        ColorType::Rgba => pixels
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|[r, g, b, _]| [*r, *g, *b])
+            .collect(),
+        ColorType::Grayscale => pixels.iter().flat_map(|grey| [*grey; 3]).collect(),
+        ColorType::GrayscaleAlpha => pixels
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .flat_map(|[grey, _]| [*grey; 3])
+            .collect(),
+        ColorType::Indexed => return None,
+    };
+    Rgb::new(width, height, pixels)
+}
+
+impl Rgb {
+    fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Rgb> {
+        let whole = u64::from(width) * u64::from(height) * 3 == pixels.len() as u64;
+        (whole && width > 0 && height > 0).then_some(Rgb {
+            width,
+            height,
+            pixels,
+        })
+    }
+
+    /// No side longer than [`SIDE`].
+    fn scaled(&self) -> Rgb {
+        let longer = self.width.max(self.height);
+        if longer <= SIDE {
+            return Rgb {
+                pixels: self.pixels.clone(),
+                ..*self
+            };
+        }
+        let scale = |side: u32| {
+            u32::try_from(u64::from(side) * u64::from(SIDE) / u64::from(longer))
+                .unwrap_or(SIDE)
+                .max(1)
+        };
+        let (width, height) = (scale(self.width), scale(self.height));
+        let mut pixels = Vec::with_capacity(width as usize * height as usize * 3);
+        for y in 0..height {
+            let rows = covered(y, height, self.height);
+            for x in 0..width {
+                pixels.extend(self.mean(covered(x, width, self.width), rows.clone()));
+            }
+        }
+        Rgb {
+            width,
+            height,
+            pixels,
+        }
+    }
+
+    fn mean(&self, columns: std::ops::Range<u32>, rows: std::ops::Range<u32>) -> [u8; 3] {
+        let (mut sum, mut count) = ([0_u64; 3], 0_u64);
+        for y in rows {
+            let row = y as usize * self.width as usize;
+            let from = (row + columns.start as usize) * 3;
+            let to = (row + columns.end as usize) * 3;
+            for pixel in self
+                .pixels
+                .get(from..to)
+                .unwrap_or_default()
+                .as_chunks::<3>()
+                .0
+            {
+                for (sum, channel) in sum.iter_mut().zip(pixel) {
+                    *sum += u64::from(*channel);
+                }
+                count += 1;
+            }
+        }
+        sum.map(|sum| u8::try_from(sum / count.max(1)).unwrap_or(u8::MAX))
+    }
+
+    fn encode(&self) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut encoder = Encoder::new(&mut out, self.width, self.height);
+        encoder.set_color(ColorType::Rgb);
+        encoder.set_compression(png::Compression::High);
+        // The two last bits of a channel are not seen in a small picture, and are half of its bytes.
+        let coarse: Vec<u8> = self.pixels.iter().map(|channel| channel & 0xfc).collect();
+        let mut writer = encoder.write_header().ok()?;
+        writer.write_image_data(&coarse).ok()?;
+        writer.finish().ok()?;
+        Some(out)
+    }
+}
+
+/// What pixel `at` of `small` covers of `large`.
+fn covered(at: u32, small: u32, large: u32) -> std::ops::Range<u32> {
+    let edge = |at: u32| {
+        u32::try_from(u64::from(at) * u64::from(large) / u64::from(small)).unwrap_or(large)
+    };
+    let from = edge(at);
+    from..edge(at + 1).max(from + 1).min(large)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_small_and_has_the_means_of_the_image() {
+        let (width, height) = (288, 144);
+        let pixels = (0..width * height).flat_map(|at| {
+            if at % 2 == 0 {
+                [0, 100, 200]
+            } else {
+                [200, 100, 0]
+            }
+        });
+        let image = Rgb::new(width, height, pixels.collect()).unwrap();
+        let bytes = image.encode().unwrap();
+        let found = of("a.png", &bytes).unwrap();
+        assert_eq!((found.width, found.height), (72, 36));
+        assert_eq!((found.image.width, found.image.height), (288, 144));
+        let small = png(&found.png).unwrap();
+        assert!(
+            small
+                .pixels
+                .as_chunks::<3>()
+                .0
+                .iter()
+                .all(|pixel| *pixel == [100, 100, 100]),
+            "{:?}",
+            &small.pixels[..6]
+        );
+        assert!(of("a.txt", b"no image").is_none());
+        assert!(of("a.png", &bytes[..bytes.len() / 2]).is_none());
+    }
+}

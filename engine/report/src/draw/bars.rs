@@ -1,0 +1,105 @@
+//! Bars that lie: classes by their share, columns by what is missing.
+
+use plotters::style::text_anchor::HPos;
+use prep_app::Error;
+
+use super::{Alternative, GRID, Scale, TEST, TRAIN, WIDTH, cut, percent, picture};
+use crate::collect::Shares;
+
+const NAMES: f64 = 118.0;
+const RIGHT: f64 = 46.0;
+const ROW: f64 = 26.0;
+
+/// One row of bars: a name, and a share or two.
+struct Row<'a> {
+    name: &'a str,
+    first: Option<f64>,
+    second: Option<f64>,
+}
+
+/// Classes by their share of train and test.
+///
+/// # Errors
+/// When the picture cannot be drawn.
+pub fn classes(title: &str, classes: &[Shares]) -> Result<String, Error> {
+    let rows: Vec<Row<'_>> = classes
+        .iter()
+        .map(|class| Row {
+            name: &class.name,
+            first: class.train,
+            second: Some(class.test),
+        })
+        .collect();
+    bars(title, &rows, ["train", "test"])
+}
+
+/// Columns by the share of cells that are missing, in one table or two.
+///
+/// # Errors
+/// When the picture cannot be drawn.
+pub fn missing(
+    title: &str,
+    columns: &[(String, Option<f64>, Option<f64>)],
+    names: [&str; 2],
+) -> Result<String, Error> {
+    let rows: Vec<Row<'_>> = columns
+        .iter()
+        .map(|(name, first, second)| Row {
+            name,
+            first: *first,
+            second: *second,
+        })
+        .collect();
+    bars(title, &rows, names)
+}
+
+fn bars(title: &str, rows: &[Row<'_>], names: [&str; 2]) -> Result<String, Error> {
+    let described = rows.iter().map(|row| {
+        let shares = [row.first, row.second].into_iter().zip(names);
+        let shares =
+            shares.filter_map(|(share, name)| Some(format!("{} of {name}", percent(share?))));
+        format!("{}: {}", row.name, shares.collect::<Vec<_>>().join(", "))
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    let alternative = Alternative {
+        title,
+        description: &description,
+    };
+    let most = rows
+        .iter()
+        .flat_map(|row| [row.first, row.second])
+        .flatten()
+        .fold(0.0, f64::max);
+    let right = f64::from(WIDTH) - RIGHT;
+    let scale = Scale::new((0.0, most.max(1e-6)), (NAMES, right));
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )] // a few rows
+    let height = (rows.len() as f64 * ROW + 8.0) as u32;
+    picture(&alternative, height, |canvas| {
+        canvas.line((NAMES, 2.0), (NAMES, f64::from(height) - 4.0), GRID, 1)?;
+        let mut top = 4.0;
+        for row in rows {
+            canvas.text(
+                (NAMES - 6.0, top + ROW / 2.0 - 2.0),
+                HPos::Right,
+                11,
+                &cut(row.name, 17),
+            )?;
+            let both = row.first.is_some() && row.second.is_some();
+            let thick = if both { 9.0 } else { 14.0 };
+            let mut y = if both { top + 2.0 } else { top + 4.0 };
+            for (share, color) in [(row.first, TRAIN), (row.second, TEST)] {
+                let Some(share) = share else { continue };
+                let end = scale.at(share).max(NAMES + 1.0);
+                canvas.bar((NAMES, y), (end, y + thick), color)?;
+                canvas.text((end + 4.0, y + thick / 2.0), HPos::Left, 9, &percent(share))?;
+                y += thick + 1.0;
+            }
+            top += ROW;
+        }
+        Ok(())
+    })
+}

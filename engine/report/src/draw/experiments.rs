@@ -1,0 +1,67 @@
+//! Shares of medals with their standard error, an experiment a row.
+
+use plotters::style::text_anchor::HPos;
+use prep_app::Error;
+use prep_experiments::Estimate;
+
+use super::{Alternative, GRID, INK, Scale, TRAIN, WIDTH, cut, number, picture};
+
+const NAMES: f64 = 116.0;
+const ROW: f64 = 24.0;
+const BOTTOM: f64 = 26.0;
+
+/// The share of competitions with a medal, in percent; the scale ends at `most`.
+///
+/// # Errors
+/// When the picture cannot be drawn.
+pub fn experiments(
+    title: &str,
+    rows: &[(String, Option<Estimate>)],
+    most: f64,
+) -> Result<String, Error> {
+    let described = rows.iter().map(|(name, estimate)| match estimate {
+        Some(one) => format!("{name}: {:.1} % ± {:.1}", one.mean, one.standard_error),
+        None => format!("{name}: not run completely"),
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    let alternative = Alternative {
+        title,
+        description: &description,
+    };
+    let right = f64::from(WIDTH) - 16.0;
+    let x = Scale::new((0.0, most.min(100.0) * 1.08), (NAMES, right));
+    #[allow(clippy::cast_precision_loss)]
+    let bottom = rows.len() as f64 * ROW + 8.0;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let height = (bottom + BOTTOM) as u32;
+    picture(&alternative, height, |canvas| {
+        for tick in x.ticks() {
+            canvas.line((x.at(tick), 4.0), (x.at(tick), bottom), GRID, 1)?;
+            canvas.text(
+                (x.at(tick), bottom + 12.0),
+                HPos::Center,
+                10,
+                &format!("{} %", number(tick)),
+            )?;
+        }
+        canvas.line((NAMES, bottom), (right, bottom), INK, 1)?;
+        let mut y = 4.0 + ROW / 2.0;
+        for (name, estimate) in rows {
+            canvas.text((NAMES - 8.0, y), HPos::Right, 11, &cut(name, 17))?;
+            if let Some(one) = estimate {
+                let (low, high) = (
+                    x.at(one.mean - one.standard_error),
+                    x.at(one.mean + one.standard_error),
+                );
+                if one.standard_error > 0.0 {
+                    canvas.line((low, y), (high, y), TRAIN, 2)?;
+                    canvas.line((low, y - 5.0), (low, y + 5.0), TRAIN, 2)?;
+                    canvas.line((high, y - 5.0), (high, y + 5.0), TRAIN, 2)?;
+                }
+                canvas.dot((x.at(one.mean), y), 5, TRAIN)?;
+            }
+            y += ROW;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,90 @@
+//! Numbers: train as bars, test as a line over them.
+
+use plotters::style::text_anchor::HPos;
+use prep_app::Error;
+
+use super::{Alternative, Canvas, GRID, INK, Scale, TEST, TRAIN, WIDTH, number, percent, picture};
+use crate::collect::Shares;
+
+const LEFT: f64 = 40.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 8.0;
+pub const HEIGHT: u32 = 190;
+const BOTTOM: f64 = 24.0;
+
+/// Bins from `low` to `high`.
+///
+/// # Errors
+/// When the picture cannot be drawn.
+pub fn histogram(title: &str, low: f64, high: f64, bins: &[Shares]) -> Result<String, Error> {
+    let has_train = bins.iter().any(|bin| bin.train.is_some());
+    let peak = |of: fn(&Shares) -> f64| {
+        let at = bins
+            .iter()
+            .enumerate()
+            .max_by(|a, b| of(a.1).total_cmp(&of(b.1)));
+        #[allow(clippy::cast_precision_loss)]
+        let middle = |at: usize| low + (high - low) * (at as f64 + 0.5) / bins.len() as f64;
+        at.map_or(low, |(at, _)| middle(at))
+    };
+    let mut description = format!("Values from {} to {}; ", number(low), number(high));
+    if has_train {
+        description += &format!(
+            "most of train are near {}, ",
+            number(peak(|bin| bin.train.unwrap_or(0.0)))
+        );
+    }
+    description += &format!("most of test near {}.", number(peak(|bin| bin.test)));
+    let alternative = Alternative {
+        title,
+        description: &description,
+    };
+    let most = bins
+        .iter()
+        .flat_map(|bin| [bin.train.unwrap_or(0.0), bin.test])
+        .fold(0.0, f64::max);
+    let (x, y) = axes((low, high), most);
+    picture(&alternative, HEIGHT, |canvas| {
+        grid(canvas, &x, &y)?;
+        #[allow(clippy::cast_precision_loss)]
+        let edge = |at: usize| x.at(low + (high - low) * at as f64 / bins.len() as f64);
+        for (at, bin) in bins.iter().enumerate() {
+            if let Some(train) = bin.train.filter(|share| *share > 0.0) {
+                canvas.bar(
+                    (edge(at), y.at(train)),
+                    (edge(at + 1) - 1.0, y.at(0.0)),
+                    TRAIN,
+                )?;
+            }
+        }
+        let mut points = Vec::new();
+        for (at, bin) in bins.iter().enumerate() {
+            points.push((edge(at), y.at(bin.test)));
+            points.push((edge(at + 1), y.at(bin.test)));
+        }
+        canvas.path(&points, TEST)
+    })
+}
+
+/// Scales for values and shares.
+pub fn axes(values: (f64, f64), most: f64) -> (Scale, Scale) {
+    (
+        Scale::new(values, (LEFT, f64::from(WIDTH) - RIGHT)),
+        Scale::new((0.0, most.max(1e-9)), (f64::from(HEIGHT) - BOTTOM, TOP)),
+    )
+}
+
+/// Lines and labels of both scales.
+pub fn grid(canvas: &Canvas<'_>, x: &Scale, y: &Scale) -> Result<(), String> {
+    let bottom = f64::from(HEIGHT) - BOTTOM;
+    let right = f64::from(WIDTH) - RIGHT;
+    for tick in y.ticks() {
+        canvas.line((LEFT, y.at(tick)), (right, y.at(tick)), GRID, 1)?;
+        canvas.text((LEFT - 5.0, y.at(tick)), HPos::Right, 10, &percent(tick))?;
+    }
+    for tick in x.ticks() {
+        canvas.line((x.at(tick), bottom), (x.at(tick), bottom + 4.0), INK, 1)?;
+        canvas.text((x.at(tick), bottom + 13.0), HPos::Center, 10, &number(tick))?;
+    }
+    canvas.line((LEFT, bottom), (right, bottom), INK, 1)
+}

@@ -1,0 +1,320 @@
+//! Values as pictures.
+//!
+//! Each picture is 360 pixels wide, so that its text is legible on a phone without being scaled, and has fixed colours,
+//! which differ in lightness, too. Where the page is dark its style sheet replaces them by name. Shapes and dashes tell
+//! apart what colours do. A title and a description stand for the picture where it cannot be seen.
+
+mod bars;
+mod experiments;
+mod histogram;
+mod leaderboard;
+mod sizes;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use prep_app::Error;
+use prep_core::Failure;
+
+use crate::page::escape;
+
+pub use bars::{classes, missing};
+pub use experiments::experiments;
+pub use histogram::histogram;
+pub use leaderboard::leaderboard;
+pub use sizes::sizes;
+
+/// Pixels.
+pub const WIDTH: u32 = 360;
+
+pub const INK: RGBColor = RGBColor(0x59, 0x59, 0x5a);
+pub const GRID: RGBColor = RGBColor(0xe2, 0xe2, 0xe3);
+/// Blue and vermillion of Okabe and Ito's palette.
+pub const TRAIN: RGBColor = RGBColor(0x00, 0x72, 0xb2);
+pub const TEST: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
+pub const THIRD: RGBColor = RGBColor(0x00, 0x9e, 0x73);
+pub const TEAMS: RGBColor = RGBColor(0xa9, 0xb4, 0xbf);
+pub const GOLD: RGBColor = RGBColor(0xb8, 0x86, 0x0b);
+pub const SILVER: RGBColor = RGBColor(0x7a, 0x7f, 0x85);
+pub const BRONZE: RGBColor = RGBColor(0x9c, 0x4a, 0x1a);
+
+/// A picture that is being drawn.
+pub struct Canvas<'a>(DrawingArea<SVGBackend<'a>, Shift>);
+
+type Drawn = Result<(), String>;
+
+fn why(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// What a picture says without being seen.
+pub struct Alternative<'a> {
+    pub title: &'a str,
+    pub description: &'a str,
+}
+
+/// Draws a picture.
+///
+/// # Errors
+/// When it cannot be drawn, which is a mistake of this program.
+pub fn picture(
+    alternative: &Alternative<'_>,
+    height: u32,
+    draw: impl FnOnce(&Canvas<'_>) -> Drawn,
+) -> Result<String, Error> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
+        let canvas = Canvas(root);
+        let drawn = draw(&canvas).and_then(|()| canvas.0.present().map_err(why));
+        drawn.map_err(|error| {
+            let message = format!("cannot draw `{}`: {error}", alternative.title);
+            Error::new(Failure::Machine, message)
+        })?;
+    }
+    // The page sets the font; its own description goes to the front.
+    let svg = svg
+        .replace(" font-family=\"sans-serif\"", "")
+        .replace(" opacity=\"1\"", "");
+    let (head, rest) = svg.split_once('>').unwrap_or((&svg, ""));
+    let head = head.replace("<svg ", "<svg class=\"plot\" role=\"img\" ");
+    Ok(format!(
+        "{head}><title>{}</title><desc>{}</desc>{}",
+        escape(alternative.title),
+        escape(alternative.description),
+        rest.replace('\n', "")
+    ))
+}
+
+impl Canvas<'_> {
+    pub fn bar(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> Drawn {
+        self.0
+            .draw(&Rectangle::new([pixel(from), pixel(to)], color.filled()))
+            .map_err(why)
+    }
+
+    pub fn line(&self, from: (f64, f64), to: (f64, f64), color: RGBColor, width: u32) -> Drawn {
+        let points = vec![pixel(from), pixel(to)];
+        self.0
+            .draw(&PathElement::new(points, color.stroke_width(width)))
+            .map_err(why)
+    }
+
+    pub fn path(&self, points: &[(f64, f64)], color: RGBColor) -> Drawn {
+        let points: Vec<(i32, i32)> = points.iter().map(|point| pixel(*point)).collect();
+        self.0
+            .draw(&PathElement::new(points, color.stroke_width(2)))
+            .map_err(why)
+    }
+
+    pub fn dashes(&self, from: (f64, f64), to: (f64, f64), color: RGBColor) -> Drawn {
+        let (steps, mut at) = (((to.1 - from.1).abs() / 6.0).ceil(), 0.0);
+        while at < steps {
+            let y = |at: f64| from.1 + (to.1 - from.1) * (at / steps).min(1.0);
+            self.line((from.0, y(at)), (to.0, y(at + 0.6)), color, 2)?;
+            at += 1.0;
+        }
+        Ok(())
+    }
+
+    pub fn dot(&self, at: (f64, f64), radius: u32, color: RGBColor) -> Drawn {
+        self.0
+            .draw(&Circle::new(pixel(at), radius, color.filled()))
+            .map_err(why)
+    }
+
+    pub fn ring(&self, at: (f64, f64), radius: u32, color: RGBColor) -> Drawn {
+        self.0
+            .draw(&Circle::new(pixel(at), radius, color.stroke_width(2)))
+            .map_err(why)
+    }
+
+    pub fn triangle(&self, tip: (f64, f64), size: f64, color: RGBColor) -> Drawn {
+        let (x, y) = tip;
+        let corners = [
+            (x, y),
+            (x - size, y - size * 1.4),
+            (x + size, y - size * 1.4),
+        ];
+        self.0
+            .draw(&Polygon::new(corners.map(pixel).to_vec(), color.filled()))
+            .map_err(why)
+    }
+
+    pub fn text(&self, at: (f64, f64), side: HPos, size: u32, text: &str) -> Drawn {
+        let style = ("sans-serif", f64::from(size) * 1.24)
+            .into_font()
+            .color(&INK);
+        let style = style.pos(Pos::new(side, VPos::Center));
+        self.0
+            .draw(&Text::new(text.to_owned(), pixel(at), style))
+            .map_err(why)
+    }
+}
+
+#[allow(clippy::cast_possible_truncation)] // pixels of a picture
+fn pixel((x, y): (f64, f64)) -> (i32, i32) {
+    (x.round() as i32, y.round() as i32)
+}
+
+/// A scale: values onto pixels.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// `low` is at pixel `from`, `high` at `to`.
+    pub fn new((low, high): (f64, f64), (from, to): (f64, f64)) -> Scale {
+        let high = if high > low { high } else { low + 1.0 };
+        Scale {
+            low,
+            high,
+            from,
+            to,
+        }
+    }
+
+    pub fn at(&self, value: f64) -> f64 {
+        let part = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.from + part * (self.to - self.from)
+    }
+
+    /// From the other end.
+    pub fn turned(self) -> Scale {
+        Scale {
+            from: self.to,
+            to: self.from,
+            ..self
+        }
+    }
+
+    /// With the high end at pixel `to`.
+    pub fn below(self, to: f64) -> Scale {
+        Scale { to, ..self }
+    }
+
+    /// Round values in the scale, five or so.
+    pub fn ticks(&self) -> Vec<f64> {
+        let raw = (self.high - self.low) / 4.0;
+        let power = 10_f64.powf(raw.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .iter()
+            .map(|one| one * power)
+            .find(|step| *step >= raw * 0.999);
+        let step = step.unwrap_or(raw);
+        if !step.is_finite() || step <= 0.0 {
+            return vec![self.low];
+        }
+        let first = (self.low / step - 1e-9).ceil();
+        let count = ((self.high - self.low) / step + 1e-9).floor();
+        let mut ticks = Vec::new();
+        let mut at = 0.0;
+        while at <= count {
+            let value = (first + at) * step;
+            if value <= self.high + step * 1e-6 {
+                ticks.push(value);
+            }
+            at += 1.0;
+        }
+        ticks
+    }
+}
+
+/// A number with four digits at most.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        _ if value == 0.0 => return "0".to_owned(),
+        _ if size >= 1e6 || size < 1e-4 => return format!("{value:.1e}").replace(".0e", "e"),
+        _ if size >= 100.0 => format!("{value:.0}"),
+        _ if size >= 10.0 => format!("{value:.1}"),
+        _ if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    };
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        small if small < 0.1 => "<0.1 %".to_owned(),
+        some if some < 9.95 && (some - some.round()).abs() > 0.049 => format!("{some:.1} %"),
+        much => format!("{much:.0} %"),
+    }
+}
+
+/// A text of so many characters at most.
+fn cut(text: &str, most: usize) -> String {
+    match text.chars().count() > most {
+        true => {
+            text.chars()
+                .take(most.saturating_sub(1))
+                .collect::<String>()
+                + "…"
+        }
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_within_the_scale() {
+        for (low, high, expected) in [
+            (0.0, 100.0, vec![0.0, 25.0, 50.0, 75.0, 100.0]),
+            (0.0, 1.0, vec![0.0, 0.25, 0.5, 0.75, 1.0]),
+            (-3.0, 4.0, vec![-2.0, 0.0, 2.0, 4.0]),
+        ] {
+            assert_eq!(Scale::new((low, high), (0.0, 1.0)).ticks(), expected);
+        }
+        assert_eq!(Scale::new((5.0, 5.0), (0.0, 10.0)).at(5.0), 0.0);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (0.5, "0.5"),
+            (123_456.0, "123456"),
+            (1e9, "1e9"),
+            (2.0, "2"),
+            (-0.001_23, "-0.0012"),
+        ] {
+            assert_eq!(number(value), expected);
+        }
+        assert_eq!(
+            [percent(0.0), percent(0.0001), percent(0.034), percent(1.0)],
+            ["0 %", "<0.1 %", "3.4 %", "100 %"]
+        );
+    }
+
+    #[test]
+    fn a_picture_describes_itself_and_text_is_escaped() {
+        let alternative = Alternative {
+            title: "a <b>",
+            description: "c & d",
+        };
+        let svg = picture(&alternative, 20, |canvas| {
+            canvas.text((1.0, 1.0), HPos::Left, 11, "<script>")
+        })
+        .unwrap();
+        assert!(
+            svg.contains("<title>a &lt;b&gt;</title><desc>c &amp; d</desc>"),
+            "{svg}"
+        );
+        assert!(
+            svg.starts_with("<svg class=\"plot\" role=\"img\" ") && !svg.contains("<script"),
+            "{svg}"
+        );
+    }
+}

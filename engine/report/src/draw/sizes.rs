@@ -1,0 +1,92 @@
+//! Widths and heights of images.
+
+use plotters::style::text_anchor::HPos;
+use prep_app::Error;
+
+use super::{Alternative, GRID, INK, Scale, TEST, THIRD, TRAIN, WIDTH, number, picture};
+use crate::collect::Size;
+
+const LEFT: f64 = 44.0;
+const BOTTOM: f64 = 34.0;
+const HEIGHT: u32 = 210;
+
+/// Colours of the folders, in order; shapes differ, too.
+const COLORS: [plotters::style::RGBColor; 3] = [TRAIN, TEST, THIRD];
+
+/// A mark for each image.
+///
+/// # Errors
+/// When the picture cannot be drawn.
+pub fn sizes(title: &str, groups: &[(String, Vec<Size>)]) -> Result<String, Error> {
+    let all = || groups.iter().flat_map(|(_, sizes)| sizes);
+    let most = |of: fn(&Size) -> u32| f64::from(all().map(of).max().unwrap_or(1)) * 1.05;
+    let x = Scale::new(
+        (0.0, most(|size| size.width)),
+        (LEFT, f64::from(WIDTH) - 14.0),
+    );
+    let bottom = f64::from(HEIGHT) - BOTTOM;
+    let y = Scale::new((0.0, most(|size| size.height)), (bottom, 8.0));
+    let described = groups.iter().map(|(name, sizes)| {
+        let range = |of: fn(&Size) -> u32| {
+            let (low, high) = (
+                sizes.iter().map(of).min().unwrap_or(0),
+                sizes.iter().map(of).max().unwrap_or(0),
+            );
+            if low == high {
+                low.to_string()
+            } else {
+                format!("{low} to {high}")
+            }
+        };
+        format!(
+            "{name}: {} wide, {} high",
+            range(|size| size.width),
+            range(|size| size.height)
+        )
+    });
+    let description = described.collect::<Vec<_>>().join("; ");
+    let alternative = Alternative {
+        title,
+        description: &description,
+    };
+    picture(&alternative, HEIGHT, |canvas| {
+        for tick in y.ticks() {
+            canvas.line(
+                (LEFT, y.at(tick)),
+                (f64::from(WIDTH) - 14.0, y.at(tick)),
+                GRID,
+                1,
+            )?;
+            canvas.text((LEFT - 5.0, y.at(tick)), HPos::Right, 10, &number(tick))?;
+        }
+        for tick in x.ticks() {
+            canvas.line((x.at(tick), bottom), (x.at(tick), bottom + 4.0), INK, 1)?;
+            canvas.text((x.at(tick), bottom + 13.0), HPos::Center, 10, &number(tick))?;
+        }
+        canvas.line((LEFT, bottom), (f64::from(WIDTH) - 14.0, bottom), INK, 1)?;
+        canvas.text(
+            (f64::from(WIDTH) / 2.0, bottom + 26.0),
+            HPos::Center,
+            10,
+            "width × height, pixels",
+        )?;
+        for (at, (_, sizes)) in groups.iter().enumerate() {
+            let color = COLORS.get(at).copied().unwrap_or(INK);
+            let mut seen: Vec<Size> = Vec::new();
+            for size in sizes {
+                // One mark for equal sizes.
+                if seen.contains(size) {
+                    continue;
+                }
+                seen.push(*size);
+                let place = (x.at(f64::from(size.width)), y.at(f64::from(size.height)));
+                match at {
+                    0 => canvas.dot(place, 4, color)?,
+                    1 => canvas.ring(place, 6, color)?,
+                    _ => canvas.triangle((place.0, place.1 + 5.0), 6.0, color)?,
+                }
+            }
+        }
+        Ok(())
+    })
+}

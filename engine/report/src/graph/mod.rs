@@ -1,0 +1,9 @@
+//! A pipeline's steps as a picture.
+
+mod dot;
+mod layers;
+mod svg;
+
+pub use dot::dot;
+pub use layers::{Drawing, Node};
+pub use svg::svg;

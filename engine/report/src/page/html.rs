@@ -1,0 +1,113 @@
+//! Text as HTML. Everything that comes from data goes through [`escape`].
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Text within elements and within quoted attributes.
+pub fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\n' | '\t' => out.push(c),
+            // Not allowed in HTML; and what turns the direction of text hides what it says.
+            c if c.is_control()
+                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
+            {
+                out.push('\u{fffd}');
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A time in seconds since 1970, as `2026-01-31 12:00` (UTC), which is not broken.
+pub fn time(seconds: i64) -> String {
+    let Ok(time) = Timestamp::from_second(seconds) else {
+        return "?".to_owned();
+    };
+    time.to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%d\u{a0}%H:%M")
+        .to_string()
+}
+
+/// A whole number with thin spaces between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A table that scrolls sideways where it is too wide. Cells are HTML; `r` before a heading puts a column to the right.
+pub fn table(caption: &str, headings: &[&str], rows: &[Vec<String>]) -> String {
+    let align = |heading: &str| {
+        if heading.starts_with('>') {
+            " class=\"n\""
+        } else {
+            ""
+        }
+    };
+    let mut out = format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table><caption>{caption}</caption><thead><tr>",
+        caption = escape(caption)
+    );
+    for heading in headings {
+        let _ = write!(
+            out,
+            "<th scope=\"col\"{}>{}</th>",
+            align(heading),
+            escape(heading.trim_start_matches('>'))
+        );
+    }
+    out.push_str("</tr></thead><tbody>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for (cell, heading) in row.iter().zip(headings) {
+            let _ = write!(out, "<td{}>{cell}</td>", align(heading));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+    out
+}
+
+/// A picture with a caption, which is HTML.
+pub fn figure(picture: &str, caption: &str) -> String {
+    format!("<figure>{picture}<figcaption>{caption}</figcaption></figure>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup() {
+        assert_eq!(
+            escape("<a href=\"x\" b='y'>&\u{0}\u{202e}é\n"),
+            "&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;\u{fffd}\u{fffd}é\n"
+        );
+    }
+
+    #[test]
+    fn numbers_and_times_are_for_people() {
+        assert_eq!(time(0), "1970-01-01\u{a0}00:00");
+        let plain = |number: u64| count(number).replace('\u{202f}', " ");
+        assert_eq!(
+            [plain(1), plain(1234), plain(12_345_678)],
+            ["1", "1 234", "12 345 678"]
+        );
+    }
+}

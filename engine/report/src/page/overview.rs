@@ -1,0 +1,153 @@
+//! The top of the page: what there is, at a glance.
+
+use std::fmt::Write as _;
+
+use prep_core::units;
+
+use super::html::{count, escape, table as html_table, time};
+use crate::collect::{Compared, Competition, Report, State};
+
+/// Title and figures.
+pub fn header(report: &Report) -> String {
+    let all = &report.competitions;
+    let prepared = all.iter().filter(|one| is_ready(one)).count();
+    let files: u64 = all.iter().map(Competition::file_count).sum();
+    let bytes: u64 = all.iter().map(Competition::bytes).sum();
+    let outputs = || all.iter().flat_map(|one| &one.files);
+    let equal = outputs()
+        .filter(|file| matches!(file.compared, Compared::Equal { .. }))
+        .count();
+    let open = outputs().count() - equal;
+    let graded: usize = all.iter().map(|one| one.scores.len()).sum();
+    let mut out = String::from("<header><h1>What is prepared</h1>\n<p class=\"lead\">");
+    let _ = write!(out, "{}</p>\n<dl class=\"cards\">\n", escape(&report.now));
+    let mut card = |name: &str, value: String, note: String| {
+        let _ = writeln!(
+            out,
+            "<div><dt>{}</dt><dd>{value}<small>{}</small></dd></div>",
+            escape(name),
+            escape(&note)
+        );
+    };
+    card(
+        "Competitions",
+        prepared.to_string(),
+        format!("of {} prepared", all.len()),
+    );
+    card("Files", count(files), units::bytes(bytes));
+    card(
+        "As published",
+        equal.to_string(),
+        match open {
+            0 => "outputs, all compared".to_owned(),
+            open => format!("outputs; {open} not compared"),
+        },
+    );
+    card(
+        "Graded",
+        graded.to_string(),
+        match report.experiments.all.len() {
+            0 => "no grading report given".to_owned(),
+            some => format!("submissions of {}", units::count(some as u64, "experiment")),
+        },
+    );
+    out.push_str("</dl></header>\n");
+    out
+}
+
+fn is_ready(competition: &Competition) -> bool {
+    matches!(competition.state, State::Prepared | State::Unchecked)
+}
+
+/// All competitions.
+pub fn table(report: &Report) -> String {
+    let rows: Vec<Vec<String>> = report.competitions.iter().map(row).collect();
+    let headings = [
+        "Competition",
+        "State",
+        "Variant",
+        ">Files",
+        ">Size",
+        "Checksums",
+        "Last run (UTC)",
+        "Sets",
+        "Category",
+    ];
+    format!(
+        "<section class=\"all\"><h2>Competitions</h2>\n{}</section>\n",
+        html_table("All competitions", &headings, &rows)
+    )
+}
+
+fn row(one: &Competition) -> Vec<String> {
+    vec![
+        format!("<a href=\"#{id}\">{id}</a>", id = escape(&one.id)),
+        state(one),
+        if is_ready(one) {
+            escape(&one.variant)
+        } else {
+            String::new()
+        },
+        if one.files.is_empty() {
+            String::new()
+        } else {
+            count(one.file_count())
+        },
+        if one.files.is_empty() {
+            String::new()
+        } else {
+            units::bytes(one.bytes())
+        },
+        checksums(one),
+        one.last_run().map_or_else(String::new, time),
+        escape(&one.sets.join(" ")),
+        escape(&one.category),
+    ]
+}
+
+/// The state as a sign with its words.
+pub fn state(one: &Competition) -> String {
+    let (class, text) = match one.state {
+        State::Prepared => ("good", "prepared"),
+        State::Unchecked => ("fair", "not checked since a restart"),
+        State::Changed => ("bad", "changed since prepared"),
+        State::Incomplete => ("bad", "incomplete"),
+        State::NotPrepared => ("none", "not prepared"),
+        State::Refused => ("bad", "pipeline has mistakes"),
+    };
+    format!("<span class=\"state {class}\">{text}</span>")
+}
+
+/// How many outputs are as published, and what was not compared.
+pub fn checksums(one: &Competition) -> String {
+    let count = |wanted: fn(&Compared) -> bool| {
+        one.files
+            .iter()
+            .filter(|file| wanted(&file.compared))
+            .count()
+    };
+    let equal = count(|compared| matches!(compared, Compared::Equal { .. }));
+    let mut parts = Vec::new();
+    if equal > 0 {
+        parts.push(format!("{equal} equal"));
+    }
+    for (number, words) in [
+        (
+            count(|compared| *compared == Compared::Skipped),
+            "not compared",
+        ),
+        (
+            count(|compared| *compared == Compared::OtherVariant),
+            "of another variant",
+        ),
+        (
+            count(|compared| *compared == Compared::NotPublished),
+            "not published",
+        ),
+    ] {
+        if number > 0 {
+            parts.push(format!("{number} {words}"));
+        }
+    }
+    escape(&parts.join(", "))
+}

@@ -1,0 +1,115 @@
+//! The page to look at. How it looks is for `tests/report/look.py`; here is what must be on it, and what must not.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Harbour, Sandbox, skipped};
+
+/// Answers with a column that is nowhere in `public`.
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let pipeline = Harbour::PIPELINE.replace(
+        "SELECT id, docked FROM test\n",
+        "SELECT id, docked, concat('secret-', id) AS note FROM test\n",
+    );
+    assert_ne!(pipeline, Harbour::PIPELINE);
+    let pipeline = pipeline.replace(
+        "name: Harbour",
+        "name: \"Harbour <script>alert(1)</script> & Co.\"",
+    );
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.run_well(Harbour::ID);
+    sandbox
+}
+
+const GRADING: &str = r#"{"competition_reports": [{"competition_id": "harbour", "score": 0.75, "gold_medal": false, "silver_medal": true,
+    "bronze_medal": false, "above_median": true, "submission_exists": true, "valid_submission": true}]}"#;
+
+#[test]
+fn a_page_tells_what_is_prepared_and_graded_and_fetches_nothing() {
+    let sandbox = prepared();
+    sandbox.write("g.json", GRADING);
+    sandbox
+        .prep(&["report", "--grading", "<i>mine=g.json", "-o", "r.html"])
+        .code(0)
+        .shows(&["r.html: 1 competition"]);
+    let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+    for part in [
+        "Harbour &lt;script&gt;alert(1)&lt;/script&gt; &amp; Co.",
+        "&lt;i&gt;mine",
+        "public/train.csv",
+        "none published",
+        "first run",
+        "silver medal",
+        "<title>Leaderboard of harbour</title>",
+        "<title>Distribution of docked</title>",
+        "5 teams, higher is better",
+        "prefers-color-scheme: dark",
+        "Content-Security-Policy",
+    ] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    for part in [
+        "secret-",
+        "<script",
+        "<i>",
+        "src=\"http",
+        "url(",
+        "@import",
+        &*sandbox.path("").to_string_lossy(),
+    ] {
+        assert!(!page.contains(part), "{part} is on the page");
+    }
+}
+
+#[test]
+fn a_page_says_what_is_not_prepared_or_was_changed() {
+    let sandbox = prepared();
+    fs::remove_file(sandbox.prepared(Harbour::ID).join("public/test.csv")).unwrap();
+    sandbox
+        .prep(&["report", "harbour", "spaceship-titanic", "-o", "r.html"])
+        .code(0);
+    let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+    for part in [
+        "changed since prepared",
+        "not prepared",
+        "Leaderboard of spaceship-titanic",
+    ] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+    assert!(!page.contains("First rows"));
+    let empty = Sandbox::new();
+    empty
+        .prep(&["report", "-o", "r.html"])
+        .code(2)
+        .says(&["nothing is prepared here"]);
+}
+
+#[test]
+fn a_page_opens_in_a_browser_without_an_error_or_a_request() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/report/look.py");
+    let pictures = concat!(env!("CARGO_TARGET_TMPDIR"), "/report");
+    let looked = Command::new("python3")
+        .args([
+            script,
+            "--prep",
+            env!("CARGO_BIN_EXE_prep"),
+            "--pictures",
+            pictures,
+        ])
+        .output();
+    match looked {
+        Ok(looked) if looked.status.code() == Some(77) => {
+            skipped(
+                "the report in a browser: there is no chromium (apt install chromium chromium-driver)",
+            );
+        }
+        Ok(looked) => assert!(
+            looked.status.success(),
+            "{}",
+            String::from_utf8_lossy(&looked.stdout)
+        ),
+        Err(_) => skipped("the report in a browser: there is no python3"),
+    }
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Opens a page of `prep report` in headless Chromium, in the width of a phone and of a desk, light and dark.
+
+`look.py [PAGE.html] [--pictures DIR] [--prep PROGRAM]`: without a page, one about the program's own samples is made, graded and all.
+Fails on an error in the console, on a request to anywhere, on a page that is wider than the window, on a picture without a
+text alternative, and on text that became markup. Pictures of what was seen are left in DIR.
+
+Needs Debian's `chromium` and `chromium-driver`; nothing else. Where they are not there it says so and ends with 77.
+"""
+
+import argparse
+import base64
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars", "--force-color-profile=srgb",
+]
+WIDTHS = [390, 1400]
+EVIL = "<script>alert(1)</script>"
+
+
+class Browser:
+    """WebDriver, as far as it is needed."""
+
+    def __init__(self, folder):
+        self.driver = subprocess.Popen(
+            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        for line in self.driver.stdout:
+            if "started successfully on port" in line:
+                port = line.strip().rstrip(".").rsplit(" ", 1)[1]
+                self.base = f"http://127.0.0.1:{port}"
+                break
+        wanted = {
+            "browserName": "chrome",
+            "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": FLAGS + [f"--user-data-dir={folder}"]},
+            "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+        }
+        self.base += "/session/" + self.call("/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+
+    def call(self, path, body):
+        request = urllib.request.Request(
+            self.base + path, json.dumps(body).encode(), {"content-type": "application/json"})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            return json.load(answer)["value"]
+
+    def tool(self, command, **parameters):
+        return self.call("/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def run(self, script):
+        return self.call("/execute/sync", {"script": script, "args": []})
+
+    def log(self, kind):
+        return self.call("/se/log", {"type": kind})
+
+    def close(self):
+        request = urllib.request.Request(self.base, method="DELETE")
+        try:
+            urllib.request.urlopen(request, timeout=20).close()
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+
+
+def look(browser, page, pictures):
+    mistakes = []
+    # The browser's own first page makes requests to itself.
+    browser.call("/url", {"url": "about:blank"})
+    for kind in ("browser", "performance"):
+        browser.log(kind)
+    for width in WIDTHS:
+        for scheme in ("light", "dark"):
+            browser.tool("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600)
+            browser.tool("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            began = time.monotonic()
+            browser.call("/url", {"url": page.as_uri()})
+            took = time.monotonic() - began
+            where = f"{width} pixels, {scheme}"
+            for entry in browser.log("browser"):
+                mistakes.append(f"{where}: console: {entry['message']}")
+            for entry in browser.log("performance"):
+                message = json.loads(entry["message"])["message"]
+                if message["method"] == "Network.requestWillBeSent":
+                    url = message["params"]["request"]["url"]
+                    if url != page.as_uri() and not url.startswith("data:"):
+                        mistakes.append(f"{where}: request to {url}")
+            found = browser.run("""
+                for (const one of document.querySelectorAll('details')) one.open = true;
+                const named = one => one.querySelector(':scope > title') || one.closest('[aria-label]');
+                return {
+                    wide: document.documentElement.scrollWidth,
+                    height: document.documentElement.scrollHeight,
+                    mute: [...document.querySelectorAll('svg')].filter(one => !named(one)).length,
+                    blind: [...document.querySelectorAll('img')].filter(one => !one.alt || !one.naturalWidth).length,
+                    evil: document.querySelectorAll('[onerror], script, iframe, object, embed').length,
+                    ids: [...document.querySelectorAll('a[href^="#"]')]
+                        .filter(one => !document.getElementById(one.hash.slice(1))).length,
+                    pictures: document.querySelectorAll('svg.plot').length,
+                    paper: getComputedStyle(document.body).backgroundColor,
+                    small: [...document.querySelectorAll('svg.plot text')].filter(one => {
+                        const box = one.getBoundingClientRect();
+                        return box.height > 0 && box.height < 9;
+                    }).length,
+                };""")
+            if found["wide"] > width:
+                mistakes.append(f"{where}: the page is {found['wide']} pixels wide")
+            for key, what in {
+                "mute": "pictures without a title", "blind": "images without a text, or damaged",
+                "evil": "elements that could run something", "ids": "links to nowhere", "small": "labels too small to read",
+            }.items():
+                if found[key]:
+                    mistakes.append(f"{where}: {found[key]} {what}")
+            if (scheme == "dark") != (found["paper"] != "rgb(255, 255, 255)"):
+                mistakes.append(f"{where}: the paper is {found['paper']}")
+            height = min(found["height"], 12000)
+            shot = browser.tool(
+                "Page.captureScreenshot", captureBeyondViewport=True,
+                clip={"x": 0, "y": 0, "width": width, "height": height, "scale": 1})
+            target = pictures / f"report-{width}-{scheme}.png"
+            target.write_bytes(base64.b64decode(shot["data"]))
+            print(f"{where}: {found['pictures']} plots, {found['height']} pixels high, loaded in {took:.1f} s, {target}")
+    return mistakes
+
+
+def make_page(prep, folder):
+    """The program's samples, prepared and graded; one experiment has a name that tries to be markup."""
+    run = lambda *given: subprocess.run([str(prep), *map(str, given)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    demo = folder / "demo"
+    run("demo", "--dir", demo)
+    report = next(demo.rglob("*grading_report*.json"))
+    page = folder / "report.html"
+    run("report", "--data-dir", demo / "data", "--cache-dir", demo / "store", "--grading", f"mine={report}",
+        "--grading", f"{EVIL}={report}", "-o", page)
+    text = page.read_text()
+    assert EVIL not in text and "&lt;script&gt;alert(1)" in text
+    return page
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page", nargs="?", type=pathlib.Path)
+    parser.add_argument("--pictures", type=pathlib.Path, default=pathlib.Path("target/report"))
+    parser.add_argument("--prep", type=pathlib.Path, default=pathlib.Path("target/release/prep"))
+    given = parser.parse_args()
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        print("there is no chromium (apt install chromium chromium-driver)")
+        return 77
+    given.pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        page = (given.page or make_page(given.prep.resolve(), folder)).resolve()
+        print(f"{page.name}: {page.stat().st_size / 1e6:.2f} MB")
+        browser = Browser(folder / "profile")
+        try:
+            mistakes = look(browser, page, given.pictures)
+        finally:
+            browser.close()
+    for mistake in mistakes:
+        print(f"error: {mistake}")
+    return 1 if mistakes else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
