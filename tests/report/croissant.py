@@ -26,7 +26,8 @@ def main():
                 for records in dataset.metadata.record_sets:
                     name = records.name
                     with open(path.parent / "prepared/public" / name, newline="") as file:
-                        header = next(csv.reader(file))
+                        names = enumerate(next(csv.reader(file)))
+                        header = [name or f"Unnamed: {at}" for at, name in names]
                     if [field.name for field in records.fields] != header:
                         found.append(f"{name}: fields are not its columns")
                     tables += 1

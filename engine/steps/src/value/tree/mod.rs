@@ -295,11 +295,6 @@ impl Tree {
         })
     }
 
-    /// What its files' bytes are parts of.
-    pub(crate) fn bases(&self) -> &[Digest] {
-        &self.bases
-    }
-
     pub fn save(&self, context: &Context) -> Result<Value, StepError> {
         Ok(value(self.size(), self.save_listing(context)?))
     }
