@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! digests       digests, the lock file, the log of gradings
 //! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
@@ -47,6 +48,7 @@ mod demo;
 mod description;
 mod devices;
 mod differential;
+mod digests;
 mod download;
 mod drafts;
 mod export;

@@ -1,6 +1,9 @@
-//! What the corrected variant of a pipeline gives: its own outputs, and those of the base where it says nothing.
+//! What the corrected variant of a pipeline gives: its own outputs, and those of the base where it says nothing; and, for
+//! each known mistake of the benchmark, that it is there in the base and gone in the correction.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::support::{Ended, Harbour, Sandbox, Snapshot};
 
@@ -14,41 +17,352 @@ variants:
       test.csv: null
 ";
 
-fn run(sandbox: &Sandbox, variant: &str) -> Snapshot {
-    let mut command = sandbox.run_command(&[Harbour::ID]);
+fn run(sandbox: &Sandbox, ids: &[&str], variant: &str) {
+    let mut command = sandbox.run_command(ids);
     Ended::of(command.args(["--variant", variant])).code(0);
-    assert_eq!(sandbox.state(Harbour::ID), format!("prepared {variant}"));
-    sandbox.tree(Harbour::ID)
+}
+
+fn fixed(sandbox: &Sandbox, id: &str) -> PathBuf {
+    sandbox.data().join("fixed").join(id).join("prepared")
 }
 
 #[test]
-fn the_corrected_variant_differs_in_what_it_says_and_in_nothing_else() {
+fn the_corrected_variant_lies_beside_the_base_and_differs_in_what_it_says() {
     let sandbox = Harbour::prepared();
     let alone = sandbox.tree(Harbour::ID);
     let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
     sandbox.pipeline(Harbour::ID, &pipeline);
-    let base = run(&sandbox, "v1");
-    assert_eq!(base.contents(), alone.contents());
-    let sample = sandbox
-        .prepared(Harbour::ID)
-        .join("public/sample_submission.csv");
-    let before = fs::read_to_string(&sample).expect("sample");
-    let fixed = run(&sandbox, "fixed");
-    let after = fs::read_to_string(&sample).expect("sample");
-    assert_eq!(after, before.replace(",0\n", ",1\n"));
-    let ships = sandbox.prepared(Harbour::ID).join("public/ships.csv");
-    let ids: String = (1..=40).map(|id| format!("{id}\n")).collect();
+    run(&sandbox, &[Harbour::ID], "fixed");
+    assert_eq!(sandbox.state(Harbour::ID), "prepared v1, fixed");
+    let corrected = Snapshot::of(&fixed(&sandbox, Harbour::ID));
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), alone.contents());
+    let (base, found) = (alone.contents(), corrected.contents());
+    let paths: BTreeSet<&str> = base.keys().chain(found.keys()).copied().collect();
+    let differing: Vec<&str> = paths
+        .into_iter()
+        .filter(|path| base.get(path) != found.get(path))
+        .collect();
     assert_eq!(
-        fs::read_to_string(ships).expect("ships"),
-        format!("id\n{ids}")
+        differing,
+        [
+            "public/description.md",
+            "public/sample_submission.csv",
+            "public/ships.csv",
+            "public/test.csv",
+        ]
     );
-    let touched = [
-        "public/description.md",
-        "public/sample_submission.csv",
-        "public/ships.csv",
-        "public/test.csv",
+    // Each is graded where it lies, and a report says which one it was.
+    let grade = |arguments: &[&str]| sandbox.prep(arguments).json();
+    let sample = "data/harbour/prepared/public/sample_submission.csv";
+    let report = grade(&["grade-sample", sample, Harbour::ID]);
+    assert_eq!(report["variant"], "v1");
+    let report = grade(&["grade-sample", sample, Harbour::ID, "--variant", "fixed"]);
+    assert_eq!(report["variant"], "fixed");
+    assert_eq!(report["comparable_with_v1"], true);
+    // The folder of a variant is a data folder of its own.
+    let there = [
+        "grade-sample",
+        sample,
+        Harbour::ID,
+        "--data-dir",
+        "data/fixed",
     ];
-    assert_eq!(fixed.touched_since(&base), touched);
-    // And back again.
-    assert_eq!(run(&sandbox, "v1").contents(), base.contents());
+    assert_eq!(grade(&there)["digests"], report["digests"]);
+    // A change of the base leaves the other alone.
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(
+        Snapshot::of(&fixed(&sandbox, Harbour::ID)).contents(),
+        found
+    );
+}
+
+/// Where a mistake can be seen, and how often: in the base, then in the correction.
+struct Mistake {
+    id: &'static str,
+    count: fn(&World, &Path) -> usize,
+}
+
+/// What was prepared of one competition.
+struct World {
+    bundle: PathBuf,
+}
+
+const MISTAKES: &[Mistake] = &[
+    // Labels beside the twelve of the competition.
+    Mistake {
+        id: "tensorflow-speech-recognition-challenge",
+        count: |_, prepared| {
+            let known = [
+                "yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go", "silence",
+                "unknown",
+            ];
+            let labels = column(&prepared.join("private/test.csv"), "label");
+            labels
+                .iter()
+                .filter(|one| !known.contains(&one.as_str()))
+                .count()
+        },
+    },
+    // Labels of the original that the sample does not ask for.
+    Mistake {
+        id: "ranzcr-clip-catheter-line-classification",
+        count: |_, prepared| {
+            let sample = header(&prepared.join("public/sample_submission.csv"));
+            let labels = ["CVC - Normal", "Swan Ganz Catheter Present"];
+            labels
+                .iter()
+                .filter(|one| !sample.contains(&(**one).to_owned()))
+                .count()
+        },
+    },
+    // Patients on both sides.
+    Mistake {
+        id: "ranzcr-clip-catheter-line-classification",
+        count: |_, prepared| {
+            both(
+                &column(&prepared.join("public/train.csv"), "PatientID"),
+                &column(&prepared.join("private/test.csv"), "PatientID"),
+            )
+        },
+    },
+    // Molecules of the test without a structure.
+    Mistake {
+        id: "champs-scalar-coupling",
+        count: |_, prepared| {
+            let shown = column(&prepared.join("public/structures.csv"), "molecule_name");
+            let shown: BTreeSet<String> = shown.into_iter().collect();
+            let asked = column(&prepared.join("public/test.csv"), "molecule_name");
+            let file = |name: &String| prepared.join(format!("public/structures/{name}.xyz"));
+            asked
+                .iter()
+                .filter(|name| !shown.contains(*name) || !file(name).is_file())
+                .count()
+        },
+    },
+    // Logs of the reference receiver in the test.
+    Mistake {
+        id: "smartphone-decimeter-2022",
+        count: |_, prepared| named(&prepared.join("public/test"), "span_log.nmea"),
+    },
+    // Outlines of test images.
+    Mistake {
+        id: "hubmap-kidney-segmentation",
+        count: |_, prepared| {
+            let ids = column(&prepared.join("public/sample_submission.csv"), "id");
+            let outline = |id: &&String| prepared.join(format!("public/test/{id}.json")).is_file();
+            ids.iter().filter(outline).count()
+        },
+    },
+    // Who gave the pizza.
+    Mistake {
+        id: "random-acts-of-pizza",
+        count: |_, prepared| {
+            let files = ["public/train.json", "public/test.json"];
+            let text = |file: &&str| fs::read_to_string(prepared.join(file)).expect("a file");
+            let texts: Vec<String> = files.iter().map(|file| text(&file)).collect();
+            texts
+                .iter()
+                .map(|text| text.matches("giver_username").count())
+                .sum()
+        },
+    },
+    // Records of training images, with their labels, as the test.
+    Mistake {
+        id: "siim-isic-melanoma-classification",
+        count: |_, prepared| {
+            let shards = Snapshot::of(&prepared.join("public/tfrecords"));
+            shards
+                .files()
+                .filter(|path| path.starts_with("test"))
+                .count()
+        },
+    },
+    Mistake {
+        id: "cassava-leaf-disease-classification",
+        count: |_, prepared| match fs::read_dir(prepared.join("public/test_tfrecords")) {
+            Ok(entries) => entries.count(),
+            Err(_) => 0,
+        },
+    },
+    // Samples that only the grader sees.
+    Mistake {
+        id: "invasive-species-monitoring",
+        count: without_sample,
+    },
+    Mistake {
+        id: "statoil-iceberg-classifier-challenge",
+        count: without_sample,
+    },
+    Mistake {
+        id: "text-normalization-challenge-english-language",
+        count: without_sample,
+    },
+    Mistake {
+        id: "text-normalization-challenge-russian-language",
+        count: without_sample,
+    },
+    // Archives without a photo.
+    Mistake {
+        id: "invasive-species-monitoring",
+        count: |_, prepared| {
+            let length = |name: &str| fs::metadata(prepared.join(name)).expect("an archive").len();
+            let names = ["public/train.7z", "public/test.7z"];
+            names.into_iter().filter(|name| length(name) < 400).count()
+        },
+    },
+    // Travelling companions, patients on both sides.
+    Mistake {
+        id: "spaceship-titanic",
+        count: |_, prepared| {
+            let party = |path: &str| -> Vec<String> {
+                let ids = column(&prepared.join(path), "PassengerId");
+                let first = |id: &String| id.split('_').next().unwrap_or_default().to_owned();
+                ids.iter().map(first).collect()
+            };
+            both(&party("public/train.csv"), &party("public/test.csv"))
+        },
+    },
+    Mistake {
+        id: "hms-harmful-brain-activity-classification",
+        count: |_, prepared| {
+            both(
+                &column(&prepared.join("public/train.csv"), "patient_id"),
+                &column(&prepared.join("public/test.csv"), "patient_id"),
+            )
+        },
+    },
+    // Test pages whose clean page is public.
+    Mistake {
+        id: "denoising-dirty-documents",
+        count: clean_pages,
+    },
+];
+
+/// The base has each mistake, the correction does not; and what it makes can be graded.
+#[test]
+fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
+    let sandbox = Sandbox::new();
+    let mut ids: Vec<&str> = MISTAKES.iter().map(|one| one.id).collect();
+    ids.extend([
+        "ml2021spring-hw2",
+        "movie-review-sentiment-analysis-kernels-only",
+    ]);
+    ids.sort_unstable();
+    ids.dedup();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    for id in &ids {
+        let planted = tests.join(format!("leaks/{id}.zip"));
+        let bundle = match planted.is_file() {
+            true => planted,
+            false => tests.join(format!("cases/{id}/seed0/raw.zip")),
+        };
+        let target = sandbox.source().join(format!("{id}.zip"));
+        std::os::unix::fs::symlink(bundle, target).expect("link");
+    }
+    for variant in ["v1", "fixed"] {
+        run(&sandbox, &ids, variant);
+    }
+    let mut wrong = Vec::new();
+    for mistake in MISTAKES {
+        let world = World {
+            bundle: sandbox.source().join(format!("{}.zip", mistake.id)),
+        };
+        let before = (mistake.count)(&world, &sandbox.prepared(mistake.id));
+        let after = (mistake.count)(&world, &fixed(&sandbox, mistake.id));
+        if before == 0 || after != 0 {
+            wrong.push(format!("{}: {before} in v1, {after} in fixed", mistake.id));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn without_sample(_: &World, prepared: &Path) -> usize {
+    usize::from(!prepared.join("public/sample_submission.csv").is_file())
+}
+
+/// Answers that some public clean page has, too.
+fn clean_pages(world: &World, prepared: &Path) -> usize {
+    let pages = unzipped(&world.bundle, "train_cleaned.zip");
+    let asked = Snapshot::of(&prepared.join("public/test"));
+    let shown = Snapshot::of(&prepared.join("public/train_cleaned"));
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let shown: BTreeSet<String> = shown.files().map(name).collect();
+    let public: Vec<&Vec<u8>> = pages
+        .iter()
+        .filter(|(page, _)| shown.contains(*page))
+        .map(|(_, content)| content)
+        .collect();
+    asked
+        .files()
+        .filter(|path| {
+            pages
+                .get(&name(path))
+                .is_some_and(|page| public.contains(&page))
+        })
+        .count()
+}
+
+/// Files of an archive in an archive, by name.
+fn unzipped(bundle: &Path, inner: &str) -> BTreeMap<String, Vec<u8>> {
+    let whole = fs::read(bundle).expect("a bundle");
+    let inner = members(&whole).remove(inner).expect("an archive");
+    let files = members(&inner).into_iter();
+    files
+        .map(|(path, content)| {
+            (
+                path.rsplit('/').next().unwrap_or_default().to_owned(),
+                content,
+            )
+        })
+        .collect()
+}
+
+fn members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    use std::io::Read;
+    let limits = prep_formats::zip::ZipLimits::default();
+    let listing = prep_formats::zip::ZipListing::read(archive, 0..archive.len() as u64, &limits)
+        .expect("zip");
+    let files = listing.entries.into_iter().map(|entry| {
+        let mut content = Vec::new();
+        let reader = entry.open(archive).expect("a member");
+        std::io::BufReader::new(reader)
+            .read_to_end(&mut content)
+            .expect("content");
+        (entry.path.clone(), content)
+    });
+    files.collect()
+}
+
+fn header(path: &Path) -> Vec<String> {
+    let text =
+        fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let line = text.lines().next().unwrap_or_default();
+    line.split(',').map(str::to_owned).collect()
+}
+
+/// A column of a table without quotes.
+fn column(path: &Path, name: &str) -> Vec<String> {
+    let place = header(path)
+        .iter()
+        .position(|one| one == name)
+        .expect("the column");
+    let text = fs::read_to_string(path).expect("a table");
+    text.lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(place).unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// Rows of the second whose value occurs in the first.
+fn both(first: &[String], second: &[String]) -> usize {
+    let first: BTreeSet<&String> = first.iter().collect();
+    second.iter().filter(|one| first.contains(one)).count()
+}
+
+/// Files of this name below a folder.
+fn named(folder: &Path, name: &str) -> usize {
+    let tree = Snapshot::of(folder);
+    tree.files()
+        .filter(|path| path.rsplit('/').next() == Some(name))
+        .count()
 }

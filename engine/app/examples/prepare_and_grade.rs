@@ -73,7 +73,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Grade.
-    let report = prep_app::report(&catalog, &settings, id, Path::new(submission), None)?;
+    let report = prep_app::report(
+        &catalog,
+        &settings,
+        id,
+        Path::new(submission),
+        None,
+        &prep_app::Log::off(),
+    )?;
     println!("{}", report.to_json().pretty());
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
 use prep_core::Failure;
+use prep_digests::Trees;
 use prep_steps::{Checksums, Manifest};
 
 use crate::catalog::Entry;
@@ -50,6 +51,11 @@ impl<'a> Prepared<'a> {
     pub(crate) fn variant(&self) -> Option<&str> {
         let manifest = self.manifest.as_ref();
         manifest.map(|manifest| manifest.variant.as_str())
+    }
+
+    /// Digests of its two sections, as far as they were noted.
+    pub(crate) fn trees(&self) -> Option<Trees> {
+        self.manifest.as_ref()?.trees
     }
 
     /// Where the file `path` (`private/test.csv`) is.

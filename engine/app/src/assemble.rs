@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use prep_core::{Failure, Graph, Source};
+use prep_digests::{Locked, Sha256, Trees};
 use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
 use prep_grade::metrics::Direction;
@@ -11,8 +12,10 @@ use prep_spec::Pipeline;
 use prep_steps::{Checksums, Sources, Surroundings};
 
 use crate::catalog::{Catalog, Entry};
+use crate::digests;
 use crate::error::Error;
 use crate::loading::Loader;
+use crate::lock;
 use crate::settings::{Options, Settings};
 use crate::sources::{self, Asked, FurtherSource};
 
@@ -45,6 +48,8 @@ pub struct Competition {
     pub part: Option<PartOfBundle>,
     /// Outputs for which no checksum is published.
     pub without_checksum: Vec<String>,
+    /// What a lock file says of it besides the trees, which are known when it is prepared.
+    pub locked: Locked,
 }
 
 /// All selected competitions.
@@ -62,6 +67,22 @@ struct Part {
     metric: Option<String>,
     checksums: Option<Checksums>,
     verification: Verification,
+}
+
+impl Part {
+    /// What a lock file says of it before it is prepared.
+    fn locked(&self) -> Locked {
+        let text = self.entry.pipeline.as_deref().unwrap_or_default();
+        Locked::new(
+            digests::leaderboard(&self.entry),
+            digests::rules(&self.pipeline),
+        )
+        .with_origin(
+            self.pipeline.bundle.md5.as_deref(),
+            Sha256::of(text.as_bytes()),
+            crate::VERSION,
+        )
+    }
 }
 
 /// What building a graph needs besides the competitions.
@@ -88,6 +109,10 @@ pub fn assemble(
         return Err(Error::new(Failure::Input, message)
             .help("name the folder that holds ID.zip or ID/ID.zip, as Kaggle serves them"));
     }
+    let lock = match options.locked {
+        true => Some(lock::read(&around.settings.data_dir)?),
+        false => None,
+    };
     let mut assembly = Assembly {
         graph: Graph::new(),
         competitions: Vec::new(),
@@ -97,8 +122,15 @@ pub fn assemble(
         let entry = catalog.get(id)?;
         // Built beside the others first: the steps of one that is refused half-way stay out.
         let built = part(entry, options, around.loader).and_then(|part| {
-            add(&mut Graph::new(), &part, options, around)?;
-            add(&mut assembly.graph, &part, options, around)
+            let locked = part.locked();
+            let trees = match &lock {
+                Some(lock) => Some(lock::require(lock, id, &options.variant, &locked)?),
+                None => None,
+            };
+            add(&mut Graph::new(), &part, options, around, trees)?;
+            let mut one = add(&mut assembly.graph, &part, options, around, trees)?;
+            one.locked = locked;
+            Ok(one)
         });
         match built {
             Ok(competition) => assembly.competitions.push(competition),
@@ -158,6 +190,7 @@ fn add(
     part: &Part,
     options: &Options,
     around: &Around<'_>,
+    locked: Option<Trees>,
 ) -> Result<Competition, Error> {
     let id = &part.entry.id;
     let data_dir = &around.settings.data_dir;
@@ -178,13 +211,14 @@ fn add(
     let source = mirrored(around.settings, source, id, md5, None);
     let path = source.location();
     let surroundings = Surroundings {
-        data_dir,
+        data_dir: &around.settings.folder_of(&options.variant),
         boot: around.settings.boot.as_deref(),
         session: around.engine,
         checksums: part.checksums.as_ref(),
         description: part.entry.description.as_deref().unwrap_or(""),
         metric: part.metric.clone(),
         variant: &options.variant,
+        locked,
     };
     let asked = Asked {
         settings: around.settings,
@@ -208,6 +242,7 @@ fn add(
         members,
         part: wanted,
         without_checksum: without_checksum(part),
+        locked: Locked::default(),
     })
 }
 

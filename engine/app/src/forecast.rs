@@ -1,6 +1,7 @@
 //! What downloads are going to move, and the disk that they take, before any begins.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use prep_core::{Cancel, units};
 use prep_fetch::{LazyNetwork, Network};
@@ -131,7 +132,8 @@ pub fn peak(
     let mut last = None;
     // Those of one competition follow each other.
     for one in missing {
-        let need = need(settings, one, bytes(one).unwrap_or(0))?;
+        let prepared_in = settings.folder_of(&options.variant);
+        let need = need(settings, &prepared_in, one, bytes(one).unwrap_or(0))?;
         let id = &one.competition.id;
         match needs.last_mut().filter(|_| last == Some(id)) {
             Some(before) => before.bundle += need.bundle,
@@ -144,10 +146,15 @@ pub fn peak(
 }
 
 /// What a competition takes of which so many bytes are downloaded.
-fn need(settings: &Settings, one: &Missing<'_>, download: u64) -> Result<Need, Error> {
+fn need(
+    settings: &Settings,
+    prepared_in: &Path,
+    one: &Missing<'_>,
+    download: u64,
+) -> Result<Need, Error> {
     let data_dir = &settings.data_dir;
     let competition = one.competition;
-    let prepared = match prepared::manifest(data_dir, &competition.id)? {
+    let prepared = match prepared::manifest(prepared_in, &competition.id)? {
         // They are there already, and replaced file by file.
         Some(_) => 0,
         // As large as the bundle is said to be: images keep their size, tables that inflate are small.

@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
-use crate::grading::Grading;
+use crate::grading::{Grading, Log};
 use crate::settings::Settings;
 
 /// What became of the submissions of a list.
@@ -38,6 +38,7 @@ pub fn grade_list(
     catalog: &Catalog,
     list: &Path,
     output_dir: &Path,
+    log: &Log,
 ) -> Result<Graded, Error> {
     let text = std::fs::read_to_string(list)
         .map_err(|error| Error::reading("read the list", list, &error))?;
@@ -48,7 +49,7 @@ pub fn grade_list(
         .map_err(|error| Error::writing("make the folder", output_dir, &error))?;
     let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
     let file = draft(output_dir).map_err(cannot_write)?;
-    let results = grade_all(settings, catalog, &entries);
+    let results = grade_all(settings, catalog, &entries, log);
     let results: Vec<_> = entries.into_iter().zip(results).collect();
     let mut reports = Vec::new();
     let mut refused = Vec::new();
@@ -72,6 +73,7 @@ fn grade_all(
     settings: &Settings,
     catalog: &Catalog,
     entries: &[Entry],
+    log: &Log,
 ) -> Vec<Result<CompetitionReport, Error>> {
     let gradings: HashMap<&str, OnceLock<Result<Grading, Error>>> = entries
         .iter()
@@ -86,9 +88,12 @@ fn grade_all(
             entries.get(index).zip(results.get(index))
         } {
             let id = entry.competition_id.as_str();
-            let grading = gradings
-                .get(id)
-                .map(|cell| cell.get_or_init(|| Grading::open(catalog, settings, id)));
+            let grading = gradings.get(id).map(|cell| {
+                cell.get_or_init(|| {
+                    let grading = Grading::open(catalog, settings, id)?;
+                    Ok(grading.logged(settings, log))
+                })
+            });
             let report = match grading {
                 Some(Ok(grading)) => Ok(grading.report(Path::new(&entry.submission_path))),
                 Some(Err(error)) => Err(error.clone()),

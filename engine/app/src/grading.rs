@@ -1,12 +1,14 @@
 //! What it takes to grade submissions of one competition: its grader, the prepared answers, the leaderboard.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use jiff::Zoned;
 use prep_core::Failure;
+use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::medals::Leaderboard;
-use prep_grade::report::CompetitionReport;
+use prep_grade::report::{CompetitionReport, Digests};
 use prep_grade::{Grader, Outcome, submission};
 use prep_spec::BASE_VARIANT;
 
@@ -14,6 +16,7 @@ use crate::answers::Prepared;
 use crate::catalog::{Catalog, Entry};
 use crate::error::Error;
 use crate::settings::Settings;
+use crate::{comparable, digests, grade_log};
 
 /// Grades submissions of one competition. Made once, used for many, from several threads.
 pub struct Grading {
@@ -23,6 +26,28 @@ pub struct Grading {
     variant: String,
     grader: Grader,
     answers: Frame,
+    /// Of the file with the answers.
+    answers_digest: Sha256,
+    comparable: bool,
+    digests: Digests,
+    /// The data folder whose log is kept.
+    log: Option<(PathBuf, Log)>,
+}
+
+/// Whether gradings are noted in the data folder's log, and who is told when that cannot be done.
+#[derive(Clone, Default)]
+pub struct Log(Option<Arc<dyn Fn(&Error) + Send + Sync>>);
+
+impl Log {
+    /// They are. A data folder that cannot be written does not keep anyone from grading.
+    pub fn kept(trouble: impl Fn(&Error) + Send + Sync + 'static) -> Log {
+        Log(Some(Arc::new(trouble)))
+    }
+
+    /// They are not.
+    pub fn off() -> Log {
+        Log(None)
+    }
 }
 
 impl Grading {
@@ -38,13 +63,27 @@ impl Grading {
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
         let (grader, answers) = grader(entry, variant)?;
         let bytes = prepared.answers(entry, &answers)?;
+        let pipeline = entry.load(variant)?;
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: leaderboard(entry)?,
             variant: variant.to_owned(),
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
+            answers_digest: Sha256::of(&bytes),
+            comparable: comparable::with_base(entry, variant)?,
+            digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
+            log: None,
         })
+    }
+
+    /// The same, with every grading noted in the log of the settings' data folder.
+    #[must_use]
+    pub fn logged(self, settings: &Settings, log: &Log) -> Grading {
+        Grading {
+            log: Some((settings.data_dir.clone(), log.clone())),
+            ..self
+        }
     }
 
     /// Grades against given answers by a competition's rules. The answers are taken as they are: nobody vouches for them.
@@ -62,6 +101,13 @@ impl Grading {
             variant: BASE_VARIANT.to_owned(),
             answers: read(&grader, &bytes, &given.answers)?,
             grader,
+            answers_digest: Sha256::of(&bytes),
+            comparable: false,
+            digests: Digests {
+                answers: Some(digests::text(Sha256::of(&bytes))),
+                ..Digests::default()
+            },
+            log: None,
         })
     }
 
@@ -115,15 +161,39 @@ impl Grading {
     /// Reports an outcome, as of now; `path` is what the report calls the submission.
     pub fn report_of(&self, path: &Path, outcome: Option<Outcome>) -> CompetitionReport {
         let now = Zoned::now().datetime();
+        let submission = outcome.as_ref().and_then(|_| digest_of_file(path).ok());
+        let submission = submission.map(|(digest, _)| digest);
         let path = path.to_string_lossy();
-        CompetitionReport::new(
+        let report = CompetitionReport::new(
             &self.id,
             &path,
             outcome,
             &self.leaderboard,
             &self.variant,
             now,
-        )
+        );
+        let report = CompetitionReport {
+            comparable_with_v1: self.comparable,
+            digests: Digests {
+                submission: submission.map(digests::text),
+                ..self.digests.clone()
+            },
+            ..report
+        };
+        self.note(&report, submission);
+        report
+    }
+
+    /// Notes a grading in the log, if one is kept.
+    fn note(&self, report: &CompetitionReport, submission: Option<Sha256>) {
+        let Some((data_dir, Log(Some(trouble)))) = &self.log else {
+            return;
+        };
+        let noted = grade_log::append(data_dir, report, submission, self.answers_digest);
+        if let Err(error) = noted {
+            let place = data_dir.join(grade_log::NAME);
+            trouble(&Error::writing("note the grading in", &place, &error));
+        }
     }
 }
 
@@ -193,11 +263,12 @@ pub fn report(
     id: &str,
     submission: &Path,
     given: Option<&Given>,
+    log: &Log,
 ) -> Result<CompetitionReport, Error> {
     if submission::exists(submission) {
         let grading = match given {
             Some(given) => Grading::with_answers(catalog, id, given)?,
-            None => Grading::open(catalog, settings, id)?,
+            None => Grading::open(catalog, settings, id)?.logged(settings, log),
         };
         return Ok(grading.report(submission));
     }

@@ -16,6 +16,7 @@
 //! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
+//! digests    what a score rests on                                 lock      prep.lock     grade_log  who asked the grader
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
 //!
@@ -31,6 +32,8 @@ mod assemble;
 mod benchmark;
 mod catalog;
 mod check;
+mod comparable;
+mod digests;
 mod disk;
 mod draft;
 mod error;
@@ -38,9 +41,11 @@ mod export;
 mod fetch;
 mod forecast;
 mod grade_list;
+mod grade_log;
 mod grading;
 mod jobs;
 mod loading;
+mod lock;
 mod note;
 mod plan;
 mod prepared;
@@ -60,6 +65,7 @@ pub use assemble::{Competition, Verification};
 pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
 pub use check::check;
+pub use digests::facts;
 pub use disk::Peak;
 pub use draft::{Draft, draft};
 pub use error::{Blame, Error, for_people};
@@ -67,7 +73,7 @@ pub use export::{Expand, Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
-pub use grading::{Given, Grading, leaderboard, read_leaderboard, report};
+pub use grading::{Given, Grading, Log, leaderboard, read_leaderboard, report};
 pub use jobs::{JobPlan, kubernetes, slurm};
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
@@ -82,3 +88,6 @@ pub use summary::{Checksums, State, StepFailure, Summary};
 pub use unit::{Unit, unit};
 pub use validation::{Validation, one_line};
 pub use watch::LAST;
+
+/// The program's version, for what outlasts a process.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -24,21 +24,23 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
 /// When a manifest cannot be read or written.
 pub fn settle(
     settings: &Settings,
+    variant: &str,
     ids: &[String],
     context: &Context,
     notes: &dyn Fn(Note),
 ) -> Result<(), Error> {
+    let data_dir = &settings.folder_of(variant);
     for id in ids {
-        let Some(manifest) = manifest(&settings.data_dir, id)? else {
+        let Some(manifest) = manifest(data_dir, id)? else {
             continue;
         };
-        let folder = settings.data_dir.join(id).join("prepared");
+        let folder = data_dir.join(id).join("prepared");
         if manifest.is_settled(settings.boot.as_deref()) || !manifest.is_intact(&folder) {
             continue;
         }
         let bytes = manifest.bytes;
         notes(Note::ReadsAgain { id, bytes });
-        let settled = prep_steps::settle(context, &settings.data_dir, id)
+        let settled = prep_steps::settle(context, data_dir, id)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;
         if let Settled::Damaged { files } = settled {
             notes(Note::Torn { id, files });

@@ -9,6 +9,7 @@ use prep_fetch::PartOfBundle;
 use prep_remote::Link;
 
 use crate::error::Error;
+use crate::lock;
 use crate::note::Note;
 use crate::plan::{Plan, Task};
 use crate::prepared;
@@ -63,7 +64,7 @@ impl Run {
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.below(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
-        prepared::settle(settings, ids, &context, notes)?;
+        prepared::settle(settings, &task.options.variant, ids, &context, notes)?;
         let mut plan = Plan::make(task, ids, &engine, &context)?;
         if !task.options.keep_going && !plan.refused.is_empty() {
             return Err(plan.refused.swap_remove(0).1);
@@ -124,6 +125,8 @@ impl Run {
             sent(link, &cancel).await;
         }
         let mut summaries = Vec::new();
+        let mut locked = Vec::new();
+        let prepared_in = settings.folder_of(&options.variant);
         for competition in &competitions {
             let mut summary = Summary::of(
                 &graph,
@@ -142,12 +145,22 @@ impl Run {
                 prep_fetch::discard(&settings.data_dir, &competition.id);
             }
             if summary.failures.is_empty()
-                && let Some(manifest) = prepared::manifest(&settings.data_dir, &competition.id)?
+                && let Some(manifest) = prepared::manifest(&prepared_in, &competition.id)?
             {
                 summary.files = Some(manifest.files);
                 summary.bytes = Some(manifest.bytes);
+                let is_done = matches!(summary.state, State::Prepared | State::UpToDate);
+                if let Some(trees) = manifest.trees.filter(|_| is_done && manifest.complete) {
+                    locked.push((
+                        &*competition.id,
+                        competition.locked.clone().with_trees(&trees),
+                    ));
+                }
             }
             summaries.push(summary);
+        }
+        if !options.locked {
+            lock::note(&settings.data_dir, &options.variant, &locked)?;
         }
         summaries.extend(
             refused

@@ -40,6 +40,24 @@ impl Settings {
         }
     }
 
+    /// The data folder of a variant: of the base the data folder itself, of another one `DATA/VARIANT`, which is a data folder
+    /// like any other. So variants of a competition lie side by side, and the base is where the benchmark has it.
+    pub fn folder_of(&self, variant: &str) -> PathBuf {
+        match variant {
+            BASE_VARIANT => self.data_dir.clone(),
+            other => self.data_dir.join(other),
+        }
+    }
+
+    /// Settings with the data folder of a variant.
+    #[must_use]
+    pub fn of_variant(&self, variant: &str) -> Settings {
+        Settings {
+            data_dir: self.folder_of(variant),
+            ..self.clone()
+        }
+    }
+
     /// What running steps may use.
     pub fn limits(&self) -> Limits {
         Limits {
@@ -64,6 +82,8 @@ pub struct Options {
     pub check_bundle: bool,
     /// Outputs are compared with their published checksums.
     pub check_outputs: bool,
+    /// Nothing is published but what `prep.lock` says.
+    pub locked: bool,
     /// Other competitions go on when one has failed.
     pub keep_going: bool,
     /// Downloaded bundles stay when their competition is prepared.
@@ -80,6 +100,7 @@ impl Default for Options {
             partial: false,
             check_bundle: true,
             check_outputs: true,
+            locked: false,
             keep_going: true,
             keep_bundles: true,
         }

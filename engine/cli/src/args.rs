@@ -102,6 +102,7 @@ pub enum Verb {
     Validate(verbs::validate::Validate),
     Score(verbs::score::Score),
     Medals(verbs::medals::Medals),
+    Digest(verbs::digest::DigestArgs),
     Export(verbs::export::ExportArgs),
     Serve(verbs::serve::Serve),
     Definitions(verbs::definitions::Definitions),

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use prep_app::Options;
+use prep_app::{Options, Settings};
 use prep_spec::{BASE_VARIANT, known_variants};
 
-use crate::downloads;
 use crate::remote::RemoteArgs;
+use crate::{Session, downloads};
 
 /// Options that decide what a pipeline's steps are.
 #[derive(Debug, Default, Clone, Args)]
@@ -34,6 +34,21 @@ pub struct How {
     /// Compare neither bundles nor outputs with the published checksums
     #[arg(long)]
     pub skip_verification: bool,
+}
+
+/// Which of the variants that lie side by side in a data folder is meant.
+#[derive(Debug, Default, Clone, Args)]
+pub struct Which {
+    /// Of the data prepared as this variant: v1, or fixed (which is in DATA/fixed)
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
+    pub variant: String,
+}
+
+impl Which {
+    /// Settings with that variant's data folder.
+    pub fn settings(&self, session: &Session) -> Settings {
+        session.settings.of_variant(&self.variant)
+    }
 }
 
 /// How a run goes about its work.
@@ -68,6 +83,7 @@ impl How {
             partial: self.partial,
             check_bundle: !self.skip_bundle_verification,
             check_outputs: !self.skip_verification,
+            locked: false,
             keep_going: !conduct.fail_fast,
             keep_bundles: !conduct.discard_bundle,
         }

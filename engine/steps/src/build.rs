@@ -40,6 +40,8 @@ pub struct Surroundings<'a> {
     /// Sentences about the metric.
     pub metric: Option<String>,
     pub variant: &'a str,
+    /// What the published trees must be, if that is given.
+    pub locked: Option<prep_digests::Trees>,
 }
 
 /// Where a pipeline's bytes come from.
@@ -158,6 +160,7 @@ impl Builder<'_> {
             data_dir: self.around.data_dir.to_path_buf(),
             boot: self.around.boot.map(str::to_owned),
             outputs,
+            locked: self.around.locked,
         };
         Ok(self.graph.add(
             &self.pipeline.id,

@@ -59,8 +59,43 @@ fn check(name: &str) {
         found.extend(case.expected.differing_scores(&case.folder, &scores));
         wrong.extend(found.into_iter().map(|what| format!("{}: {what}", case.id)));
     }
+    wrong.extend(digests(&sandbox, name));
     assert!(wrong.is_empty(), "{}\n{}", wrong.join("\n"), run.stderr);
     assert_eq!(run.code, Some(0), "{run:#?}");
+}
+
+/// What `tests/cases/digests-NAME.txt` says otherwise of digests than this program. `UPDATE=1` writes it anew: a line that
+/// changes says that the data of that competition did.
+fn digests(sandbox: &Sandbox, name: &str) -> Vec<String> {
+    let found = sandbox.prep(&["digest", "--json"]).code(0).json();
+    let rows = found["competitions"].as_array().expect("competitions");
+    let text: String = rows
+        .iter()
+        .map(|row| {
+            let text = |value: &Value| value.as_str().expect("a text").to_owned();
+            format!(
+                "{} {} public {} answers {} leaderboard {} rules {}\n",
+                text(&row["competition"]),
+                text(&row["variant"]),
+                text(&row["public"]["sha256"]),
+                text(&row["answers"]["sha256"]),
+                text(&row["leaderboard"]),
+                text(&row["rules"]),
+            )
+        })
+        .collect();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/cases")
+        .join(format!("digests-{name}.txt"));
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &text).expect("digests");
+    }
+    let recorded = fs::read_to_string(&path).unwrap_or_default();
+    let differs = |line: &&str| !recorded.lines().any(|one| one == *line);
+    text.lines()
+        .filter(differs)
+        .map(|line| format!("the digests are not those that were recorded (UPDATE=1): {line}"))
+        .collect()
 }
 
 /// Scores by the submission's path; none for a refused one.

@@ -6,7 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Graded, Options, Preparation, SAMPLES, Settings, Summary, grade_list};
+use prep_app::{
+    Catalog, Graded, Log, Options, Preparation, SAMPLES, Settings, Summary, grade_list,
+};
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
 use prep_spec::BASE_VARIANT;
@@ -84,7 +86,13 @@ impl Demo {
         let list = dir.join("submissions.jsonl");
         let text = submissions(dir, &catalog, &session.settings)?;
         samples::put(&list, text.as_bytes())?;
-        let graded = grade_list(&session.settings, &catalog, &list, &dir.join("reports"))?;
+        let graded = grade_list(
+            &session.settings,
+            &catalog,
+            &list,
+            &dir.join("reports"),
+            &Log::off(),
+        )?;
         let rows = rows(&graded)?;
         if session.printer.json {
             session.printer.json(&json!({

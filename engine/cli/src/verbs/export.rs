@@ -7,6 +7,7 @@ use prep_app::{Catalog, Expand, Export, Form};
 use prep_core::units;
 
 use crate::exit::Exit;
+use crate::options::Which;
 use crate::{Ended, Session};
 
 /// Copy what is prepared of a competition, to take it elsewhere: plain files, a tar archive or a SquashFS image, with a manifest
@@ -33,6 +34,8 @@ pub struct ExportArgs {
     /// Unpack zip, tar and 7z archives in `public`: train.zip as train/
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
     expand_archives: Option<ExpandArg>,
+    #[command(flatten)]
+    which: Which,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,7 +58,8 @@ impl ExportArgs {
             target: self.target.clone(),
         };
         let catalog = Catalog::of(&session.settings)?;
-        let exported = prep_app::export(&catalog, &session.settings, &self.id, &wanted)?;
+        let settings = self.which.settings(session);
+        let exported = prep_app::export(&catalog, &settings, &self.id, &wanted)?;
         if session.printer.json {
             session.printer.json(&exported)?;
         } else {

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, grade_list};
+use prep_app::{Catalog, Log, grade_list};
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::options::Which;
 use crate::output::table::{Align, Table};
 use crate::{Ended, Session};
 
@@ -28,13 +29,36 @@ pub struct GradeArgs {
     /// Folder for the report; made if it is not there
     #[arg(long, value_name = "DIR")]
     output_dir: PathBuf,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Whether gradings are noted.
+#[derive(Debug, Clone, Default, Args)]
+pub struct LogArgs {
+    /// Do not note gradings in DATA/grades.jsonl
+    #[arg(long)]
+    no_log: bool,
+}
+
+impl LogArgs {
+    pub fn log(&self, session: &Session) -> Log {
+        let printer = session.printer.clone();
+        match self.no_log {
+            true => Log::off(),
+            false => Log::kept(move |error| printer.warning(error)),
+        }
+    }
 }
 
 impl GradeArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let settings = &session.settings;
+        let settings = &self.which.settings(session);
         let catalog = Catalog::of(settings)?;
-        let graded = grade_list(settings, &catalog, &self.submission, &self.output_dir)?;
+        let log = self.log.log(session);
+        let graded = grade_list(settings, &catalog, &self.submission, &self.output_dir, &log)?;
         if session.printer.json {
             session.printer.result(&(graded.text.clone() + "\n"))?;
         } else {

@@ -6,6 +6,8 @@ use clap::Args;
 use prep_app::{Catalog, Given};
 
 use crate::exit::Exit;
+use crate::options::Which;
+use crate::verbs::grade::LogArgs;
 use crate::{Ended, Session};
 
 /// Grade one submission; the report is JSON, and also shows the medals' thresholds where there is no submission
@@ -25,6 +27,10 @@ pub struct GradeSample {
     id: String,
     #[command(flatten)]
     given: GivenArgs,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 /// Options that name answers and leaderboard.
@@ -53,10 +59,11 @@ impl GradeSample {
         let given = self.given.given();
         let report = prep_app::report(
             &catalog,
-            &session.settings,
+            &self.which.settings(session),
             &self.id,
             &self.submission,
             given.as_ref(),
+            &self.log.log(session),
         )?;
         let text = report.to_json().pretty();
         session

@@ -32,7 +32,10 @@ struct Row {
     /// Of the bundle.
     bytes: Option<u64>,
     state: String,
+    /// The first that is prepared.
     variant: Option<String>,
+    /// All that are.
+    variants: Vec<String>,
 }
 
 impl List {
@@ -64,17 +67,29 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
-    let manifest = prep_app::manifest(&session.settings.data_dir, &entry.id)?;
-    let folder = session.settings.data_dir.join(&entry.id).join("prepared");
-    let state = match (&manifest, &pipeline) {
-        (Some(manifest), _) if manifest.is_intact(&folder) => {
-            match manifest.is_settled(session.settings.boot.as_deref()) {
-                true => format!("prepared {}", manifest.variant),
-                false => "not checked since a restart".to_owned(),
+    let (mut variants, mut trouble) = (Vec::new(), None);
+    let mut first = None;
+    for variant in prep_spec::known_variants() {
+        let data_dir = session.settings.folder_of(variant);
+        let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
+            continue;
+        };
+        let intact = manifest.is_intact(&data_dir.join(&entry.id).join("prepared"));
+        match intact {
+            true if manifest.is_settled(session.settings.boot.as_deref()) => {
+                variants.push(manifest.variant.clone());
             }
+            true => trouble = Some("not checked since a restart"),
+            false if manifest.complete => trouble = Some("changed since prepared"),
+            false => trouble = Some("incomplete"),
         }
-        (Some(manifest), _) if manifest.complete => "changed since prepared".to_owned(),
-        (Some(_), _) => "incomplete".to_owned(),
+        if manifest.complete {
+            first.get_or_insert(manifest.variant);
+        }
+    }
+    let state = match (trouble, &pipeline) {
+        (Some(trouble), _) => trouble.to_owned(),
+        _ if !variants.is_empty() => format!("prepared {}", variants.join(", ")),
         (None, Some(Ok(_))) => "not prepared".to_owned(),
         (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
         (None, None) => "no pipeline".to_owned(),
@@ -87,9 +102,8 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
         state,
-        variant: manifest
-            .filter(|manifest| manifest.complete)
-            .map(|manifest| manifest.variant),
+        variant: first,
+        variants,
     })
 }
 

@@ -6,6 +6,7 @@ pub mod completions;
 pub mod config;
 pub mod definitions;
 pub mod demo;
+pub mod digest;
 pub mod experiments;
 pub mod export;
 pub mod fetch;
@@ -57,6 +58,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Medals(verb) => verb.call(session),
         Verb::Fetch(verb) => verb.call(session),
         Verb::Definitions(verb) => verb.call(session),
+        Verb::Digest(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
         Verb::Serve(verb) => verb.call(session),
         Verb::New(verb) => verb.call(session),

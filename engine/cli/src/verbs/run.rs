@@ -35,6 +35,9 @@ pub struct RunArgs {
     /// Kubernetes or AWS Batch tell. Shares are balanced by the length of bundles, the largest first
     #[arg(long, value_name = "UNIT", help_heading = "Competitions")]
     unit: Option<Unit>,
+    /// Publish nothing but what DATA/prep.lock says: the same files, answers, leaderboard and rules
+    #[arg(long)]
+    locked: bool,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -46,11 +49,12 @@ Examples:
   prep run --lite --partial --discard-bundle --max-rate 20MB
   prep run --set dev --variant fixed --data-dir /data/mle-bench
   prep run --list ids.txt --json > report.json
+  prep run --lite --locked
 
 Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded
 from Kaggle to DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_USERNAME and
 KAGGLE_KEY, KAGGLE_API_TOKEN, ~/.kaggle/kaggle.json or ~/.kaggle/access_token. Outputs go to
-DATA/ID/prepared.";
+DATA/ID/prepared, those of variant fixed to DATA/fixed/ID/prepared. DATA/prep.lock says what they are.";
 
 impl RunArgs {
     pub fn call(&self, session: &Session) -> Ended {
@@ -65,7 +69,8 @@ impl RunArgs {
             false => Purpose::Download,
         };
         let network = downloads::network(session, &self.conduct.limits, purpose);
-        let options = self.how.options(&self.conduct);
+        let mut options = self.how.options(&self.conduct);
+        options.locked = self.locked;
         let preparation = prepare(session, &catalog, &ids, &options, &network)?;
         summary::show(session, &preparation)?;
         if let Some(trace) = &self.timings {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::options::Which;
 use crate::verbs::grade_sample::GivenArgs;
 use crate::{Ended, Session};
 
@@ -24,6 +25,8 @@ pub struct Validate {
     id: String,
     #[command(flatten)]
     given: GivenArgs,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Validate {
@@ -52,7 +55,7 @@ impl Validate {
     fn grade(&self, session: &Session, catalog: &Catalog) -> Result<Validation, CliError> {
         let grading = match self.given.given() {
             Some(given) => Grading::with_answers(catalog, &self.id, &given)?,
-            None => Grading::open(catalog, &session.settings, &self.id)?,
+            None => Grading::open(catalog, &self.which.settings(session), &self.id)?,
         };
         let outcome = grading.grade(&self.submission);
         Ok(match outcome {

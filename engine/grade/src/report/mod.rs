@@ -1,6 +1,7 @@
 //! Reports: what the benchmark writes about each submission, and about a run of several.
 //!
-//! Keys and their order are the benchmark's; our own (`variant`, `reason`) come after them. Time is passed in.
+//! Keys and their order are the benchmark's; our own (`variant`, `reason`, `comparable_with_v1`, `digests`) come after them.
+//! Time is passed in.
 
 pub mod json;
 pub mod list;
@@ -33,6 +34,36 @@ pub struct CompetitionReport {
     pub variant: String,
     /// Why there is no score.
     pub reason: Option<Refusal>,
+    /// Whether a score of the base means the same: the same test rows, answers, rules and metric.
+    pub comparable_with_v1: bool,
+    /// What the score rests on.
+    pub digests: Digests,
+}
+
+/// Digests of what a score rests on, as texts (`sha256:...`); none of what is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Digests {
+    /// Of all that follows but the submission.
+    pub all: Option<String>,
+    pub public: Option<String>,
+    pub answers: Option<String>,
+    pub leaderboard: Option<String>,
+    pub rules: Option<String>,
+    pub submission: Option<String>,
+}
+
+impl Digests {
+    fn to_json(&self) -> Json {
+        let text = |digest: &Option<String>| digest.clone().map_or(Json::Null, Json::Text);
+        Json::Map(vec![
+            ("all", text(&self.all)),
+            ("public", text(&self.public)),
+            ("answers", text(&self.answers)),
+            ("leaderboard", text(&self.leaderboard)),
+            ("rules", text(&self.rules)),
+            ("submission", text(&self.submission)),
+        ])
+    }
 }
 
 impl CompetitionReport {
@@ -64,6 +95,8 @@ impl CompetitionReport {
             submission_path: submission_path.to_owned(),
             variant: variant.to_owned(),
             reason,
+            comparable_with_v1: true,
+            digests: Digests::default(),
         }
     }
 
@@ -112,6 +145,8 @@ impl CompetitionReport {
             ("submission_path", Json::Text(self.submission_path.clone())),
             ("variant", Json::Text(self.variant.clone())),
             ("reason", reason),
+            ("comparable_with_v1", Json::Bool(self.comparable_with_v1)),
+            ("digests", self.digests.to_json()),
         ])
     }
 }

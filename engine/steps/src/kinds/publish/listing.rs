@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! DATA/ID/prepared.files
-//!   "prep files 2\n"
+//!   "prep files 3\n"
 //!   number of bases, bases (32 bytes each)
 //!   number of files, then for each, sorted by path:
 //!     path, as what it shares with the one before and the rest
 //!     bytes, time, inode (these two as differences to the file before)
-//!     blake3 of the content, 32 bytes
+//!     blake3 and SHA-256 of the content, 32 bytes each
 //!     origin: 0 the content itself; 1 a part of a base; 2 a member of an archive: then base and offset
 //! ```
 //!
-//! Numbers and texts are written as trees write them, so that a file takes some 60 bytes.
+//! Numbers and texts are written as trees write them, so that a file takes some 90 bytes. Version 2 had no SHA-256.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,6 +20,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use prep_cache::{Accesses, Digest};
+use prep_digests::Sha256;
 
 use super::manifest::{ManifestError, replace_with};
 use crate::value::{
@@ -27,7 +28,13 @@ use crate::value::{
 };
 
 const LISTING: &str = "prepared.files";
-const MAGIC: [u8; 13] = *b"prep files 2\n";
+const MAGIC: [u8; 13] = *b"prep files 3\n";
+
+/// The form without SHA-256.
+const MAGIC_2: [u8; 13] = *b"prep files 2\n";
+
+/// Stands for a SHA-256 that nobody has computed yet.
+const UNKNOWN: Sha256 = Sha256::from_bytes([0; 32]);
 
 /// A file as it was written. There may be millions, so its length is where it is known anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +45,8 @@ pub(super) struct Written {
     inode: NonZeroU64,
     /// blake3 of the content.
     pub digest: Digest,
+    /// Of the content, too, unless it is [`UNKNOWN`].
+    sha256: Sha256,
 }
 
 /// All published files, sorted by path.
@@ -58,12 +67,26 @@ pub(super) struct Listed {
 }
 
 impl Written {
-    pub(super) fn of(metadata: &fs::Metadata, digest: Digest) -> Written {
+    pub(super) fn of(
+        metadata: &fs::Metadata,
+        digest: Digest,
+        sha256: Option<Sha256>,
+    ) -> Written {
         Written {
             time: time(metadata),
             inode: inode(metadata.ino()),
             digest,
+            sha256: sha256.unwrap_or(UNKNOWN),
         }
+    }
+
+    /// SHA-256 of the content; none until somebody has read it.
+    pub(super) fn sha256(&self) -> Option<Sha256> {
+        Some(self.sha256).filter(|one| *one != UNKNOWN)
+    }
+
+    pub(super) fn set_sha256(&mut self, sha256: Sha256) {
+        self.sha256 = sha256;
     }
 }
 
@@ -73,7 +96,7 @@ impl Listed {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
                 && metadata.len() == self.bytes
-                && Written::of(&metadata, self.written.digest) == self.written
+                && Written::of(&metadata, self.written.digest, self.written.sha256()) == self.written
         })
     }
 }
@@ -170,6 +193,7 @@ fn write<'a>(
         write_difference(out, written.inode.get(), inode)?;
         (time, inode) = (now, written.inode.get());
         out.write_all(written.digest.as_bytes())?;
+        out.write_all(written.sha256.as_bytes())?;
         let (kind, place) = match file.origin {
             Origin::Itself => (0, None),
             Origin::Slice { base, offset } => (1, Some((base, offset))),
@@ -243,9 +267,11 @@ impl Listing {
 
     fn read_from(&mut self, input: impl Read) -> io::Result<()> {
         let mut input = Input::new(input);
-        if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
+        let has_sha256 = match input.bytes::<{ MAGIC.len() }>()? {
+            MAGIC => true,
+            MAGIC_2 => false,
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        };
         for _ in 0..input.number()? {
             self.bases.push(Digest::from_bytes(input.bytes()?));
         }
@@ -259,6 +285,10 @@ impl Listing {
                 time: time.cast_signed(),
                 inode: self::inode(inode),
                 digest: Digest::from_bytes(input.bytes()?),
+                sha256: match has_sha256 {
+                    true => Sha256::from_bytes(input.bytes()?),
+                    false => UNKNOWN,
+                },
             };
             let [kind] = input.bytes()?;
             let mut base = || u32::try_from(input.number()?).map_err(io::Error::other);
@@ -344,6 +374,7 @@ mod tests {
                 time: -7,
                 inode: inode(number),
                 digest: Digest::of(content),
+                sha256: Sha256::of(content),
             })
         };
         let files = vec![

@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Access, Accesses, Digest};
+use prep_digests::Trees;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -56,6 +57,9 @@ pub struct Manifest {
     /// The machine of that boot, where other machines may see the tree, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     host: Option<String>,
+    /// Digests of the two sections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trees: Option<Trees>,
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<Stamp>,
     singles: Vec<Stamp>,
@@ -174,6 +178,7 @@ impl Manifest {
         competition: &str,
         variant: &str,
         boot: Option<String>,
+        trees: Option<Trees>,
         outputs: Vec<PublishedOutput>,
         prepared: &Path,
     ) -> Result<Manifest, ManifestError> {
@@ -206,6 +211,7 @@ impl Manifest {
             bytes: outputs.iter().map(|output| output.bytes).sum(),
             host: writer(prepared, boot.as_ref()),
             boot,
+            trees,
             outputs,
             folders,
             singles,

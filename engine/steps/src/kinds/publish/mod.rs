@@ -10,13 +10,15 @@ mod diff;
 mod listing;
 mod manifest;
 mod settle;
+mod sums;
 mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
 use prep_cache::{Access, Accesses, Digest};
-use prep_core::{Context, FileValue, Inputs, Sink, StepError, Value};
+use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
+use prep_digests::{Locked, Trees};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
@@ -41,6 +43,8 @@ pub(crate) enum PublishError {
         #[source]
         cause: crate::value::ContentError,
     },
+    #[error("what would be published is not what is locked: {0}")]
+    Locked(String),
 }
 
 impl PublishError {
@@ -73,6 +77,8 @@ pub(crate) struct Publish {
     pub boot: Option<String>,
     /// Inputs that are outputs: name of the input, path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
+    /// What the tree must be; nothing else is published.
+    pub locked: Option<Trees>,
 }
 
 impl Publish {
@@ -140,6 +146,19 @@ impl Publish {
     }
 }
 
+/// Refuses trees that are not those that are locked.
+fn require(locked: &Trees, found: &Trees) -> Result<(), StepError> {
+    let locked = Locked::default().with_trees(locked);
+    let found = Locked::default().with_trees(found);
+    let differences = locked.differences(&found);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
+    let error = PublishError::Locked(said.join("; "));
+    Err(StepError::new(Failure::Check, error))
+}
+
 /// Whoever publishes to this folder has this file locked, from whatever store and machine.
 fn lock_file(home: &Path) -> PathBuf {
     home.join("prepared.lock")
@@ -173,6 +192,8 @@ impl Sink for Publish {
             Manifest::read(&self.data_dir, &self.competition).map_err(StepError::machine)?;
         Ok(manifest.is_some_and(|manifest| {
             manifest.key == *key
+                && manifest.trees.is_some()
+                && (self.locked.is_none() || manifest.trees == self.locked)
                 && manifest.is_settled(self.boot.as_deref())
                 && manifest.is_intact(&self.home().join("prepared"))
         }))
@@ -200,6 +221,10 @@ impl Sink for Publish {
         };
         let mut changes = diff::compare(context, &desired, &old, &prepared)?;
         context.progress.set_total_bytes(changes.bytes(&desired));
+        if let Some(locked) = &self.locked {
+            let wanted = sums::of_wanted(context, &prepared, &desired, &mut changes)?;
+            require(locked, &wanted)?;
+        }
         if !changes.is_empty() {
             Manifest::mark_incomplete(accesses, &home, self.boot.clone())
                 .map_err(StepError::machine)?;
@@ -220,7 +245,9 @@ impl Sink for Publish {
         };
         // Nothing is called complete that another machine may be changing.
         context.check()?;
-        let files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        sums::complete(context, &prepared, &desired, &mut files)?;
+        let trees = sums::of_written(&desired, &files);
         write_published(accesses, &home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
         let manifest = Manifest::complete(
@@ -228,6 +255,7 @@ impl Sink for Publish {
             &self.competition,
             &self.variant,
             boot,
+            trees,
             self.summary(context, inputs)?,
             &prepared,
         );

@@ -13,6 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, StepError};
+use prep_digests::{Hasher, Sha256};
 use prep_formats::zip::MemberInflater;
 
 use super::diff::Changes;
@@ -62,8 +63,8 @@ pub(super) fn all(
     make_folders(accesses, &staging, changes)?;
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let path = staging.join(file.path());
-        let digest = worker.write_new(context, &path, file.path(), opened)?;
-        look_at(&path, digest)
+        let sums = worker.write_new(context, &path, file.path(), opened)?;
+        look_at(&path, sums)
     })?;
     // Nothing becomes visible that another machine may be changing.
     context.check()?;
@@ -108,10 +109,10 @@ pub(super) fn changed(
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let target = prepared.join(file.path());
         let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-        let digest = worker.write_new(context, &temporary, file.path(), opened)?;
+        let sums = worker.write_new(context, &temporary, file.path(), opened)?;
         let same = old
             .find(file.path())
-            .filter(|listed| listed.written.digest == digest && listed.is_untouched(&target));
+            .filter(|listed| listed.written.digest == sums.digest && listed.is_untouched(&target));
         if let Some(listed) = same {
             // Another origin, the same bytes: the file stays as it is.
             remove(&temporary, |path| fs::remove_file(path))?;
@@ -121,7 +122,7 @@ pub(super) fn changed(
         touch(accesses, Access::Rename, "move into place", &target, || {
             fs::rename(&temporary, &target)
         })?;
-        look_at(&target, digest)
+        look_at(&target, sums)
     })?;
     // A file that was the very same as the one in its place is still here: then renaming does nothing.
     remove_all(context, &staging)
@@ -177,10 +178,18 @@ fn make_folders(accesses: &Accesses, root: &Path, changes: &Changes) -> Result<(
     Ok(())
 }
 
-fn look_at(path: &Path, digest: Digest) -> Result<Written, StepError> {
+/// What a content is known by.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    digest: Digest,
+    /// None of an object of the store, which is linked unread.
+    sha256: Option<Sha256>,
+}
+
+fn look_at(path: &Path, sums: Sums) -> Result<Written, StepError> {
     let metadata = fs::symlink_metadata(path);
     let metadata = metadata.map_err(|cause| PublishError::io("look at", path, cause))?;
-    Ok(Written::of(&metadata, digest))
+    Ok(Written::of(&metadata, sums.digest, sums.sha256))
 }
 
 /// The file that users may write: no link, and with the mode that the umask leaves.
@@ -265,21 +274,24 @@ struct Worker {
 }
 
 impl Worker {
-    /// Makes the file `path`, which must not exist; returns the digest of its content.
+    /// Makes the file `path`, which must not exist; returns the sums of its content.
     fn write_new(
         &mut self,
         context: &Context,
         path: &Path,
         name: &str,
         opened: &OpenContent<'_>,
-    ) -> Result<Digest, StepError> {
+    ) -> Result<Sums, StepError> {
         let content = opened.content();
         if let Content::Object { digest, .. } = content
             && context.location(digest).is_none()
             && name != OF_THE_USER
         {
             context.store.materialise(digest, path)?;
-            return Ok(*digest);
+            return Ok(Sums {
+                digest: *digest,
+                sha256: None,
+            });
         }
         let accesses = context.store.accesses();
         let mode = if name == OF_THE_USER { 0o666 } else { 0o444 };
@@ -292,9 +304,12 @@ impl Worker {
             touch(accesses, Access::Write, "write", path, || {
                 file.write_all(&self.bytes)
             })?;
-            return Ok(Digest::of(&self.bytes));
+            return Ok(Sums {
+                digest: Digest::of(&self.bytes),
+                sha256: Some(Sha256::of(&self.bytes)),
+            });
         }
-        let mut hasher = blake3::Hasher::new();
+        let (mut hasher, mut sha256) = (blake3::Hasher::new(), Hasher::default());
         let mut reader = opened
             .reader()
             .map_err(|cause| content_error(name, cause))?;
@@ -311,11 +326,15 @@ impl Worker {
                 }
             };
             hasher.update(&self.bytes[..count]);
+            sha256.update(&self.bytes[..count]);
             touch(accesses, Access::Write, "write", path, || {
                 file.write_all(&self.bytes[..count])
             })?;
         }
-        Ok(Digest::from_bytes(*hasher.finalize().as_bytes()))
+        Ok(Sums {
+            digest: Digest::from_bytes(*hasher.finalize().as_bytes()),
+            sha256: Some(sha256.finish()),
+        })
     }
 }
 

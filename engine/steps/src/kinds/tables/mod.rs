@@ -1,5 +1,6 @@
 //! The kinds of tables that a pipeline can declare.
 
+mod digests;
 mod draws;
 mod files;
 mod headers;
@@ -24,6 +25,7 @@ pub(super) static ALL: &[&Kind] = &[
     &text_lines::KIND,
     &pixels::KIND,
     &headers::KIND,
+    &digests::KIND,
     &masks::KIND,
     &tfrecords::KIND,
 ];

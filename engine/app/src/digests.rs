@@ -1,0 +1,92 @@
+//! What a score rests on, as digests.
+
+use prep_core::{Failure, canonical};
+use prep_digests::{Facts, Sha256, Trees, digest_of_folder};
+use prep_grade::report::Digests;
+use prep_spec::{BASE_VARIANT, Pipeline};
+
+use crate::catalog::{Catalog, Entry};
+use crate::error::Error;
+use crate::prepared;
+use crate::settings::Settings;
+
+/// Of the file `leaderboard.csv`.
+pub(crate) fn leaderboard(entry: &Entry) -> Option<Sha256> {
+    let text = entry.leaderboard.as_deref()?;
+    Some(Sha256::of(text.as_bytes()))
+}
+
+/// Of the section `grade`: rules, metric, and which files they are about, as JSON with sorted keys and without blanks.
+pub(crate) fn rules(pipeline: &Pipeline) -> Option<Sha256> {
+    let grade = &pipeline.grade.as_ref()?.value;
+    let section = serde_json::json!({
+        "answers": grade.answers.value,
+        "sample": grade.sample.value,
+        "grade": grade.rules,
+    });
+    Some(Sha256::of(canonical(&section).as_bytes()))
+}
+
+/// As reports show a digest.
+pub(crate) fn text(digest: Sha256) -> String {
+    format!("sha256:{digest}")
+}
+
+/// What is known of a score's foundations without reading any file.
+pub(crate) fn noted(
+    entry: &Entry,
+    pipeline: &Pipeline,
+    variant: &str,
+    trees: Option<Trees>,
+) -> Digests {
+    let (leaderboard, rules) = (leaderboard(entry), rules(pipeline));
+    let facts = trees.map(|trees| Facts::new(variant, &trees, leaderboard, rules));
+    Digests {
+        all: facts.map(|facts| text(facts.digest())),
+        public: trees.map(|trees| text(trees.public.sha256)),
+        answers: trees.map(|trees| text(trees.private.sha256)),
+        leaderboard: leaderboard.map(text),
+        rules: rules.map(text),
+        submission: None,
+    }
+}
+
+/// What a score of a competition rests on, as it is prepared in the settings' data folder. Digests of files are those that
+/// were noted when they were published, as long as nothing was touched since; else the files are read. What something else
+/// prepared is read, and taken for the base.
+///
+/// # Errors
+/// When it is not prepared, or cannot be read; when its pipeline has mistakes.
+pub fn facts(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Facts, Error> {
+    let entry = catalog.get(id)?;
+    let folder = settings.data_dir.join(id).join("prepared");
+    let manifest = prepared::manifest(&settings.data_dir, id)?;
+    let variant = match &manifest {
+        Some(manifest) => manifest.variant.clone(),
+        None => BASE_VARIANT.to_owned(),
+    };
+    if !folder.is_dir() {
+        return Err(prepared::not_prepared(id));
+    }
+    let noted = manifest.filter(|manifest| manifest.is_intact(&folder));
+    let trees = match noted.and_then(|manifest| manifest.trees) {
+        Some(trees) => trees,
+        None => read(settings, id)?,
+    };
+    let rules = rules(&entry.load(&variant)?);
+    Ok(Facts::new(&variant, &trees, leaderboard(entry), rules))
+}
+
+fn read(settings: &Settings, id: &str) -> Result<Trees, Error> {
+    let folder = settings.data_dir.join(id).join("prepared");
+    let tree = |section: &str| {
+        digest_of_folder(&folder.join(section), settings.jobs).map_err(|(path, error)| {
+            let message = format!("cannot read {}: {error}", path.display());
+            Error::new(Failure::Machine, message)
+        })
+    };
+    Ok(Trees {
+        public: tree("public")?,
+        private: tree("private")?,
+    })
+}

@@ -1,0 +1,116 @@
+//! `DATA/prep.lock`: what the prepared data of a data folder are. See `prep_digests::Lock` for its form.
+
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use prep_core::Failure;
+use prep_digests::{Lock, Locked, Trees};
+
+use crate::error::Error;
+
+/// How long another process may keep the file to itself.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn path(data_dir: &Path) -> PathBuf {
+    data_dir.join("prep.lock")
+}
+
+/// The lock file; an empty one where there is none.
+///
+/// # Errors
+/// When it cannot be read, or is of a newer version.
+pub(crate) fn read(data_dir: &Path) -> Result<Lock, Error> {
+    let path = path(data_dir);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Lock::default()),
+        Err(error) => return Err(Error::reading("read", &path, &error)),
+    };
+    Lock::parse(&text).map_err(|error| {
+        let message = format!("{}: {error}", path.display());
+        Error::new(Failure::Input, message)
+            .help("a run without --locked writes one anew where there is none: move it away")
+    })
+}
+
+/// What the lock says of a competition, whose leaderboard and rules are `found`.
+///
+/// # Errors
+/// When it says nothing, or something else.
+pub(crate) fn require(
+    lock: &Lock,
+    id: &str,
+    variant: &str,
+    found: &Locked,
+) -> Result<Trees, Error> {
+    let nothing = || {
+        let message = format!("prep.lock says nothing of `{id}` {variant}");
+        Error::new(Failure::Check, message).help("a run without --locked notes it")
+    };
+    let locked = lock.find(id, variant).ok_or_else(nothing)?;
+    let differences = locked.differences(found);
+    if !differences.is_empty() {
+        let said: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        let message = format!(
+            "`{id}` {variant} is not what is locked: {}",
+            said.join("; ")
+        );
+        return Err(Error::new(Failure::Check, message)
+            .help("take the pipelines that prep.lock was written with, or run without --locked"));
+    }
+    locked.trees().ok_or_else(nothing)
+}
+
+/// Notes what was prepared. Where nothing changes, nothing is written.
+pub(crate) fn note(
+    data_dir: &Path,
+    variant: &str,
+    prepared: &[(&str, Locked)],
+) -> Result<(), Error> {
+    let with_news = || {
+        let before = read(data_dir)?;
+        let mut lock = before.clone();
+        for (id, locked) in prepared {
+            lock.set(id, variant, locked);
+        }
+        Ok::<_, Error>((lock != before).then_some(lock))
+    };
+    if prepared.is_empty() || with_news()?.is_none() {
+        return Ok(());
+    }
+    // Another process may be writing it: what that one noted is read again.
+    let path = path(data_dir);
+    let _alone = alone(&path)?;
+    let Some(lock) = with_news()? else {
+        return Ok(());
+    };
+    let written = tempfile::Builder::new()
+        .prefix(".prep-lock-")
+        .permissions(PermissionsExt::from_mode(0o666))
+        .tempfile_in(data_dir)
+        .and_then(|mut file| {
+            file.write_all(lock.text().as_bytes())?;
+            file.persist(&path).map_err(|error| error.error)
+        });
+    written
+        .map(drop)
+        .map_err(|error| Error::writing("write", &path, &error))
+}
+
+/// The right to write the lock file.
+fn alone(path: &Path) -> Result<prep_cache::LockGuard, Error> {
+    let guard = path.with_file_name(".prep.lock.guard");
+    let began = Instant::now();
+    loop {
+        if let Some(lock) = prep_cache::try_lock_file(&guard)? {
+            return Ok(lock);
+        }
+        if began.elapsed() > PATIENCE {
+            let message = format!("another process keeps {} locked", guard.display());
+            return Err(Error::new(Failure::Machine, message));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

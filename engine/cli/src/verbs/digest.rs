@@ -1,0 +1,154 @@
+//! `prep digest`: what a score rests on, in one line to be quoted.
+
+use clap::Args;
+use prep_app::Catalog;
+use prep_digests::{Facts, Sha256, TreeDigest, root_of};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::options::Which;
+use crate::output::table::{Align, Table};
+use crate::select::Selection;
+use crate::{Ended, Session};
+
+/// Show digests of what scores rest on: public files, answers, leaderboard, rules and metric, variant
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep digest spaceship-titanic
+  prep digest --lite
+  prep digest spaceship-titanic --json | jq -r .competitions[0].public.sha256
+
+Digests are SHA-256, and the same on every machine. The first 12 digits of the first one are enough to quote. That of the
+public files (or of the answers: private) can be computed without prep:
+  cd DATA/ID/prepared/public
+  find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
+Without a competition, all that are prepared are shown.")]
+pub struct DigestArgs {
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl DigestArgs {
+    pub fn call(&self, session: &Session) -> Ended {
+        let catalog = Catalog::of(&session.settings)?;
+        let settings = self.which.settings(session);
+        let ids: Vec<String> = match self.selection.is_empty() {
+            true => {
+                let all = catalog.iter().map(|entry| entry.id.clone());
+                all.filter(|id| settings.data_dir.join(id).join("prepared").is_dir())
+                    .collect()
+            }
+            false => self.selection.ids()?,
+        };
+        let (mut found, mut exits) = (Vec::new(), Vec::new());
+        for id in ids {
+            match prep_app::facts(&catalog, &settings, &id) {
+                Ok(facts) => found.push((id, facts)),
+                Err(error) => {
+                    // With a single competition this is all there is to say.
+                    let error = CliError::from(error);
+                    session.printer.error(&error);
+                    exits.push(error.exit);
+                }
+            }
+        }
+        if session.printer.json {
+            session.printer.json(&whole(&found))?;
+        } else {
+            session.printer.result(&text(&found))?;
+        }
+        Ok(Exit::combine(exits))
+    }
+}
+
+fn root(found: &[(String, Facts)]) -> Sha256 {
+    root_of(
+        found
+            .iter()
+            .map(|(id, facts)| (id.as_str(), facts.digest())),
+    )
+}
+
+fn whole(found: &[(String, Facts)]) -> Value {
+    let competitions: Vec<Value> = found.iter().map(|(id, facts)| one(id, facts)).collect();
+    json!({
+        "digest": root(found),
+        "short": root(found).short(),
+        "program": prep_app::VERSION,
+        "competitions": competitions,
+    })
+}
+
+fn one(id: &str, facts: &Facts) -> Value {
+    json!({
+        "competition": id,
+        "variant": facts.variant,
+        "short": facts.digest().short(),
+        "digest": facts.digest(),
+        "public": facts.public,
+        "answers": facts.answers,
+        "leaderboard": facts.leaderboard,
+        "rules": facts.rules,
+    })
+}
+
+fn text(found: &[(String, Facts)]) -> String {
+    if let [(id, facts)] = found {
+        return in_full(id, facts);
+    }
+    let mut table = Table::new(&[
+        ("competition", Align::Left),
+        ("variant", Align::Left),
+        ("digest", Align::Left),
+        ("public", Align::Left),
+        ("answers", Align::Left),
+        ("leaderboard", Align::Left),
+        ("rules", Align::Left),
+    ]);
+    let short = |digest: Option<Sha256>| digest.map_or_else(|| "-".to_owned(), |one| one.short());
+    for (id, facts) in found {
+        table.row(vec![
+            id.clone(),
+            facts.variant.clone(),
+            facts.digest().short(),
+            facts.public.sha256.short(),
+            facts.answers.sha256.short(),
+            short(facts.leaderboard),
+            short(facts.rules),
+        ]);
+    }
+    let (root, count) = (root(found), found.len());
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{}\n{count} competition{plural}: {root}\n", table.render())
+}
+
+fn in_full(id: &str, facts: &Facts) -> String {
+    let digest = facts.digest();
+    let mut text = format!(
+        "prep {} / {id} {} / sha256:{}\n\n",
+        prep_app::VERSION,
+        facts.variant,
+        digest.short()
+    );
+    let tree = |tree: TreeDigest| {
+        let files = prep_core::units::count(tree.files, "file");
+        let bytes = prep_core::units::bytes(tree.bytes);
+        format!("{}  {files}, {bytes}", tree.sha256)
+    };
+    let or_none = |digest: Option<Sha256>| digest.map_or_else(|| "none".to_owned(), String::from);
+    for (name, value) in [
+        ("digest", digest.to_string()),
+        ("public", tree(facts.public)),
+        ("answers", tree(facts.answers)),
+        ("leaderboard", or_none(facts.leaderboard)),
+        ("rules", or_none(facts.rules)),
+        ("variant", facts.variant.clone()),
+    ] {
+        text.push_str(&format!("{name:<12} {value}\n"));
+    }
+    text
+}

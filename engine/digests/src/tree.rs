@@ -1,0 +1,237 @@
+//! Digests of folders.
+//!
+//! A folder's digest is the SHA-256 of the lines that `sha256sum` prints of its files, sorted by path as bytes:
+//!
+//! ```sh
+//! find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
+//! ```
+//!
+//! Paths begin with `./`. In a path, `\`, line feed and carriage return are escaped, and such a line begins with `\`, as
+//! `sha256sum` does it. Times, modes and folders without files are no part of it.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::sha256::{Hasher, Sha256};
+
+/// What a folder holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeDigest {
+    pub sha256: Sha256,
+    pub files: u64,
+    pub bytes: u64,
+}
+
+/// The two folders of a prepared competition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trees {
+    pub public: TreeDigest,
+    pub private: TreeDigest,
+}
+
+/// Takes files.
+#[derive(Debug, Default)]
+pub struct TreeHasher {
+    /// Lines by the path as it is printed, until all are there.
+    lines: BTreeMap<String, Sha256>,
+    /// Instead: what comes sorted is hashed as it comes.
+    sorted: bool,
+    hasher: Hasher,
+    files: u64,
+    bytes: u64,
+}
+
+impl TreeHasher {
+    /// Takes files sorted by path, none of which holds the end of a line: there may be millions of them.
+    pub fn sorted() -> TreeHasher {
+        TreeHasher {
+            sorted: true,
+            ..TreeHasher::default()
+        }
+    }
+
+    /// Adds a file by its path below the folder.
+    pub fn add(&mut self, path: &str, sha256: Sha256, bytes: u64) {
+        self.bytes += bytes;
+        match self.sorted {
+            true => self.line(&escaped(path), sha256),
+            false => {
+                self.lines.insert(escaped(path).into_owned(), sha256);
+            }
+        }
+    }
+
+    fn line(&mut self, path: &str, sha256: Sha256) {
+        let mark = if path.contains('\\') { "\\" } else { "" };
+        let line = format!("{mark}{sha256}  ./{path}\n");
+        self.hasher.update(line.as_bytes());
+        self.files += 1;
+    }
+
+    pub fn finish(mut self) -> TreeDigest {
+        for (path, sha256) in std::mem::take(&mut self.lines) {
+            self.line(&path, sha256);
+        }
+        TreeDigest {
+            sha256: self.hasher.finish(),
+            files: self.files,
+            bytes: self.bytes,
+        }
+    }
+}
+
+fn escaped(path: &str) -> Cow<'_, str> {
+    match path.contains(['\\', '\n', '\r']) {
+        false => Cow::Borrowed(path),
+        true => path
+            .replace('\\', "\\\\")
+            .replace('\n', "\\n")
+            .replace('\r', "\\r")
+            .into(),
+    }
+}
+
+/// The digest of a file's content, and its length.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
+    let (mut file, mut hasher) = (File::open(path)?, Hasher::default());
+    let (mut buffer, mut bytes) = (vec![0; 1 << 18], 0);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok((hasher.finish(), bytes)),
+            Ok(count) => {
+                hasher.update(buffer.get(..count).unwrap_or_default());
+                bytes += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The digest of a folder, read on so many threads. A folder that is not there is an empty one.
+///
+/// # Errors
+/// The first file that cannot be read, or whose name is not UTF-8.
+pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (PathBuf, io::Error)> {
+    let mut paths = Vec::new();
+    files_below(folder, "", &mut paths)?;
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new((TreeHasher::default(), None));
+    let work = || {
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let place = folder.join(path);
+            let found = digest_of_file(&place);
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            match found {
+                Ok((sha256, bytes)) => done.0.add(path, sha256, bytes),
+                Err(error) => {
+                    next.store(paths.len(), Ordering::Relaxed);
+                    done.1 = Some((place, error));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.clamp(1, paths.len().max(1)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    match done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        (_, Some(failed)) => Err(failed),
+        (hasher, None) => Ok(hasher.finish()),
+    }
+}
+
+/// Plain files below a folder; links are none.
+fn files_below(
+    folder: &Path,
+    inner: &str,
+    paths: &mut Vec<String>,
+) -> Result<(), (PathBuf, io::Error)> {
+    let place = folder.join(inner);
+    let failed = |error| (place.clone(), error);
+    let entries = match fs::read_dir(&place) {
+        Err(error) if inner.is_empty() && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(failed)?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().into_string().map_err(|name| {
+            let message = format!("the name `{}` is not UTF-8", name.display());
+            failed(io::Error::new(io::ErrorKind::InvalidData, message))
+        })?;
+        let path = match inner {
+            "" => name,
+            inner => format!("{inner}/{name}"),
+        };
+        let kind = entry.file_type().map_err(failed)?;
+        if kind.is_dir() {
+            files_below(folder, &path, paths)?;
+        } else if kind.is_file() {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// The documented line, by the system's tools.
+    #[test]
+    fn the_shell_computes_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = [
+            ("b.csv", "id\n1\n"),
+            ("a/ü b.txt", "x"),
+            ("a/c", ""),
+            ("a-b", "between"),
+            ("a.b/back\\slash", "escaped"),
+            ("a.b/line\nfeed", "escaped"),
+            ("Z", "upper case first"),
+            ("'quo\"te $HOME", "q"),
+        ];
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        fs::create_dir(folder.path().join("empty")).unwrap();
+        for threads in [1, 4] {
+            let found = digest_of_folder(folder.path(), threads).unwrap();
+            assert_eq!(found.files, files.len() as u64);
+            assert_eq!(found.bytes, 45);
+            assert_eq!(found.sha256.to_string(), of_the_shell(folder.path()));
+        }
+        let empty = folder.path().join("empty");
+        let found = digest_of_folder(&empty, 2).unwrap();
+        assert_eq!(found.sha256.to_string(), of_the_shell(&empty));
+        let missing = digest_of_folder(&folder.path().join("missing"), 2).unwrap();
+        assert_eq!(missing, found);
+    }
+
+    fn of_the_shell(folder: &Path) -> String {
+        let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
+        let output = Command::new("sh")
+            .args(["-c", line])
+            .current_dir(folder)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.split(' ').next().unwrap().to_owned()
+    }
+}

@@ -1,0 +1,150 @@
+//! SHA-256 of published files, for the digests that anyone can compute again.
+//!
+//! What is inflated from an archive is hashed while it is written. An object of the store is linked without being read, so
+//! it is read once here, after the files are in their places.
+
+use std::io::Read;
+use std::path::Path;
+
+use prep_cache::Access;
+use prep_core::{Context, StepError};
+use prep_digests::{Hasher, Sha256, TreeHasher, Trees, digest_of_file};
+
+use super::diff::Changes;
+use super::listing::Written;
+use super::{PublishError, touch};
+use crate::value::{ContentError, Opener, Tree};
+
+/// What a thread may hold: a buffer, and what reading a content takes.
+const MEMORY_OF_THREAD: u64 = 4 << 20;
+
+/// Adds the sums that are missing, by reading the published files.
+pub(super) fn complete(
+    context: &Context,
+    prepared: &Path,
+    desired: &Tree,
+    files: &mut [Option<Written>],
+) -> Result<(), StepError> {
+    let missing: Vec<usize> = (0..files.len())
+        .filter(|place| matches!(files.get(*place), Some(Some(file)) if file.sha256().is_none()))
+        .collect();
+    let paths = paths(desired, &missing);
+    let accesses = context.store.accesses();
+    let sums = each(context, missing.len(), &|number| {
+        let path = prepared.join(paths.get(number).copied().unwrap_or_default());
+        let (sha256, _) = touch(accesses, Access::Read, "read", &path, || {
+            digest_of_file(&path)
+        })?;
+        Ok(sha256)
+    })?;
+    for (place, sha256) in missing.iter().zip(sums) {
+        if let Some(Some(file)) = files.get_mut(*place) {
+            file.set_sha256(sha256);
+        }
+    }
+    Ok(())
+}
+
+/// What the trees will be, before anything is written: contents are read from where they are now.
+pub(super) fn of_wanted(
+    context: &Context,
+    prepared: &Path,
+    desired: &Tree,
+    changes: &mut Changes,
+) -> Result<Trees, StepError> {
+    complete(context, prepared, desired, &mut changes.kept)?;
+    let opener = Opener::new(context);
+    let sums = each(context, changes.write.len(), &|number| {
+        let place = changes.write.get(number).copied().unwrap_or_default();
+        let file = desired.file(place as usize);
+        let Some((file, content)) = file.and_then(|file| Some((file, file.content()?))) else {
+            return Ok(Sha256::of(b""));
+        };
+        let failed = |cause: ContentError| {
+            let path = file.path().to_owned();
+            StepError::input(PublishError::Content { path, cause })
+        };
+        let opened = opener.open(&content).map_err(failed)?;
+        let mut reader = opened.reader().map_err(failed)?;
+        let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 1 << 18]);
+        loop {
+            context.check()?;
+            match reader.read(&mut buffer) {
+                Ok(0) => return Ok(hasher.finish()),
+                Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(cause) => {
+                    let what = file.path().to_owned();
+                    return Err(failed(ContentError::Io { what, cause }));
+                }
+            }
+        }
+    })?;
+    let mut written = changes.write.iter().zip(sums).peekable();
+    let sums = (0..).zip(desired.files()).map(|(place, _)| {
+        let own = written.next_if(|(one, _)| **one == place);
+        own.map(|(_, sum)| sum).or_else(|| {
+            let kept = changes.kept.get(place as usize)?.as_ref();
+            kept?.sha256()
+        })
+    });
+    of_sums(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
+}
+
+/// Digests of what was written; none where that of some file is not known.
+pub(super) fn of_written(desired: &Tree, files: &[Option<Written>]) -> Option<Trees> {
+    of_sums(desired, files.iter().map(|file| file.as_ref()?.sha256()))
+}
+
+/// The two sections, from the sums of a tree's files in order. Folders need none.
+fn of_sums(desired: &Tree, sums: impl Iterator<Item = Option<Sha256>>) -> Option<Trees> {
+    let has_line_ends = |path: &str| path.contains(['\n', '\r']);
+    let hasher = match desired.files().any(|file| has_line_ends(file.path())) {
+        true => TreeHasher::default,
+        false => TreeHasher::sorted,
+    };
+    let (mut public, mut private) = (hasher(), hasher());
+    for (file, sum) in desired.files().zip(sums) {
+        if file.is_folder() {
+            continue;
+        }
+        let (section, inner) = file.path().split_once('/')?;
+        let tree = match section {
+            "public" => &mut public,
+            _ => &mut private,
+        };
+        tree.add(inner, sum?, file.bytes());
+    }
+    Some(Trees {
+        public: public.finish(),
+        private: private.finish(),
+    })
+}
+
+/// Paths of the files at these places, which are sorted.
+fn paths<'t>(desired: &'t Tree, places: &[usize]) -> Vec<&'t str> {
+    let mut wanted = places.iter().peekable();
+    desired
+        .files()
+        .filter_map(|file| {
+            wanted
+                .next_if(|place| **place == file.index())
+                .map(|_| file.path())
+        })
+        .collect()
+}
+
+/// One sum for each number below `count`, in order, on as many threads as are free.
+fn each(
+    context: &Context,
+    count: usize,
+    sum: &(dyn Fn(usize) -> Result<Sha256, StepError> + Sync),
+) -> Result<Vec<Sha256>, StepError> {
+    let each = |(): &mut (), number| {
+        context.check()?;
+        Ok((number, sum(number)?))
+    };
+    let mut sums = context.spread(count, MEMORY_OF_THREAD, || (), each)?;
+    sums.sort_unstable_by_key(|(number, _)| *number);
+    Ok(sums.into_iter().map(|(_, sum)| sum).collect())
+}

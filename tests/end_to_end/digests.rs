@@ -1,0 +1,176 @@
+//! Digests of what scores rest on, the lock file, and the log of gradings.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Ended, Harbour, Sandbox};
+
+const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
+
+fn digest(sandbox: &Sandbox) -> serde_json::Value {
+    let found = sandbox.prep(&["digest", Harbour::ID, "--json"]).code(0);
+    found.json()["competitions"][0].clone()
+}
+
+/// The line of the documentation, as a user types it.
+fn of_the_shell(sandbox: &Sandbox, section: &str) -> String {
+    let line = "find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum";
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/guide.md");
+    let guide = fs::read_to_string(guide).expect("guide");
+    assert!(guide.contains(line), "the guide does not show the line");
+    let output = Command::new("sh")
+        .args(["-c", line])
+        .current_dir(sandbox.prepared(Harbour::ID).join(section))
+        .output()
+        .expect("sh");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.split(' ').next().expect("a digest").to_owned()
+}
+
+#[test]
+fn anyone_can_compute_the_digests_of_folders() {
+    let sandbox = Harbour::prepared();
+    let found = digest(&sandbox);
+    assert_eq!(found["public"]["sha256"], of_the_shell(&sandbox, "public"));
+    assert_eq!(
+        found["answers"]["sha256"],
+        of_the_shell(&sandbox, "private")
+    );
+    // What something else prepared is read.
+    let home = sandbox.data().join(Harbour::ID);
+    for name in ["prepared.json", "prepared.files"] {
+        fs::remove_file(home.join(name)).expect("removed");
+    }
+    assert_eq!(digest(&sandbox), found);
+}
+
+#[test]
+fn digests_depend_on_content_alone() {
+    let one = Harbour::prepared();
+    let other = Sandbox::new();
+    Harbour::install(&other);
+    let mut command = other.run_command(&[Harbour::ID]);
+    Ended::of(command.args(["--jobs", "1", "--memory", "64MB"])).code(0);
+    assert_eq!(digest(&one), digest(&other));
+    let lock =
+        |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
+    assert_eq!(lock(&one), lock(&other));
+    // Another leaderboard is another foundation, and touches nothing else.
+    let before = digest(&one);
+    one.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
+    let after = digest(&one);
+    assert_eq!(before["public"], after["public"]);
+    assert_eq!(before["rules"], after["rules"]);
+    assert_ne!(before["leaderboard"], after["leaderboard"]);
+    assert_ne!(before["digest"], after["digest"]);
+}
+
+#[test]
+fn a_later_publication_knows_the_digests_of_what_it_left() {
+    let sandbox = Harbour::prepared();
+    let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
+    assert_ne!(text, Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &text);
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(
+        digest(&sandbox)["public"]["sha256"],
+        of_the_shell(&sandbox, "public")
+    );
+}
+
+#[test]
+fn a_locked_run_publishes_what_is_locked_and_nothing_else() {
+    let sandbox = Harbour::prepared();
+    let locked = || Ended::of(sandbox.run_command(&[Harbour::ID]).arg("--locked"));
+    locked().code(0);
+    let lock = sandbox.data().join("prep.lock");
+    let before = fs::read_to_string(&lock).expect("lock");
+    // From nothing, the same.
+    fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
+    locked().code(0);
+    let tree = sandbox.tree(Harbour::ID);
+    // Another constant: nothing is published.
+    let text = Harbour::PIPELINE.replace("0 AS docked", "1 AS docked");
+    sandbox.pipeline(Harbour::ID, &text);
+    let ended = locked().code(5);
+    ended.says(&["is not what is locked", "public: sha256:"]);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), tree.contents());
+    fs::remove_dir_all(sandbox.data().join(Harbour::ID)).expect("removed");
+    locked().code(5);
+    assert!(!sandbox.prepared(Harbour::ID).exists());
+    assert_eq!(fs::read_to_string(&lock).expect("lock"), before);
+    // Without the option the lock follows.
+    sandbox.run_well(Harbour::ID);
+    assert_ne!(fs::read_to_string(&lock).expect("lock"), before);
+    locked().code(0);
+    // Other rules, and a lock that says nothing.
+    sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");
+    sandbox
+        .prep(&arguments)
+        .code(5)
+        .says(&["leaderboard: sha256:"]);
+    fs::write(&lock, "version 1\n").expect("lock");
+    sandbox
+        .prep(&arguments)
+        .code(5)
+        .says(&["says nothing of `harbour`"]);
+    fs::write(&lock, "version 9\n").expect("lock");
+    sandbox
+        .prep(&arguments)
+        .code(4)
+        .says(&["a newer prep is needed"]);
+}
+
+#[test]
+fn gradings_are_noted_unless_that_is_not_wanted() {
+    let sandbox = Harbour::prepared();
+    let log = sandbox.data().join("grades.jsonl");
+    let grade = ["grade-sample", SAMPLE, Harbour::ID];
+    let off = ["grade-sample", SAMPLE, Harbour::ID, "--no-log"];
+    sandbox.prep(&off).code(0);
+    assert!(!log.exists());
+    let report = sandbox.prep(&grade).code(0).json();
+    sandbox.write("half.csv", "id,docked\n1,0\n");
+    sandbox
+        .prep(&["grade-sample", "half.csv", Harbour::ID])
+        .code(1);
+    sandbox.write(
+        "list.jsonl",
+        format!("{{\"competition_id\": \"harbour\", \"submission_path\": \"{SAMPLE}\"}}\n")
+            .repeat(3),
+    );
+    let list = [
+        "grade",
+        "--submission",
+        "list.jsonl",
+        "--output-dir",
+        "reports",
+    ];
+    sandbox.prep(&list).code(0);
+    let text = fs::read_to_string(&log).expect("log");
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[0]["score"], report["score"]);
+    assert_eq!(lines[0]["submission"], report["digests"]["submission"]);
+    assert!(lines[1]["score"].is_null());
+    assert!(
+        lines[1]["reason"]
+            .as_str()
+            .expect("a reason")
+            .contains("9 too few")
+    );
+    // What the report says of the foundations is what `digest` says.
+    let found = digest(&sandbox);
+    let all = format!("sha256:{}", found["digest"].as_str().expect("a digest"));
+    assert_eq!(report["digests"]["all"], all);
+    // A data folder that cannot be written keeps nobody from grading.
+    fs::remove_file(&log).expect("removed");
+    fs::create_dir(&log).expect("folder");
+    sandbox
+        .prep(&grade)
+        .code(0)
+        .says(&["warning: cannot note the grading"]);
+}
