@@ -14,6 +14,7 @@
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
+//! leaks         known leaks, planted as the real bundles have them
 //! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
 //! answers       which answers are believed; reports of several graders
 //! outputs       two outputs on one path
@@ -56,6 +57,7 @@ mod faults;
 mod freshness;
 mod kill;
 mod kinds;
+mod leaks;
 mod others;
 mod outputs;
 mod parallel;

@@ -50,6 +50,9 @@ def pizza():
         record["requester_username"] = f"asker{rng.randrange(10**6)}"
         records.append(record)
     files["train.json"] = json.dumps(records).encode()
+    # The test part is as large as Kaggle's is beside it.
+    unlabelled = json.loads(files["test.json"])[0]
+    files["test.json"] = json.dumps([{**unlabelled, "request_id": f"u3_{n:05x}"} for n in range(370)]).encode()
     save("random-acts-of-pizza", files)
 
 
@@ -70,14 +73,12 @@ def smartphone():
                 f"{'N' if float(latitude) >= 0 else 'S'},{angle(longitude, 3)},"
                 f"{'E' if float(longitude) >= 0 else 'W'},4,10,0.9,12.3,M,0,M,,*00")
         files[f"{folder}/supplemental/span_log.nmea"] = "\n".join(lines).encode()
-        for other in ["device_gnss.csv", "device_imu.csv"]:
-            files.setdefault(f"{folder}/{other}", b"utcTimeMillis,x\n1,2\n")
-        files[f"{folder}/supplemental/rinex.o"] = b"rinex\n"
-    # Kaggle's own test part: the same without truth and log.
-    for drive in ["2020-06-04-US-MTV-1", "2021-08-17-US-MTV-1"]:
-        for phone in ["GooglePixel4", "SamsungGalaxyS20Ultra"]:
-            for name in ["device_gnss.csv", "device_imu.csv", "supplemental/rinex.o"]:
-                files[f"test/{drive}/{phone}/{name}"] = b"utcTimeMillis,x\n1,2\n"
+    # Kaggle's own test part: as a training drive, without truth and log.
+    files = {name: content for name, content in files.items() if not name.startswith("test/")}
+    for name in list(files):
+        part, *rest = name.split("/")
+        if part == "train" and len(rest) > 1 and rest[-1] not in ["ground_truth.csv", "span_log.nmea"]:
+            files["/".join(["test", *rest]).replace("2020-", "2022-").replace("2021-", "2022-")] = files[name]
     save("smartphone-decimeter-2022", files)
 
 

@@ -16,6 +16,7 @@
 //! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
+//! leaks      what gives answers away
 //! digests    what a score rests on                                 lock      prep.lock     grade_log  who asked the grader
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -44,6 +45,7 @@ mod grade_list;
 mod grade_log;
 mod grading;
 mod jobs;
+mod leaks;
 mod loading;
 mod lock;
 mod note;
@@ -75,6 +77,7 @@ pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
 pub use grading::{Given, Grading, Log, leaderboard, read_leaderboard, report};
 pub use jobs::{JobPlan, kubernetes, slurm};
+pub use leaks::leaks;
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
 pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};

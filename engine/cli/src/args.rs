@@ -103,6 +103,7 @@ pub enum Verb {
     Score(verbs::score::Score),
     Medals(verbs::medals::Medals),
     Digest(verbs::digest::DigestArgs),
+    Leaks(verbs::leaks::Leaks),
     Export(verbs::export::ExportArgs),
     Serve(verbs::serve::Serve),
     Definitions(verbs::definitions::Definitions),

@@ -15,6 +15,7 @@ pub mod grade_sample;
 pub mod graph;
 pub mod jobs;
 pub mod key;
+pub mod leaks;
 pub mod list;
 pub mod ls;
 pub mod medals;
@@ -60,6 +61,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Definitions(verb) => verb.call(session),
         Verb::Digest(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
+        Verb::Leaks(verb) => verb.call(session),
         Verb::Serve(verb) => verb.call(session),
         Verb::New(verb) => verb.call(session),
         Verb::Check(verb) => verb.call(session),

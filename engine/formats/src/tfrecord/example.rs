@@ -30,6 +30,26 @@ impl<'a> Example<'a> {
         Self { payload }
     }
 
+    /// Names of the features, in the order of the payload.
+    ///
+    /// # Errors
+    /// [`TfRecordError::NotAnExample`].
+    pub fn names(&self) -> Result<Vec<String>, TfRecordError> {
+        let mut names = Vec::new();
+        for_each_message(self.payload, 0, |features, place| {
+            for_each_message(features, place, |entry, place| {
+                let mut fields = Fields::new(entry, place);
+                while let Some((number, field)) = fields.next()? {
+                    if let (1, Field::Bytes { bytes, .. }) = (number, field) {
+                        names.push(String::from_utf8_lossy(bytes).into_owned());
+                    }
+                }
+                Ok(())
+            })
+        })?;
+        Ok(names)
+    }
+
     /// The feature of this name. Of several entries the last counts, as in every
     /// protobuf map. `None`: no such entry, or one without a list.
     ///

@@ -1,0 +1,228 @@
+//! `answers-elsewhere`: are answers of test items in other public files?
+//!
+//! Two ways. A line of some text names an item, and one of its other words is the item's answer. Or a file belongs to an item
+//! by its name or folder, and holds its answers: as they are, or as numbers in another unit (degrees and minutes, powers of
+//! ten). How often that happens is held against the answers of other items, so common words and dense numbers count for
+//! nothing.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::finding::{Finding, Level};
+use crate::statistics::majority;
+use crate::world::{Label, World};
+
+const NAME: &str = "answers-elsewhere";
+
+/// Words of a line that are looked at.
+const WORDS: usize = 64;
+
+/// Files of items that are read, and answers that are looked for in each.
+const FILES: usize = 200;
+const ANSWERS: usize = 100;
+
+pub(super) fn find(world: &World) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (path, text) in &world.texts {
+        if world.is_sample(path) || is_test_table(world, path) {
+            continue;
+        }
+        found.extend(
+            world
+                .labels
+                .iter()
+                .filter_map(|label| in_lines(world, path, text, label)),
+        );
+    }
+    for label in &world.labels {
+        found.extend(in_files_of_items(world, label));
+    }
+    found
+}
+
+/// The tables of test items are looked at column by column, by another detector.
+fn is_test_table(world: &World, path: &str) -> bool {
+    world.test_tables().any(|(shown, ..)| shown.path == path)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || ",;:\"'()[]{}|<>=".contains(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// Lines that name an item: does the word at some place tell its answer?
+fn in_lines(world: &World, path: &str, text: &str, label: &Label) -> Option<Finding> {
+    // By place of the word: label of the item, whether the word is it.
+    let mut places: BTreeMap<usize, Vec<(usize, bool)>> = BTreeMap::new();
+    let mut items = HashSet::new();
+    for line in text.lines() {
+        let words: Vec<&str> = words(line).take(WORDS).collect();
+        let item = words.iter().find_map(|word| {
+            let stem = word.rsplit('/').next()?.split('.').next()?;
+            world.item_of.get(*word).or_else(|| world.item_of.get(stem))
+        });
+        let Some(item) = item.copied().filter(|item| items.insert(*item)) else {
+            continue;
+        };
+        let value = label.values.get(item)?;
+        for (place, word) in words.iter().enumerate() {
+            places
+                .entry(place)
+                .or_default()
+                .push((item, same(word, value)));
+        }
+    }
+    if items.len() < 20 {
+        return None;
+    }
+    for (place, rows) in places {
+        let right = rows.iter().filter(|(_, same)| *same).count();
+        let values = rows.iter().filter_map(|(item, _)| label.values.get(*item));
+        let guess = majority(values);
+        if rows.len() >= 20 && right * 100 >= rows.len() * 99 && guess < 0.95 {
+            let what = format!(
+                "{path} names {} test items, and word {} of such a line is `{}`",
+                items.len(),
+                place + 1,
+                label.name
+            );
+            let examples = rows.iter().filter_map(|(item, _)| {
+                Some(format!(
+                    "{}: {}",
+                    world.ids.get(*item)?,
+                    label.values.get(*item)?
+                ))
+            });
+            return Some(Finding::new(Level::Leak, NAME, what).evidence(examples));
+        }
+    }
+    None
+}
+
+fn same(word: &str, value: &str) -> bool {
+    match (word == value, word.parse::<f64>(), value.parse::<f64>()) {
+        (true, ..) => true,
+        (_, Ok(word), Ok(value)) => word == value,
+        _ => word.eq_ignore_ascii_case(value),
+    }
+}
+
+/// What an item's files hold of its answers, and of another's.
+fn in_files_of_items(world: &World, label: &Label) -> Option<Finding> {
+    let mut by_item: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for (item, value) in &label.rows {
+        if is_telling(value) {
+            by_item.entry(*item).or_default().push(value);
+        }
+    }
+    // By kind of file: answers found and looked for, of the item and of others.
+    let mut kinds: BTreeMap<String, [usize; 4]> = BTreeMap::new();
+    let mut examples: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut looked = 0;
+    for (path, text) in &world.texts {
+        let Some(item) = world.item_of_path(path) else {
+            continue;
+        };
+        let Some(own) = by_item.get(&item) else {
+            continue;
+        };
+        looked += 1;
+        if looked > FILES * kinds.len().max(1) {
+            break;
+        }
+        let others = by_item
+            .range(item + 1..)
+            .next()
+            .or_else(|| by_item.iter().next());
+        let others = others.filter(|(other, _)| **other != item);
+        let others: &[&str] = others.map_or(&[], |(_, values)| values.as_slice());
+        let haystack = Haystack::of(text);
+        let count = |values: &[&str]| {
+            let asked = values.iter().take(ANSWERS);
+            let found = asked.clone().filter(|value| haystack.holds(value));
+            (found.count(), asked.count())
+        };
+        let ((found, asked), (found_other, asked_other)) = (count(own), count(others));
+        let kind = super::patterns::pattern(path);
+        let sums = kinds.entry(kind.clone()).or_default();
+        for (sum, one) in sums
+            .iter_mut()
+            .zip([found, asked, found_other, asked_other])
+        {
+            *sum += one;
+        }
+        if let Some(value) = own.iter().find(|value| haystack.holds(value)) {
+            examples
+                .entry(kind)
+                .or_default()
+                .push(format!("{path}: {value}"));
+        }
+    }
+    for (kind, [found, asked, found_other, asked_other]) in kinds {
+        let share = found as f64 / asked.max(1) as f64;
+        let chance = found_other as f64 / asked_other.max(1) as f64;
+        if found >= 20 && share >= 0.5 && share >= 3.0 * chance {
+            let what = format!(
+                "files `{kind}` of test items hold {:.0} % of their answers in `{}` (other items' answers: {:.0} %)",
+                100.0 * share,
+                label.name,
+                100.0 * chance
+            );
+            let examples = examples.remove(&kind).unwrap_or_default();
+            return Some(Finding::new(Level::Leak, NAME, what).evidence(examples));
+        }
+    }
+    None
+}
+
+/// Answers that do not occur by chance: long words, numbers of many digits.
+fn is_telling(value: &str) -> bool {
+    match value.parse::<f64>() {
+        Ok(_) => value.chars().filter(char::is_ascii_digit).count() >= 6,
+        Err(_) => value.chars().count() >= 6,
+    }
+}
+
+/// A text to look for answers in.
+struct Haystack<'a> {
+    text: &'a str,
+    /// What its numbers may mean, sorted.
+    numbers: Vec<f64>,
+}
+
+impl<'a> Haystack<'a> {
+    fn of(text: &'a str) -> Haystack<'a> {
+        let mut numbers: Vec<f64> = words(text)
+            .filter_map(|word| word.parse::<f64>().ok())
+            .filter(|number| number.is_finite())
+            .flat_map(|number| {
+                let degrees = (number / 100.0).trunc();
+                let minutes = degrees + (number - 100.0 * degrees) / 60.0;
+                [
+                    number,
+                    minutes,
+                    number / 1e3,
+                    number / 1e6,
+                    number / 1e7,
+                    number * 1e3,
+                ]
+            })
+            .map(f64::abs)
+            .collect();
+        numbers.sort_by(f64::total_cmp);
+        Haystack { text, numbers }
+    }
+
+    fn holds(&self, value: &str) -> bool {
+        match value.parse::<f64>() {
+            Ok(number) if number.is_finite() => {
+                let number = number.abs();
+                let reach = number * 2e-8;
+                let from = self.numbers.partition_point(|one| *one < number - reach);
+                self.numbers
+                    .get(from)
+                    .is_some_and(|one| *one <= number + reach)
+            }
+            _ => self.text.contains(value),
+        }
+    }
+}

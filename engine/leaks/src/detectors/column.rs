@@ -1,0 +1,204 @@
+//! `column`: columns of the test table that tell the answer: by what they say, or by whether they say anything.
+//!
+//! An honest column predicts, too; so only what is nearly deterministic counts. A value that is there only where the answer is
+//! one and the same gives away that answer, however few rows have it: purity is looked at, not the area under a curve, which
+//! such a column hardly moves.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Tests;
+use crate::finding::{Finding, Level};
+use crate::statistics::{by_shuffling, correlation, counts, purity, ranks};
+use crate::table::{is_missing, numbers};
+use crate::world::{Label, World};
+
+const NAME: &str = "column";
+
+/// Rows that must agree.
+const ENOUGH: usize = 20;
+
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
+    for (shown, key, items) in world.test_tables() {
+        for (place, name) in shown.table.names.iter().enumerate() {
+            let Some(cells) = shown.table.columns.get(place).filter(|_| place != key) else {
+                continue;
+            };
+            for label in &world.labels {
+                // Copies of a table say nothing more.
+                if !seen.insert((name.clone(), label.name.clone())) {
+                    continue;
+                }
+                let rows: Vec<(&String, &String)> = cells
+                    .iter()
+                    .zip(items)
+                    .filter_map(|(cell, item)| Some((cell, label.values.get((*item)?)?)))
+                    .collect();
+                found.extend(
+                    presence(name, label, &rows, tests).map(|one| within(one, &shown.path)),
+                );
+                found.extend(value(name, label, &rows, tests).map(|one| within(one, &shown.path)));
+            }
+        }
+    }
+    found
+}
+
+fn within(mut finding: Finding, path: &str) -> Finding {
+    finding.what = format!("{path}: {}", finding.what);
+    finding
+}
+
+/// Whether there is a value, in a column of many values or of one that stands for none.
+fn presence(
+    name: &str,
+    label: &Label,
+    rows: &[(&String, &String)],
+    tests: &mut Tests,
+) -> Option<Finding> {
+    if !label.is_class() {
+        return None;
+    }
+    let values = counts(rows.iter().map(|(cell, _)| *cell));
+    let (usual, most) = values
+        .iter()
+        .max_by_key(|(value, count)| (**count, (**value).clone()))?;
+    let absent = |cell: &str| is_missing(cell) || cell == usual.as_str();
+    // The usual value stands for "none" only where it is empty, or the others are nearly all different.
+    let others = rows.len() - most;
+    if !is_missing(usual) && (values.len() - 1) * 2 < others {
+        return None;
+    }
+    let present: Vec<&&String> = rows
+        .iter()
+        .filter(|(cell, _)| !absent(cell))
+        .map(|(_, label)| label)
+        .collect();
+    let absent_count = rows.len() - present.len();
+    if present.len() < ENOUGH || absent_count < ENOUGH {
+        return None;
+    }
+    let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
+    let is_present: Vec<bool> = rows.iter().map(|(cell, _)| !absent(cell)).collect();
+    for side in [true, false] {
+        let own: Vec<&String> = labels
+            .iter()
+            .zip(&is_present)
+            .filter(|(_, present)| **present == side)
+            .map(|(label, _)| *label)
+            .collect();
+        let (answer, count) = counts(own.iter().copied())
+            .into_iter()
+            .max_by_key(|one| one.1)?;
+        let share = count as f64 / own.len() as f64;
+        let base =
+            labels.iter().filter(|label| **label == answer).count() as f64 / labels.len() as f64;
+        if share < 0.99 || base > 0.9 {
+            continue;
+        }
+        let statistic = |labels: &[&String]| {
+            let hits = labels
+                .iter()
+                .zip(&is_present)
+                .filter(|(label, present)| **present == side && **label == answer);
+            hits.count() as f64
+        };
+        let p = tests.made(by_shuffling(&labels, statistic).p);
+        let said = if side { "has a value" } else { "has none" };
+        let what = format!(
+            "where `{name}` {said}, `{}` is {answer} for {count} of {} rows; for {:.0} % of all",
+            label.name,
+            own.len(),
+            100.0 * base
+        );
+        let examples = rows
+            .iter()
+            .filter(|(cell, _)| absent(cell) != side)
+            .map(|(cell, label)| format!("{cell:?}: {label}"));
+        return Some(
+            Finding::new(Level::Leak, NAME, what)
+                .evidence(examples)
+                .p_value(p),
+        );
+    }
+    None
+}
+
+/// What the value says.
+fn value(
+    name: &str,
+    label: &Label,
+    rows: &[(&String, &String)],
+    tests: &mut Tests,
+) -> Option<Finding> {
+    let cells: Vec<String> = rows.iter().map(|(cell, _)| (*cell).clone()).collect();
+    let labels: Vec<&String> = rows.iter().map(|(_, label)| *label).collect();
+    if rows.len() < ENOUGH {
+        return None;
+    }
+    let found = |how: String, p: f64| {
+        let examples = rows.iter().map(|(cell, label)| format!("{cell}: {label}"));
+        let what = format!("`{name}` {how} `{}`", label.name);
+        Some(
+            Finding::new(Level::Leak, NAME, what)
+                .evidence(examples)
+                .p_value(p),
+        )
+    };
+    if label.is_class() {
+        let different: HashMap<&String, usize> = counts(&cells);
+        let guess = crate::statistics::majority(&labels);
+        if different.len() * 4 <= cells.len() && different.len() > 1 {
+            let statistic = |labels: &[&String]| purity(cells.iter().zip(labels));
+            let right = statistic(&labels);
+            if right >= 0.99 && guess < 0.95 {
+                let p = tests.made(by_shuffling(&labels, statistic).p);
+                return found(format!("tells, for {:.1} % of rows,", 100.0 * right), p);
+            }
+        }
+    }
+    let (own, truth) = (numbers(&cells)?, label.numbers.as_ref()?);
+    let truth: Vec<f64> = match truth.len() == rows.len() {
+        true => labels
+            .iter()
+            .map(|one| one.parse().unwrap_or(f64::NAN))
+            .collect(),
+        false => return None,
+    };
+    let (a, b) = (ranks(&own), ranks(&truth));
+    let agreement = correlation(&a, &b).abs();
+    let is_told = match label.is_class() {
+        // Ranks of classes have ties: those that the column keeps apart count.
+        true => separates(&own, &truth),
+        false => agreement >= 0.999,
+    };
+    if is_told {
+        let statistic = |b: &[f64]| correlation(&a, b).abs();
+        let p = tests.made(by_shuffling(&b, statistic).p);
+        return found(format!("follows (rank correlation {agreement:.4})"), p);
+    }
+    None
+}
+
+/// Of two classes, does nearly every value of the one lie on one side of nearly every value of the other (area under the
+/// curve of at least 0.995)?
+fn separates(own: &[f64], truth: &[f64]) -> bool {
+    let classes: HashSet<u64> = truth.iter().map(|value| value.to_bits()).collect();
+    let Some(first) = truth.first().filter(|_| classes.len() == 2) else {
+        return false;
+    };
+    let ranks = ranks(own);
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (rank, value) in ranks.iter().zip(truth) {
+        if value == first {
+            sum += rank;
+            count += 1.0;
+        }
+    }
+    let others = truth.len() as f64 - count;
+    if count < 10.0 || others < 10.0 {
+        return false;
+    }
+    let area = (sum - count * (count - 1.0) / 2.0) / (count * others);
+    area.max(1.0 - area) >= 0.995
+}

@@ -1,0 +1,65 @@
+//! `equal-files`: is the same file on both sides?
+//!
+//! Files are equal when length and CRC-32 are. Some copies are in most collections; they are a risk when many test items have
+//! one in the training part.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::patterns::is_train;
+use crate::finding::{Finding, Level};
+use crate::world::World;
+
+const NAME: &str = "equal-files";
+
+/// Shorter files are equal by chance, or because they are empty.
+const SHORTEST: u64 = 64;
+
+pub(super) fn find(world: &World) -> Option<Finding> {
+    let mut trained: HashMap<(u64, u32), &str> = HashMap::new();
+    for file in &world.files {
+        let is_item = world.item_of_path(&file.path).is_some();
+        if is_train(&file.path) && !is_item && file.bytes >= SHORTEST {
+            trained.insert((file.bytes, file.crc32), &file.path);
+        }
+    }
+    // What belongs to many items belongs to none.
+    let mut by_content: BTreeMap<(u64, u32), BTreeSet<usize>> = BTreeMap::new();
+    let mut copies: Vec<(usize, String)> = Vec::new();
+    let mut files = 0_usize;
+    for file in &world.files {
+        let Some(item) = world.item_of_path(&file.path) else {
+            continue;
+        };
+        files += 1;
+        let content = (file.bytes, file.crc32);
+        by_content.entry(content).or_default().insert(item);
+        if let Some(other) = trained.get(&content) {
+            copies.push((item, format!("{} = {other}", file.path)));
+        }
+    }
+    let items: BTreeSet<usize> = copies.iter().map(|(item, _)| *item).collect();
+    let share = items.len() as f64 / world.ids.len().max(1) as f64;
+    if items.is_empty() {
+        return None;
+    }
+    // One content that all share, a header, say, is no copy of an item.
+    let contents: BTreeSet<&(u64, u32)> = by_content
+        .iter()
+        .filter(|(content, items)| {
+            trained.contains_key(*content) && items.len() * 10 <= world.ids.len().max(10)
+        })
+        .map(|(content, _)| content)
+        .collect();
+    let level = match items.len() >= 10 && share >= 0.01 && contents.len() >= 5 {
+        true => Level::Risk,
+        false => Level::Note,
+    };
+    let what = format!(
+        "{} of {} test items ({:.1} %) have a file that is in the training part, too ({files} files of test items)",
+        items.len(),
+        world.ids.len(),
+        100.0 * share
+    );
+    let examples = copies.into_iter().map(|(_, example)| example);
+    Some(Finding::new(level, NAME, what).evidence(examples))
+}

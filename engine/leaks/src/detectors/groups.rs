@@ -1,0 +1,250 @@
+//! `groups`: speakers, patients or places on both sides.
+//!
+//! Two ways. The bundle's names are compared with what was made of them: a test file that was given a new name is found in the
+//! bundle by length and CRC-32, and a word of its old name (a speaker, a recording) may be one of training files, too. And
+//! columns of the test table with twenty values or more that occur in train as well: there the answers of the group in train
+//! must tell those of test better than ten equally full bins of the column do, since honest columns tell something, too.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Tests;
+use super::patterns::is_train;
+use crate::finding::{Finding, Level};
+use crate::statistics::{bins, by_shuffling, counts, majority};
+use crate::table::{is_missing, numbers};
+use crate::world::{Seen, Shown, World};
+
+const NAME: &str = "groups";
+
+/// Fewer groups are classes or sites; more are names of single items.
+const FEWEST: usize = 20;
+
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+    let mut found: Vec<Finding> = names(world).into_iter().collect();
+    for (test, key, items) in world.test_tables() {
+        for train in world.tables.iter().filter(|table| table.items.is_none()) {
+            for label in &world.labels {
+                let Some(answers) = train.table.column(&label.name) else {
+                    continue;
+                };
+                for (place, name) in test.table.names.iter().enumerate() {
+                    let own = test.table.columns.get(place).filter(|_| place != key);
+                    let (Some(own), Some(other)) = (own, train.table.column(name)) else {
+                        continue;
+                    };
+                    let column = Column {
+                        name,
+                        own,
+                        other,
+                        answers,
+                        truth: items
+                            .iter()
+                            .map(|item| label.values.get((*item)?))
+                            .collect(),
+                    };
+                    found.extend(column.straddles(world, train, &label.name, tests));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Words of the bundle's names that were taken from test files.
+fn names(world: &World) -> Option<Finding> {
+    let mut shown: HashMap<(u64, u32), Vec<&Seen>> = HashMap::new();
+    for file in world.files.iter().filter(|file| file.bytes > 0) {
+        shown
+            .entry((file.bytes, file.crc32))
+            .or_default()
+            .push(file);
+    }
+    let mut words: BTreeMap<(usize, usize), [Vec<String>; 2]> = BTreeMap::new();
+    let mut hidden = 0_usize;
+    for raw in &world.bundle {
+        let same: &[&Seen] = match shown.get(&(raw.bytes, raw.crc32)) {
+            Some(same) => same,
+            None => continue,
+        };
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_same_name = |file: &&Seen| name(&file.path) == name(&raw.path);
+        let train = same
+            .iter()
+            .find(|file| is_train(&file.path) && is_same_name(file));
+        // Contents that several files share tell nothing about where this one went.
+        let test = same
+            .iter()
+            .find(|file| world.item_of_path(&file.path).is_some() && !is_same_name(file));
+        let side = match (train, test) {
+            (Some(_), _) => 0,
+            (None, Some(_)) => 1,
+            (None, None) => continue,
+        };
+        hidden += usize::from(side == 1);
+        let name = name(&raw.path);
+        let stem = name.split('.').next().unwrap_or_default();
+        let parts: Vec<&str> = stem.split(['_', '-']).collect();
+        for (place, part) in parts.iter().enumerate() {
+            let sides = words.entry((parts.len(), place)).or_default();
+            if let Some(words) = sides.get_mut(side) {
+                words.push((*part).to_owned());
+            }
+        }
+    }
+    if hidden < 20 {
+        return None;
+    }
+    for ((_, place), [train, test]) in &words {
+        let different: BTreeSet<&String> = train.iter().chain(test).collect();
+        let is_name = |word: &&&String| word.len() >= 4 && word.chars().any(|c| c.is_ascii_digit());
+        let named = different.iter().filter(is_name).count();
+        let groups = different.len();
+        let is_group = groups >= 10 && groups * 2 <= train.len() + test.len() && named * 2 > groups;
+        if !is_group || test.len() * 2 < hidden {
+            continue;
+        }
+        let trained: BTreeSet<&String> = train.iter().collect();
+        let both: Vec<&String> = test.iter().filter(|word| trained.contains(word)).collect();
+        if both.len() * 10 >= test.len() {
+            let what = format!(
+                "{:.0} % of test files have word {} of their name in the bundle in common with training files ({groups} such words); their new names hide it",
+                100.0 * both.len() as f64 / test.len() as f64,
+                place + 1
+            );
+            return Some(Finding::new(Level::Risk, NAME, what).evidence(both.into_iter().cloned()));
+        }
+    }
+    None
+}
+
+/// A column that both parts have.
+struct Column<'a> {
+    name: &'a str,
+    own: &'a [String],
+    other: &'a [String],
+    answers: &'a [String],
+    /// Of the test rows.
+    truth: Vec<Option<&'a String>>,
+}
+
+impl Column<'_> {
+    fn straddles(
+        &self,
+        world: &World,
+        train: &Shown,
+        label: &str,
+        tests: &mut Tests,
+    ) -> Option<Finding> {
+        let groups = counts(self.other);
+        if groups.len() < FEWEST || groups.len() * 2 > self.other.len() {
+            return None;
+        }
+        // Answers that are numbers are compared in bins, which are those of train.
+        let (trained, truth) = self.classes()?;
+        let guess = majority(&trained);
+        let told = most_frequent(self.other.iter().map(String::as_str), &trained);
+        let rows: Vec<(&String, usize)> = self
+            .own
+            .iter()
+            .zip(&truth)
+            .filter_map(|(own, truth)| Some((own, (*truth)?)))
+            .filter(|(own, _)| !is_missing(own) && told.contains_key(own.as_str()))
+            .collect();
+        if rows.len() < 20 || rows.len() * 5 < self.own.len() {
+            return None;
+        }
+        let right = |truth: &[usize]| {
+            let rows = rows.iter().zip(truth);
+            let right = rows.filter(|((own, _), truth)| told.get(own.as_str()) == Some(truth));
+            right.count() as f64 / truth.len().max(1) as f64
+        };
+        let truth: Vec<usize> = rows.iter().map(|(_, truth)| *truth).collect();
+        let by_group = right(&truth);
+        let honest = self.by_bins(&trained, &rows).unwrap_or(guess).max(guess);
+        let p = tests.made(by_shuffling(&truth, right).p);
+        if by_group < honest + 0.1 {
+            return None;
+        }
+        let what = format!(
+            "the most frequent `{label}` of the same `{}` in {} is right for {:.0} % of {} test rows; ten bins of the column: {:.0} %",
+            self.name,
+            train.path,
+            100.0 * by_group,
+            rows.len(),
+            100.0 * honest
+        );
+        // With few rows a group, honest categories reach as much; what is a group has many values.
+        let level = match groups.len() >= 50 && by_group >= honest + 0.15 {
+            true => Level::Risk,
+            false => Level::Note,
+        };
+        let examples = rows.iter().map(|(own, _)| format!("{}: {own}", self.name));
+        let _ = world;
+        Some(
+            Finding::new(level, NAME, what)
+                .evidence(examples)
+                .p_value(p),
+        )
+    }
+
+    fn classes(&self) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for answer in self.answers {
+            let next = places.len();
+            places.entry(answer).or_insert(next);
+        }
+        if places.len() <= 50 {
+            let class = |answer: &String| places.get(answer.as_str()).copied();
+            let trained = self.answers.iter().filter_map(class).collect();
+            let truth = self.truth.iter().map(|truth| class((*truth)?)).collect();
+            return Some((trained, truth));
+        }
+        let trained = numbers(self.answers)?;
+        let mut sorted = trained.clone();
+        sorted.sort_by(f64::total_cmp);
+        let edges: Vec<f64> = (1..5)
+            .filter_map(|bin| sorted.get(bin * sorted.len() / 5).copied())
+            .collect();
+        let class = |value: f64| edges.partition_point(|edge| *edge <= value);
+        let truth = self
+            .truth
+            .iter()
+            .map(|truth| Some(class((*truth)?.parse().ok()?)));
+        Some((trained.into_iter().map(class).collect(), truth.collect()))
+    }
+
+    /// How often ten bins of the column are right.
+    fn by_bins(&self, trained: &[usize], rows: &[(&String, usize)]) -> Option<f64> {
+        let other = numbers(self.other)?;
+        let own: Vec<String> = rows.iter().map(|(own, _)| (*own).clone()).collect();
+        let own = numbers(&own)?;
+        let all: Vec<f64> = other.iter().chain(&own).copied().collect();
+        let binned: Vec<String> = bins(&all, 10).iter().map(usize::to_string).collect();
+        let (of_other, of_own) = binned.split_at_checked(other.len())?;
+        let told = most_frequent(of_other.iter().map(String::as_str), trained);
+        let right = of_own
+            .iter()
+            .zip(rows)
+            .filter(|(bin, (_, truth))| told.get(bin.as_str()) == Some(truth));
+        Some(right.count() as f64 / rows.len().max(1) as f64)
+    }
+}
+
+/// The most frequent class of each group; of several the smallest.
+fn most_frequent<'a>(
+    groups: impl Iterator<Item = &'a str>,
+    classes: &[usize],
+) -> HashMap<&'a str, usize> {
+    let mut all: HashMap<&str, BTreeMap<usize, usize>> = HashMap::new();
+    for (group, class) in groups.zip(classes) {
+        *all.entry(group).or_default().entry(*class).or_default() += 1;
+    }
+    all.into_iter()
+        .filter_map(|(group, classes)| {
+            let most = classes
+                .iter()
+                .max_by_key(|(class, count)| (**count, std::cmp::Reverse(**class)))?;
+            Some((group, *most.0))
+        })
+        .collect()
+}

@@ -1,0 +1,56 @@
+//! One file per detector.
+
+mod answers_elsewhere;
+mod column;
+mod equal_files;
+mod groups;
+mod order;
+mod patterns;
+mod rows;
+mod sample;
+mod shown_before;
+mod size;
+
+use crate::finding::Finding;
+use crate::world::World;
+
+/// What a detector is called.
+pub const NAMES: &[&str] = &[
+    "shown-before",
+    "answers-elsewhere",
+    "rows",
+    "sample",
+    "order",
+    "size",
+    "equal-files",
+    "groups",
+    "column",
+];
+
+/// All tests that were made, whatever they came to.
+#[derive(Debug, Default)]
+pub(crate) struct Tests {
+    pub p_values: Vec<f64>,
+}
+
+impl Tests {
+    /// Notes a test.
+    pub(crate) fn made(&mut self, p: f64) -> f64 {
+        self.p_values.push(p);
+        p
+    }
+}
+
+/// Everything that is found, the cheapest detectors first.
+pub(crate) fn all(world: &World, tests: &mut Tests) -> Vec<Finding> {
+    let mut found = shown_before::find(world);
+    found.extend(answers_elsewhere::find(world));
+    found.extend(rows::find(world));
+    found.extend(sample::find(world));
+    found.extend(order::find(world, tests));
+    found.extend(size::find(world, tests));
+    found.extend(equal_files::find(world));
+    found.extend(groups::find(world, tests));
+    found.extend(column::find(world, tests));
+    found
+}

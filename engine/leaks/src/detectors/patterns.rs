@@ -1,0 +1,96 @@
+//! Names without what differs from file to file.
+
+/// The last part of a path with every word that holds a digit replaced by `#`: `#-anatomical-structure.json`. Neighbouring
+/// ones are one.
+pub(super) fn pattern(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let (stem, end) = match name.rsplit_once('.') {
+        Some((stem, end)) => {
+            let end = end.to_ascii_lowercase();
+            // `.21o` is an `.o` of the year 21; `.7z` is a name.
+            let is_numbered = end.len() > 2 && end.starts_with(|c: char| c.is_ascii_digit());
+            (
+                stem,
+                if is_numbered {
+                    ".#".to_owned()
+                } else {
+                    format!(".{end}")
+                },
+            )
+        }
+        None => (name, String::new()),
+    };
+    let mut text = String::new();
+    for word in stem.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let word_end = word.trim_end_matches(|c: char| !c.is_alphanumeric()).len();
+        let (word, separator) = word.split_at(word_end);
+        let is_hex = word.len() > 2 && word.chars().all(|c| c.is_ascii_hexdigit());
+        match is_hex || word.chars().any(|c| c.is_ascii_digit()) {
+            // A masked word swallows the one before it, and what stands between.
+            true if text
+                .trim_end_matches(|c: char| !c.is_alphanumeric() && c != '#')
+                .ends_with('#') =>
+            {
+                let kept = text.rfind('#').map_or(0, |at| at + 1);
+                text.truncate(kept);
+            }
+            true => text.push('#'),
+            false => text.push_str(word),
+        }
+        text.push_str(separator);
+    }
+    text + &end
+}
+
+/// Does a path belong to a test part: is a folder, or the file itself, named `test...` or `valid...`?
+pub(super) fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| {
+        let part = part.to_ascii_lowercase();
+        part.starts_with("test") || part.starts_with("valid") || part.contains("_test")
+    })
+}
+
+/// Does a path belong to a training part?
+pub(super) fn is_train(path: &str) -> bool {
+    path.split('/').any(|part| {
+        let part = part.to_ascii_lowercase();
+        part.contains("train")
+    })
+}
+
+/// The end of a name: `.json`.
+pub(super) fn ending(pattern: &str) -> &str {
+    pattern
+        .rfind('.')
+        .and_then(|at| pattern.get(at..))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_masked() {
+        for (path, expected) in [
+            ("test/2f6.json", "#.json"),
+            (
+                "test/2f6-anatomical-structure.JSON",
+                "#-anatomical-structure.json",
+            ),
+            ("a/ld_test00-13.tfrec", "ld_#.tfrec"),
+            ("supplemental/span_log.nmea", "span_log.nmea"),
+            ("x/Sample00300_data.mat", "#_data.mat"),
+            ("x/18_7_2.png", "#.png"),
+            ("x/58a0-dddb-21bc.jpg", "#.jpg"),
+            ("README", "README"),
+            ("x/Pixel4.21o", "#.#"),
+            ("train.7z", "train.7z"),
+        ] {
+            assert_eq!(pattern(path), expected, "{path}");
+        }
+        assert!(is_test("tfrecords/test00-687.tfrec") && is_test("validation1.tar.gz/a"));
+        assert!(!is_test("train/contest.csv"));
+        assert!(is_train("jpeg/train/a.jpg") && !is_train("test/a.jpg"));
+    }
+}

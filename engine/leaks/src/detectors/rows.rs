@@ -1,0 +1,143 @@
+//! `rows`: are test items in tables that are for training?
+
+use std::collections::{HashMap, HashSet};
+
+use crate::finding::{Finding, Level};
+use crate::world::{Shown, World};
+
+const NAME: &str = "rows";
+
+pub(super) fn find(world: &World) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (test, key, items) in world.test_tables() {
+        for train in train_tables(world, test) {
+            found.extend(same_ids(world, train, test, key));
+            found.extend(same_rows(world, train, test, key, items));
+        }
+    }
+    found
+}
+
+/// Tables that have the test table's columns and an answer's besides.
+fn train_tables<'a>(world: &'a World, test: &'a Shown) -> impl Iterator<Item = &'a Shown> {
+    world.tables.iter().filter(move |table| {
+        let names: HashSet<&String> = table.table.names.iter().collect();
+        let labelled = world.labels.iter().any(|label| names.contains(&label.name));
+        let shared = test.table.names.iter().filter(|name| names.contains(name));
+        table.items.is_none() && labelled && shared.count() * 2 >= test.table.names.len()
+    })
+}
+
+fn same_ids(world: &World, train: &Shown, test: &Shown, key: usize) -> Option<Finding> {
+    let column = train.table.column(test.table.names.get(key)?)?;
+    let both: Vec<&String> = column
+        .iter()
+        .filter(|id| world.item_of.contains_key(*id))
+        .collect();
+    // Where parts are numbered anew, every number of the test is one of train, too.
+    let different: HashSet<&&String> = both.iter().collect();
+    if both.is_empty() || different.len() == world.ids.len() {
+        return None;
+    }
+    let what = format!(
+        "{} of {} test items are in {}, with their answers",
+        different.len(),
+        world.ids.len(),
+        train.path
+    );
+    let level = match different.len() >= 5 && different.len() * 50 >= world.ids.len() {
+        true => Level::Leak,
+        false => Level::Note,
+    };
+    Some(Finding::new(level, NAME, what).evidence(both.into_iter().cloned()))
+}
+
+fn same_rows(
+    world: &World,
+    train: &Shown,
+    test: &Shown,
+    key: usize,
+    items: &[Option<usize>],
+) -> Option<Finding> {
+    let shared: Vec<(&[String], &[String])> = test
+        .table
+        .names
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| *place != key)
+        .filter_map(|(place, name)| {
+            let test = test.table.columns.get(place)?;
+            Some((test.as_slice(), train.table.column(name)?))
+        })
+        .collect();
+    let label = world.labels.first()?;
+    let answers = train.table.column(&label.name)?;
+    if shared.is_empty() {
+        return None;
+    }
+    let row = |columns: &dyn Fn(usize) -> Vec<String>, at: usize| columns(at).join("\u{1f}");
+    let of_train = |at: usize| -> Vec<String> {
+        shared
+            .iter()
+            .map(|(_, train)| normal(train.get(at)))
+            .collect()
+    };
+    let of_test = |at: usize| -> Vec<String> {
+        shared
+            .iter()
+            .map(|(test, _)| normal(test.get(at)))
+            .collect()
+    };
+    let mut known: HashMap<String, &String> = HashMap::new();
+    for (at, answer) in answers.iter().enumerate() {
+        known.insert(row(&of_train, at), answer);
+    }
+    let (mut equal, mut agree, mut examples) = (0_usize, 0_usize, Vec::new());
+    for (at, item) in items.iter().enumerate() {
+        let Some(item) = item else { continue };
+        if let Some(answer) = known.get(&row(&of_test, at)) {
+            equal += 1;
+            agree += usize::from(label.values.get(*item) == Some(*answer));
+            examples.push(format!("{}: {answer}", world.ids.get(*item)?));
+        }
+    }
+    // What is shown of an item may be more than its row: files, say. Then equal rows say little.
+    let has_files = world
+        .files
+        .iter()
+        .any(|file| world.item_of_path(&file.path).is_some());
+    let share = equal as f64 / world.ids.len().max(1) as f64;
+    let guess = crate::statistics::majority(&label.values);
+    let right = agree as f64 / equal.max(1) as f64;
+    if equal == 0 || share < 0.01 {
+        return None;
+    }
+    let level = match !has_files && equal >= 20 && share >= 0.05 && right > guess + 0.1 {
+        true => Level::Risk,
+        false => Level::Note,
+    };
+    let what = format!(
+        "{equal} of {} test items ({:.1} %) have a row that is in {}, {agree} of them with the same `{}`",
+        world.ids.len(),
+        100.0 * share,
+        train.path,
+        label.name
+    );
+    Some(Finding::new(level, NAME, what).evidence(examples))
+}
+
+/// Case, blanks and signs do not tell texts apart.
+fn normal(cell: Option<&String>) -> String {
+    let cell = cell.map(String::as_str).unwrap_or_default();
+    match cell.parse::<f64>() {
+        Ok(_) => cell.to_owned(),
+        Err(_) => {
+            let words = cell.split(|c: char| !c.is_alphanumeric());
+            let words: Vec<String> = words
+                .filter(|word| !word.is_empty())
+                .map(str::to_lowercase)
+                .collect();
+            words.join(" ")
+        }
+    }
+}

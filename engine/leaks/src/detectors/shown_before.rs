@@ -1,0 +1,148 @@
+//! `shown-before`: does the prepared test part show what the bundle's own test part does not?
+//!
+//! Who made a competition decided what of a test item may be seen. A preparation that makes a new test part out of training
+//! data has to leave out the rest; if it does not, kinds of files, columns, keys or features appear that only training items
+//! had. No statistics: the bundle itself is the witness. Where the bundle has no test part of its own, or only a stub of it,
+//! nothing can be said.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::patterns::{ending, is_test, is_train, pattern};
+use crate::fields;
+use crate::finding::{Finding, Level};
+use crate::world::{Seen, World};
+
+const NAME: &str = "shown-before";
+
+pub(super) fn find(world: &World) -> Vec<Finding> {
+    let own: Vec<&Seen> = parts(&world.bundle, is_test);
+    let train: Vec<&Seen> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
+    let shown: Vec<&Seen> = world
+        .files
+        .iter()
+        .filter(|file| is_test(&file.path) || world.item_of_path(&file.path).is_some())
+        .filter(|file| !is_train(&file.path) || is_test(&file.path))
+        .filter(|file| !world.is_sample(&file.path))
+        .collect();
+    if own.is_empty() || shown.is_empty() {
+        return Vec::new();
+    }
+    let mut found = kinds(world, &own, &train, &shown);
+    found.extend(names(&own, &train, &shown));
+    found
+}
+
+fn parts(files: &[Seen], belongs: impl Fn(&str) -> bool) -> Vec<&Seen> {
+    files.iter().filter(|file| belongs(&file.path)).collect()
+}
+
+fn patterns<'a>(files: &[&'a Seen]) -> BTreeMap<String, Vec<&'a Seen>> {
+    let mut patterns: BTreeMap<String, Vec<&Seen>> = BTreeMap::new();
+    for file in files {
+        patterns.entry(pattern(&file.path)).or_default().push(file);
+    }
+    patterns
+}
+
+/// Kinds of files.
+fn kinds(world: &World, own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
+    let (own, train, shown) = (patterns(own), patterns(train), patterns(shown));
+    let mut found = Vec::new();
+    // Without files in common beside single tables, the one is a stub of the other or named in another way.
+    let counts = |(kind, files): (&String, &Vec<&Seen>)| {
+        let is_single = files.len() < 2 && fields::format(kind) != Some("tfrecord");
+        shown.contains_key(kind) && !is_single
+    };
+    if !own.iter().any(counts) {
+        return found;
+    }
+    for (kind, files) in &shown {
+        if own.contains_key(kind) || !train.contains_key(kind) {
+            continue;
+        }
+        let same_end = |other: &&String| ending(other) == ending(kind);
+        let renamed = own
+            .keys()
+            .filter(same_end)
+            .any(|other| !shown.contains_key(other));
+        let items: BTreeSet<usize> = files
+            .iter()
+            .filter_map(|file| world.item_of_path(&file.path))
+            .collect();
+        if renamed {
+            continue;
+        }
+        let level = match items.len() * 2 >= world.ids.len() || files.len() >= 3 {
+            true => Level::Leak,
+            false => Level::Note,
+        };
+        let what = format!(
+            "{} files `{kind}` are shown for test items; the bundle's own test part has none, its training part has {}",
+            files.len(),
+            train.get(kind).map_or(0, Vec::len)
+        );
+        let examples = files.iter().map(|file| file.path.clone());
+        found.push(Finding::new(level, NAME, what).evidence(examples));
+    }
+    found
+}
+
+/// Names inside files: of tables file by file, of other formats all together.
+fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
+    let group = |file: &Seen| {
+        let format = fields::format(&file.path)?;
+        Some(match format {
+            "table" => format!("{format} {}", pattern(&file.path)),
+            "json" => format!("{format} {}", pattern(&file.path)),
+            format => format.to_owned(),
+        })
+    };
+    let groups = |files: &[&Seen]| {
+        let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in files.iter().filter(|file| !file.names.is_empty()) {
+            if let Some(group) = group(file) {
+                groups
+                    .entry(group)
+                    .or_default()
+                    .extend(file.names.iter().cloned());
+            }
+        }
+        groups
+    };
+    let (own, shown_names) = (groups(own), groups(shown));
+    let trained: BTreeSet<&String> = train.iter().flat_map(|file| &file.names).collect();
+    let mut found = Vec::new();
+    for (group, names) in shown_names {
+        // A stub has other names altogether.
+        let Some(before) = own.get(&group).filter(|before| !before.is_disjoint(&names)) else {
+            continue;
+        };
+        let new: Vec<String> = names
+            .difference(before)
+            .filter(|name| trained.contains(name))
+            .cloned()
+            .collect();
+        if new.is_empty() {
+            continue;
+        }
+        let what = format!(
+            "test files show {} that the bundle's own test part does not have",
+            new.iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+        let first = new.first().cloned().unwrap_or_default();
+        let examples = shown
+            .iter()
+            .filter(|file| file.names.contains(&first))
+            .map(|file| format!("{}: {first}", file.path));
+        // Texts may show more without harm: their columns are looked at by other detectors.
+        let level = match group.split(' ').next() {
+            Some("table" | "json") => Level::Risk,
+            _ => Level::Leak,
+        };
+        found.push(Finding::new(level, NAME, what).evidence(examples));
+    }
+    found
+}

@@ -1,0 +1,122 @@
+//! Names of what is inside a file: columns, keys, features, variables.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Read};
+
+use prep_formats::tfrecord::{Example, TfRecords};
+use serde_json::Value;
+
+use crate::matlab;
+
+/// Of a text file no more than this is read for its names.
+const HEAD: u64 = 4 << 20;
+
+/// An object with more members than this is keyed by ids, not by names.
+const MOST_KEYS: usize = 200;
+
+/// Records of which the names are taken.
+const RECORDS: usize = 20;
+
+/// What a file's names are taken by; none where it has none.
+pub(crate) fn format(path: &str) -> Option<&'static str> {
+    let name = path.rsplit('/').next()?.to_ascii_lowercase();
+    let ends: [(&str, &[&str]); 4] = [
+        ("table", &[".csv", ".tsv"]),
+        ("json", &[".json", ".jsonl", ".ndjson"]),
+        ("tfrecord", &[".tfrec", ".tfrecord", ".tfrecords"]),
+        ("matlab", &[".mat"]),
+    ];
+    ends.into_iter()
+        .find(|(_, ends)| ends.iter().any(|end| name.ends_with(end)))
+        .map(|(format, _)| format)
+}
+
+/// The names in a file of this format; what is damaged has none.
+pub(crate) fn names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
+    match format {
+        "table" => of_table(content),
+        "json" => of_json(content),
+        "tfrecord" => of_records(content),
+        "matlab" => {
+            let mut bytes = Vec::new();
+            let _ = content.take(HEAD * 64).read_to_end(&mut bytes);
+            matlab::names(&bytes).into_iter().collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+fn head(content: &mut dyn Read) -> String {
+    let mut bytes = Vec::new();
+    let _ = content.take(HEAD).read_to_end(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn of_table(content: &mut dyn Read) -> BTreeSet<String> {
+    let text = head(content);
+    let line = text.lines().next().unwrap_or_default();
+    let delimiter = if line.contains('\t') { '\t' } else { ',' };
+    let names = line.trim_start_matches('\u{feff}').split(delimiter);
+    names
+        .map(|name| name.trim_matches('"').to_owned())
+        .collect()
+}
+
+fn of_json(content: &mut dyn Read) -> BTreeSet<String> {
+    let text = head(content);
+    let mut names = BTreeSet::new();
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+    match values.next() {
+        Some(Ok(value)) => {
+            keys(&value, "", &mut names);
+            let others = values.take(RECORDS).filter_map(Result::ok);
+            others.for_each(|value| keys(&value, "", &mut names));
+        }
+        // Cut off: the records that can be seen.
+        _ => {
+            let from = text.find('{').unwrap_or(text.len());
+            let rest = text.get(from..).unwrap_or_default();
+            let records = rest.split("},");
+            for record in records.take(RECORDS) {
+                let whole = format!("{}}}", record.trim_start_matches(['[', ',', '\n', ' ']));
+                if let Ok(value) = serde_json::from_str(&whole) {
+                    keys(&value, "", &mut names);
+                }
+            }
+        }
+    }
+    names
+}
+
+fn keys(value: &Value, outer: &str, names: &mut BTreeSet<String>) {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .take(RECORDS)
+            .for_each(|item| keys(item, outer, names)),
+        Value::Object(members) => {
+            let by_id = members.len() > MOST_KEYS;
+            for (key, value) in members {
+                let path = match (by_id, outer) {
+                    (true, outer) => outer.to_owned(),
+                    (false, "") => key.clone(),
+                    (false, outer) => format!("{outer}.{key}"),
+                };
+                if path.matches('.').count() < 3 {
+                    keys(value, &path, names);
+                }
+                names.insert(path);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn of_records(content: &mut dyn Read) -> BTreeSet<String> {
+    let records = TfRecords::new(BufReader::new(content));
+    let names = records
+        .take(RECORDS)
+        .filter_map(Result::ok)
+        .filter_map(|record| Example::new(&record.payload).names().ok());
+    names.flatten().collect()
+}

@@ -1,0 +1,72 @@
+//! What a detector found, and how bad it is.
+
+use serde::Serialize;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Worth knowing; honest data have such things, too.
+    Note,
+    /// The parts are not apart: groups on both sides, copies, order.
+    Risk,
+    /// Answers can be read off.
+    Leak,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Risk => "risk",
+            Level::Leak => "leak",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    pub level: Level,
+    /// The detector's name: part of the interface.
+    pub detector: &'static str,
+    /// What was found, in one sentence.
+    pub what: String,
+    /// A few examples, with exact values.
+    pub evidence: Vec<String>,
+    /// The chance of as much in data without a leak, where that was tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p_value: Option<f64>,
+    /// Why the pipeline's authors accept it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(level: Level, detector: &'static str, what: impl Into<String>) -> Finding {
+        Finding {
+            level,
+            detector,
+            what: what.into(),
+            evidence: Vec::new(),
+            p_value: None,
+            accepted: None,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn evidence<T: Into<String>>(
+        mut self,
+        some: impl IntoIterator<Item = T>,
+    ) -> Finding {
+        self.evidence
+            .extend(some.into_iter().take(3).map(Into::into));
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn p_value(mut self, p: f64) -> Finding {
+        self.p_value = Some(p);
+        self
+    }
+}

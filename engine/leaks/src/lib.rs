@@ -1,0 +1,86 @@
+//! Looks at prepared data as an attacker would: what of it gives the answers away?
+//!
+//! Nothing is known of the competition but where its public files, its answers and its sample submission are, and, if it is at
+//! hand, the bundle. Detectors stand one per file in `detectors/`, the cheapest first:
+//!
+//! ```text
+//! shown-before       kinds of files, columns, keys that the bundle's own test part does not show
+//! answers-elsewhere  answers of test items in other public files, and in files of the items
+//! rows               test items in train tables
+//! sample             a sample submission that follows the answers
+//! order              answers that agree with their neighbours in a table, in the order of ids or of files
+//! size               sizes of files, and of images, that tell the answer
+//! equal-files        the same file on both sides
+//! groups             speakers, patients, places on both sides
+//! column             columns whose presence, form or value tells the answer
+//! ```
+//!
+//! Significance is not evidence: an honest column is overwhelmingly significant. So a finding needs both, a p-value that holds
+//! among all tests that were made (see `statistics`), and an effect: answers that can be read off, or at least ten points
+//! more than what honest data give. What is significant and small is a note, and tests of fewer than 50 items give only notes.
+
+mod detectors;
+mod entries;
+mod fields;
+mod finding;
+mod matlab;
+mod statistics;
+mod table;
+mod world;
+
+use std::collections::BTreeMap;
+
+pub use detectors::NAMES;
+pub use finding::{Finding, Level};
+pub use table::Table;
+pub use world::{LeaksError, Place};
+
+use world::World;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// The worst first.
+    pub findings: Vec<Finding>,
+    /// Test items.
+    pub items: usize,
+    /// Whether the bundle was looked at, too.
+    pub bundle: bool,
+}
+
+impl Report {
+    /// The worst level among findings that nobody accepted.
+    pub fn worst(&self) -> Option<Level> {
+        let open = self.findings.iter().filter(|one| one.accepted.is_none());
+        open.map(|one| one.level).max()
+    }
+}
+
+/// Looks for leaks. `accepted` says of detectors why what they find is accepted.
+///
+/// # Errors
+/// When something cannot be read, or the answers do not name the test items.
+pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report, LeaksError> {
+    let world = World::look(place)?;
+    let mut tests = detectors::Tests::default();
+    let mut findings = detectors::all(&world, &mut tests);
+    let threshold = statistics::threshold(&tests.p_values);
+    for finding in &mut findings {
+        let chance = finding.p_value.is_some_and(|p| p > threshold);
+        if chance || finding.p_value.is_some() && world.ids.len() < FEWEST {
+            finding.level = Level::Note;
+        }
+        finding.accepted = accepted.get(finding.detector).cloned();
+    }
+    // What chance explains is not worth a word.
+    findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    findings.sort_by(|a, b| b.level.cmp(&a.level).then(a.what.cmp(&b.what)));
+    Ok(Report {
+        findings,
+        items: world.ids.len(),
+        bundle: !world.bundle.is_empty(),
+    })
+}
+
+/// With fewer test items a test gives no more than a note.
+const FEWEST: usize = 50;

@@ -1,0 +1,227 @@
+//! Chance, and what is beyond it.
+//!
+//! A statistic is held against what it is for shuffled answers. The generator's seed is fixed, so two looks agree. The
+//! p-value is the share of shuffles that reach the statistic; where none of them does, it is the tail of the normal
+//! distribution with the shuffles' mean and deviation, and at most that share's bound. Over all tests of a competition the
+//! false discovery rate is held at 1 % by Benjamini and Yekutieli's procedure, which allows for dependent tests.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Shuffles per test.
+const SHUFFLES: usize = 199;
+
+/// Beyond so many rows, a sample of them is as good.
+const MOST_ROWS: usize = 20_000;
+
+/// Wanted false discovery rate.
+const RATE: f64 = 0.01;
+
+/// SplitMix64.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let bound = bound.max(1) as u64;
+        usize::try_from(self.next() % bound).unwrap_or(0)
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for place in (1..items.len()).rev() {
+            items.swap(place, self.below(place + 1));
+        }
+    }
+}
+
+/// What shuffling came to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chance {
+    /// Of the shuffled statistic.
+    pub mean: f64,
+    pub p: f64,
+}
+
+/// How likely a statistic as large as that of `labels` is when these are shuffled.
+pub(crate) fn by_shuffling<T: Clone>(labels: &[T], statistic: impl Fn(&[T]) -> f64) -> Chance {
+    let labels = labels.get(..MOST_ROWS).unwrap_or(labels);
+    let found = statistic(labels);
+    let mut shuffled = labels.to_vec();
+    let mut random = Random::new(0x5eed);
+    let values: Vec<f64> = (0..SHUFFLES)
+        .map(|_| {
+            random.shuffle(&mut shuffled);
+            statistic(&shuffled)
+        })
+        .collect();
+    let count = SHUFFLES as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let reached = values.iter().filter(|value| **value >= found).count();
+    let share = (reached as f64 + 1.0) / (count + 1.0);
+    let p = match reached {
+        0 if variance > 0.0 => share.min(normal_tail((found - mean) / variance.sqrt())),
+        0 if found > mean => 1e-12,
+        _ => share,
+    };
+    Chance { mean, p }
+}
+
+/// P(Z >= z), an upper bound of the right order for z > 1.
+fn normal_tail(z: f64) -> f64 {
+    match z {
+        z if z <= 1.0 => 1.0,
+        z => ((-z * z / 2.0).exp() / (z * (2.0 * std::f64::consts::PI).sqrt())).max(1e-300),
+    }
+}
+
+/// The largest p-value that counts, when these tests were made.
+pub(crate) fn threshold(tests: &[f64]) -> f64 {
+    let mut sorted = tests.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let count = sorted.len() as f64;
+    let harmonic: f64 = (1..=sorted.len()).map(|k| 1.0 / k as f64).sum();
+    let holds = |(place, p): &(usize, f64)| *p <= (*place as f64 + 1.0) * RATE / (count * harmonic);
+    let last = sorted.iter().copied().enumerate().filter(holds).last();
+    last.map_or(0.0, |(_, p)| p)
+}
+
+/// How often each value occurs.
+pub(crate) fn counts<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
+    let mut counts = HashMap::new();
+    for value in values {
+        *counts.entry(value).or_default() += 1;
+    }
+    counts
+}
+
+/// The share of the most frequent value.
+pub(crate) fn majority<T: Eq + Hash>(values: impl IntoIterator<Item = T>) -> f64 {
+    let counts = counts(values);
+    let total: usize = counts.values().sum();
+    match counts.values().max() {
+        Some(most) => *most as f64 / total as f64,
+        None => 0.0,
+    }
+}
+
+/// The share of rows whose label is the most frequent one of their group.
+pub(crate) fn purity<G: Eq + Hash, L: Eq + Hash>(rows: impl IntoIterator<Item = (G, L)>) -> f64 {
+    let mut groups: HashMap<G, HashMap<L, usize>> = HashMap::new();
+    let mut total = 0_usize;
+    for (group, label) in rows {
+        *groups.entry(group).or_default().entry(label).or_default() += 1;
+        total += 1;
+    }
+    let right: usize = groups
+        .values()
+        .filter_map(|labels| labels.values().max())
+        .sum();
+    right as f64 / total.max(1) as f64
+}
+
+/// For each value the number of its bin, of so many equally full ones. Equal values share one.
+pub(crate) fn bins(values: &[f64], wanted: usize) -> Vec<usize> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let edges: Vec<f64> = (1..wanted)
+        .filter_map(|bin| sorted.get(bin * sorted.len() / wanted).copied())
+        .collect();
+    values
+        .iter()
+        .map(|value| edges.partition_point(|edge| edge <= value))
+        .collect()
+}
+
+/// Ranks from 0, equal values sharing their mean.
+pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let value = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
+    order.sort_by(|a, b| value(*a).total_cmp(&value(*b)));
+    let mut ranks = vec![0.0; values.len()];
+    let mut start = 0;
+    while start < order.len() {
+        let first = order.get(start).map_or(f64::NAN, |place| value(*place));
+        let mut end = start;
+        while order.get(end).is_some_and(|place| value(*place) == first) {
+            end += 1;
+        }
+        let end = end.max(start + 1);
+        let rank = (start + end - 1) as f64 / 2.0;
+        for place in order.get(start..end).unwrap_or_default() {
+            if let Some(one) = ranks.get_mut(*place) {
+                *one = rank;
+            }
+        }
+        start = end;
+    }
+    ranks
+}
+
+/// Pearson's correlation; 0 where one does not vary.
+pub(crate) fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let count = a.len().min(b.len()) as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / count;
+    let (mean_a, mean_b) = (mean(a), mean(b));
+    let (mut ab, mut aa, mut bb) = (0.0, 0.0, 0.0);
+    for (a, b) in a.iter().zip(b) {
+        let (a, b) = (a - mean_a, b - mean_b);
+        ab += a * b;
+        aa += a * a;
+        bb += b * b;
+    }
+    match aa * bb {
+        product if product > 0.0 => ab / product.sqrt(),
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shuffled_labels_say_nothing_and_sorted_ones_do() {
+        let agree = |labels: &[u8]| {
+            let pairs = labels.windows(2).filter(|pair| pair[0] == pair[1]);
+            pairs.count() as f64
+        };
+        let mut labels: Vec<u8> = (0..200).map(|n| u8::from(n < 100)).collect();
+        assert!(by_shuffling(&labels, agree).p < 1e-9);
+        Random::new(7).shuffle(&mut labels);
+        assert!(by_shuffling(&labels, agree).p > 0.01);
+    }
+
+    #[test]
+    fn many_tests_need_better_evidence() {
+        assert_eq!(threshold(&[0.004]), 0.004);
+        let mut tests = vec![0.5; 99];
+        tests.push(0.004);
+        assert_eq!(threshold(&tests), 0.0);
+        tests.push(1e-6);
+        assert_eq!(threshold(&tests), 1e-6);
+        assert_eq!(threshold(&[]), 0.0);
+    }
+
+    #[test]
+    fn ranks_bins_purity_and_correlation() {
+        assert_eq!(ranks(&[3.0, 1.0, 3.0]), [1.5, 0.0, 1.5]);
+        assert_eq!(bins(&[1.0, 2.0, 3.0, 4.0], 2), [0, 0, 1, 1]);
+        assert_eq!(purity([(1, 'a'), (1, 'a'), (1, 'b'), (2, 'b')]), 0.75);
+        assert!((correlation(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]) - 1.0).abs() < 1e-12);
+        assert_eq!(majority(["a", "a", "b"]), 2.0 / 3.0);
+    }
+}

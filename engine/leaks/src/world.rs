@@ -1,0 +1,402 @@
+//! What an attacker sees, and what the grader knows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use prep_formats::image::ImageHeader;
+use thiserror::Error;
+
+use crate::table::{Table, numbers};
+use crate::{entries, fields};
+
+/// Longest text that is looked through.
+const TEXT: u64 = 64 << 20;
+
+/// Texts of which so much is kept together.
+const ALL_TEXT: u64 = 1 << 30;
+
+/// What is to be looked at.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// `prepared/public`.
+    pub public: PathBuf,
+    /// The file with the answers: a table.
+    pub answers: PathBuf,
+    /// The sample submission: a table.
+    pub sample: PathBuf,
+    /// What Kaggle serves, if it is at hand: the archive, or a folder.
+    pub bundle: Option<PathBuf>,
+}
+
+/// Why nothing can be looked at.
+#[derive(Debug, Error)]
+pub enum LeaksError {
+    #[error("cannot read {path}: {cause}")]
+    Read {
+        path: PathBuf,
+        #[source]
+        cause: io::Error,
+    },
+    #[error("the answers {0} are no table with a column that the sample has, too")]
+    NoIds(PathBuf),
+}
+
+/// A file, or a member of an archive.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen {
+    pub path: String,
+    pub bytes: u64,
+    pub crc32: u32,
+    /// Names of columns, keys, features or variables.
+    pub names: BTreeSet<String>,
+    /// Width and height of an image.
+    pub pixels: Option<(u64, u64)>,
+}
+
+/// A table that everybody may see.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub path: String,
+    pub table: Table,
+    /// Which column names the test items, and for each row the item.
+    pub items: Option<(usize, Vec<Option<usize>>)>,
+}
+
+/// A column of answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Label {
+    pub name: String,
+    /// By item; of several rows of one item the first.
+    pub values: Vec<String>,
+    /// All rows' values, with their item.
+    pub rows: Vec<(usize, String)>,
+    pub numbers: Option<Vec<f64>>,
+}
+
+impl Label {
+    /// Classes: few values, each of them often.
+    pub(crate) fn is_class(&self) -> bool {
+        let different: HashSet<&String> = self.values.iter().collect();
+        different.len() > 1 && different.len() * 4 <= self.values.len()
+    }
+
+    /// The class of each item; numbers that are no classes in five equally full bins.
+    pub(crate) fn classes(&self) -> Option<Vec<usize>> {
+        match (self.is_class(), &self.numbers) {
+            (true, _) => {
+                let mut places: HashMap<&String, usize> = HashMap::new();
+                let mut class = |value| {
+                    let next = places.len();
+                    *places.entry(value).or_insert(next)
+                };
+                Some(self.values.iter().map(&mut class).collect())
+            }
+            (false, Some(numbers)) if numbers.len() >= 25 => {
+                Some(crate::statistics::bins(numbers, 5))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Everything that detectors look at.
+pub(crate) struct World {
+    /// Test items, in the order of the answers.
+    pub ids: Vec<String>,
+    pub item_of: HashMap<String, usize>,
+    pub labels: Vec<Label>,
+    pub sample: Table,
+    pub sample_path: String,
+    pub tables: Vec<Shown>,
+    /// Other texts: path, content.
+    pub texts: Vec<(String, String)>,
+    pub files: Vec<Seen>,
+    pub bundle: Vec<Seen>,
+}
+
+impl World {
+    pub(crate) fn look(place: &Place) -> Result<World, LeaksError> {
+        let answers = table_in(&place.answers)?;
+        let sample = table_in(&place.sample)?;
+        let no_ids = || LeaksError::NoIds(place.answers.clone());
+        let key = key(&answers, &sample).ok_or_else(no_ids)?;
+        let keys = answers.columns.get(key).ok_or_else(no_ids)?;
+        let mut ids: Vec<String> = Vec::new();
+        let mut item_of = HashMap::new();
+        let rows: Vec<usize> = keys
+            .iter()
+            .map(|id| {
+                *item_of.entry(id.clone()).or_insert_with(|| {
+                    ids.push(id.clone());
+                    ids.len() - 1
+                })
+            })
+            .collect();
+        let labels = labels(&answers, &sample, key, &rows, ids.len());
+        let mut world = World {
+            ids,
+            item_of,
+            labels,
+            sample_path: relative(&place.public, &place.sample),
+            sample,
+            tables: Vec::new(),
+            texts: Vec::new(),
+            files: Vec::new(),
+            bundle: Vec::new(),
+        };
+        world.see_public(&place.public)?;
+        if let Some(bundle) = &place.bundle {
+            world.see_bundle(bundle)?;
+        }
+        Ok(world)
+    }
+
+    fn see_public(&mut self, public: &Path) -> Result<(), LeaksError> {
+        let mut left = ALL_TEXT;
+        let (mut files, mut texts) = (Vec::new(), BTreeMap::new());
+        let seen = entries::of_folder(public, &mut |path, bytes, content| {
+            let is_text = is_text(path) && bytes <= TEXT.min(left);
+            let (seen, text) = see(path, bytes, content, is_text)?;
+            if let Some(text) = text {
+                left = left.saturating_sub(bytes);
+                texts.insert(path.to_owned(), text);
+            }
+            files.push(seen);
+            Ok(())
+        });
+        seen.map_err(|cause| failed(public, cause))?;
+        self.files = files;
+        for (path, text) in texts {
+            let table = match fields::format(&path) {
+                Some("table") => Some(csv(&text)),
+                Some("json") => Table::of_json(&text),
+                _ => None,
+            };
+            let table = table.filter(|table| table.names.len() > 1 && table.rows() > 0);
+            if let Some(table) = table.filter(|_| !path.starts_with("description.")) {
+                let items = self.items_in(&table);
+                let shown = Shown {
+                    path: path.clone(),
+                    table,
+                    items,
+                };
+                self.tables.push(shown);
+            }
+            self.texts.push((path, text));
+        }
+        Ok(())
+    }
+
+    /// The column that names test items, if one does: at least half of them, and hardly anything else.
+    fn items_in(&self, table: &Table) -> Option<(usize, Vec<Option<usize>>)> {
+        let mut best: Option<(usize, usize, Vec<Option<usize>>)> = None;
+        for (place, column) in table.columns.iter().enumerate() {
+            let items: Vec<Option<usize>> = column
+                .iter()
+                .map(|cell| self.item_of.get(cell).copied())
+                .collect();
+            let hits: HashSet<usize> = items.iter().flatten().copied().collect();
+            let known = items.iter().flatten().count();
+            let enough = 2 * hits.len() >= self.ids.len() && 10 * known >= 9 * items.len();
+            if enough && best.as_ref().is_none_or(|(_, most, _)| hits.len() > *most) {
+                best = Some((place, hits.len(), items));
+            }
+        }
+        best.map(|(place, _, items)| (place, items))
+    }
+
+    fn see_bundle(&mut self, bundle: &Path) -> Result<(), LeaksError> {
+        let mut files = Vec::new();
+        let mut visit = |path: &str, bytes: u64, content: &mut dyn Read| {
+            let (seen, _) = see(path, bytes, content, false)?;
+            files.push(seen);
+            Ok(())
+        };
+        let seen = match bundle.is_dir() {
+            true => entries::of_folder(bundle, &mut visit),
+            // Its members, as paths below nothing.
+            false => entries::of_file(bundle, "bundle.zip", &mut visit),
+        };
+        seen.map_err(|cause| failed(bundle, cause))?;
+        for file in &mut files {
+            if let Some(inner) = file.path.strip_prefix("bundle.zip/") {
+                file.path = inner.to_owned();
+            }
+        }
+        self.bundle = files;
+        Ok(())
+    }
+
+    /// Tables of the test items, without the sample submission.
+    pub(crate) fn test_tables(&self) -> impl Iterator<Item = (&Shown, usize, &Vec<Option<usize>>)> {
+        self.tables
+            .iter()
+            .filter(|shown| !self.is_sample(&shown.path))
+            .filter_map(|shown| {
+                let (column, items) = shown.items.as_ref()?;
+                Some((shown, *column, items))
+            })
+    }
+
+    /// Is this the sample submission, or a copy of it?
+    pub(crate) fn is_sample(&self, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+        path == self.sample_path || name.contains("sample") && name.contains("ubmission")
+    }
+
+    /// The test item that a path belongs to: whose id is its stem, its name, or one of its folders.
+    pub(crate) fn item_of_path(&self, path: &str) -> Option<usize> {
+        let mut segments = path.rsplit('/');
+        let name = segments.next()?;
+        let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
+        let long = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let own = [name, stem, long];
+        let found = own.iter().find_map(|one| self.item_of.get(*one));
+        if let Some(item) = found {
+            return Some(*item);
+        }
+        let folders: Vec<&str> = segments.collect();
+        folders
+            .iter()
+            .find_map(|folder| self.item_of.get(*folder))
+            .copied()
+            .or_else(|| {
+                // An id may be folders joined: drive-phone of drive/phone/file.
+                folders.windows(2).find_map(|pair| {
+                    let [inner, outer] = pair else { return None };
+                    let joined = ["-", "_"].map(|sign| format!("{outer}{sign}{inner}"));
+                    joined.iter().find_map(|id| self.item_of.get(id)).copied()
+                })
+            })
+    }
+}
+
+fn failed(path: &Path, cause: io::Error) -> LeaksError {
+    let path = path.to_path_buf();
+    LeaksError::Read { path, cause }
+}
+
+fn relative(public: &Path, path: &Path) -> String {
+    let inner = path.strip_prefix(public).unwrap_or(path);
+    inner.to_string_lossy().into_owned()
+}
+
+fn csv(text: &str) -> Table {
+    let first = text.lines().next().unwrap_or_default();
+    Table::of_csv(text, if first.contains('\t') { '\t' } else { ',' })
+}
+
+fn table_in(path: &Path) -> Result<Table, LeaksError> {
+    let bytes = std::fs::read(path).map_err(|cause| failed(path, cause))?;
+    let text = String::from_utf8_lossy(&bytes);
+    match fields::format(&path.to_string_lossy()) {
+        Some("json") => Table::of_json(&text).ok_or_else(|| LeaksError::NoIds(path.to_path_buf())),
+        _ => Ok(csv(&text)),
+    }
+}
+
+/// The column of the answers that names the items: the first that the sample has with the same values, or most of them.
+fn key(answers: &Table, sample: &Table) -> Option<usize> {
+    let common: Vec<(usize, usize)> = answers
+        .names
+        .iter()
+        .enumerate()
+        .filter_map(|(place, name)| {
+            let values: HashSet<&String> = answers.columns.get(place)?.iter().collect();
+            let sample: HashSet<&String> = sample.column(name)?.iter().collect();
+            let both = values.intersection(&sample).count();
+            (2 * both > values.len()).then_some((place, values.len() - both))
+        })
+        .collect();
+    let least = common.iter().min_by_key(|(_, missing)| *missing);
+    least.map(|(place, _)| *place)
+}
+
+fn labels(answers: &Table, sample: &Table, key: usize, rows: &[usize], items: usize) -> Vec<Label> {
+    let mut labels = Vec::new();
+    for (place, (name, column)) in answers.names.iter().zip(&answers.columns).enumerate() {
+        // What the sample shows as well is no answer; neither is what it does not ask for, if it asks for something else.
+        let asked = sample.column(name);
+        let is_shown = asked == Some(column.as_slice());
+        if place == key || is_shown {
+            continue;
+        }
+        let mut values = vec![None; items];
+        for (item, value) in rows.iter().zip(column) {
+            if let Some(one) = values.get_mut(*item) {
+                one.get_or_insert_with(|| value.clone());
+            }
+        }
+        let values: Vec<String> = values.into_iter().map(Option::unwrap_or_default).collect();
+        labels.push(Label {
+            name: name.clone(),
+            numbers: numbers(&values),
+            values,
+            rows: rows.iter().copied().zip(column.iter().cloned()).collect(),
+        });
+    }
+    let asked: HashSet<&String> = sample.names.iter().collect();
+    if labels.iter().any(|label| asked.contains(&label.name)) {
+        labels.retain(|label| asked.contains(&label.name));
+    }
+    labels
+}
+
+fn is_text(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let ends = [
+        ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".nmea", ".xml", ".html", ".log",
+        ".md", ".yaml", ".yml", ".xyz", ".dat",
+    ];
+    ends.iter().any(|end| name.ends_with(end))
+}
+
+/// Reads a file once: its checksum, its names, its size as an image; its text if that is wanted.
+fn see(
+    path: &str,
+    bytes: u64,
+    content: &mut dyn Read,
+    keep_text: bool,
+) -> io::Result<(Seen, Option<String>)> {
+    let format = fields::format(path);
+    let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
+        .iter()
+        .any(|end| path.to_ascii_lowercase().ends_with(end));
+    let mut hasher = crc32fast::Hasher::new();
+    let (mut head, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+    let most = match (keep_text, format, is_image) {
+        (true, ..) => TEXT,
+        (_, Some("matlab"), _) => 256 << 20,
+        (_, Some(_), _) => 4 << 20,
+        (_, _, true) => 1 << 16,
+        _ => 0,
+    };
+    loop {
+        let count = match content.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let read = buffer.get(..count).unwrap_or_default();
+        hasher.update(read);
+        if (head.len() as u64) < most {
+            head.extend_from_slice(read);
+        }
+    }
+    let seen = Seen {
+        path: path.to_owned(),
+        bytes,
+        crc32: hasher.finalize(),
+        names: format
+            .map(|format| fields::names(format, &mut head.as_slice()))
+            .unwrap_or_default(),
+        pixels: is_image
+            .then(|| ImageHeader::read(head.as_slice()).ok())
+            .flatten()
+            .map(|image| (u64::from(image.width), u64::from(image.height))),
+    };
+    let text = keep_text.then(|| String::from_utf8_lossy(&head).into_owned());
+    Ok((seen, text))
+}

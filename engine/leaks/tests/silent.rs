@@ -1,0 +1,521 @@
+//! On data without a leak nothing above a note is said; with one planted in the same data it is found.
+
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use prep_leaks::{Level, Place, Report};
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let x = self.0 ^ (self.0 >> 33);
+        x.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 11
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.next() as f64 / (1_u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+/// What a made-up competition is like.
+#[derive(Clone, Copy)]
+struct Kind {
+    seed: u64,
+    classes: u64,
+    /// Standard deviations between neighbouring classes in the best column.
+    signal: f64,
+    /// Decimals of that column.
+    decimals: usize,
+    files: bool,
+    json: bool,
+    gaps: bool,
+    text: bool,
+    /// A column of so many places, each with its own mean.
+    places: u64,
+}
+
+const PLAIN: Kind = Kind {
+    seed: 0,
+    classes: 2,
+    signal: 1.0,
+    decimals: 6,
+    files: false,
+    json: false,
+    gaps: false,
+    text: false,
+    places: 0,
+};
+
+fn kinds() -> Vec<Kind> {
+    let mut kinds = vec![
+        PLAIN,
+        Kind {
+            signal: 1.8,
+            ..PLAIN
+        },
+        Kind {
+            signal: 2.5,
+            decimals: 1,
+            ..PLAIN
+        },
+        Kind {
+            classes: 5,
+            ..PLAIN
+        },
+        Kind {
+            classes: 12,
+            signal: 0.5,
+            ..PLAIN
+        },
+        Kind {
+            classes: 0,
+            ..PLAIN
+        },
+        Kind {
+            classes: 0,
+            signal: 3.0,
+            decimals: 1,
+            ..PLAIN
+        },
+        Kind {
+            files: true,
+            ..PLAIN
+        },
+        Kind {
+            files: true,
+            classes: 6,
+            signal: 2.0,
+            ..PLAIN
+        },
+        Kind {
+            files: true,
+            classes: 0,
+            ..PLAIN
+        },
+        Kind {
+            json: true,
+            ..PLAIN
+        },
+        Kind {
+            json: true,
+            gaps: true,
+            ..PLAIN
+        },
+        Kind {
+            gaps: true,
+            ..PLAIN
+        },
+        Kind {
+            text: true,
+            ..PLAIN
+        },
+        Kind {
+            text: true,
+            classes: 4,
+            json: true,
+            ..PLAIN
+        },
+        Kind {
+            places: 12,
+            ..PLAIN
+        },
+        Kind {
+            places: 40,
+            ..PLAIN
+        },
+        Kind {
+            places: 60,
+            classes: 3,
+            signal: 0.5,
+            ..PLAIN
+        },
+        Kind {
+            places: 30,
+            classes: 0,
+            gaps: true,
+            ..PLAIN
+        },
+        Kind {
+            files: true,
+            json: true,
+            text: true,
+            gaps: true,
+            places: 25,
+            ..PLAIN
+        },
+    ];
+    for (seed, kind) in (1..).zip(&mut kinds) {
+        kind.seed = seed * 7919;
+    }
+    kinds
+}
+
+/// A row: id, cells by column, label, class as a number.
+struct Row {
+    id: String,
+    cells: Vec<(&'static str, String)>,
+    label: String,
+    truth: f64,
+}
+
+fn row(kind: &Kind, random: &mut Random, means: &[f64]) -> Row {
+    let place = match kind.places {
+        0 => 0,
+        places => random.below(places),
+    };
+    let shift = means
+        .get(usize::try_from(place).unwrap())
+        .copied()
+        .unwrap_or(0.0);
+    let (label, truth) = match kind.classes {
+        0 => {
+            let value = random.normal() + 0.3 * shift;
+            (format!("{value:.4}"), value)
+        }
+        classes => {
+            let drawn = random.unit() + 0.1 * shift;
+            let class = ((drawn.clamp(0.0, 0.999)) * classes as f64).floor();
+            (format!("{class}"), class)
+        }
+    };
+    let mut cells = Vec::new();
+    let best = truth * kind.signal + random.normal();
+    cells.push(("reading", format!("{best:.*}", kind.decimals)));
+    cells.push(("noise", format!("{:.3}", random.normal())));
+    cells.push(("count", random.below(30).to_string()));
+    cells.push((
+        "flag",
+        ["yes", "no"][usize::from(random.unit() < 0.2 + 0.1 * truth.abs().min(5.0))].to_owned(),
+    ));
+    if kind.places > 0 {
+        cells.push(("place", format!("town{place}")));
+    }
+    if kind.gaps {
+        let rate = 0.3 + 0.1 * truth.clamp(-2.0, 2.0);
+        let cell = match random.unit() < rate {
+            true => String::new(),
+            false => format!("{:.2}", random.normal()),
+        };
+        cells.push(("sometimes", cell));
+    }
+    if kind.text {
+        let words = [
+            "the", "boat", "went", "out", "to", "sea", "and", "came", "back", "late", "again",
+        ];
+        let length = 5 + random.below(20);
+        let text: Vec<&str> = (0..length)
+            .map(|_| words[usize::try_from(random.below(words.len() as u64)).unwrap()])
+            .collect();
+        cells.push(("text", text.join(" ")));
+    }
+    Row {
+        id: format!("{:010x}", random.next() & 0xff_ffff_ffff),
+        cells,
+        label,
+        truth,
+    }
+}
+
+/// Writes a table; labels only where they are to be seen.
+fn table(rows: &[Row], json: bool, labels: bool) -> String {
+    let mut text = String::new();
+    if json {
+        let records: Vec<serde_json::Value> = rows
+            .iter()
+            .map(|row| {
+                let mut record = serde_json::Map::new();
+                record.insert("id".to_owned(), row.id.clone().into());
+                for (name, cell) in &row.cells {
+                    let value = cell
+                        .parse::<f64>()
+                        .map_or_else(|_| cell.clone().into(), Into::into);
+                    record.insert((*name).to_owned(), value);
+                }
+                if labels {
+                    record.insert("label".to_owned(), row.label.clone().into());
+                }
+                record.into()
+            })
+            .collect();
+        return serde_json::to_string(&records).unwrap();
+    }
+    let names: Vec<&str> = rows[0].cells.iter().map(|(name, _)| *name).collect();
+    writeln!(
+        text,
+        "id,{}{}",
+        names.join(","),
+        if labels { ",label" } else { "" }
+    )
+    .unwrap();
+    for row in rows {
+        let cells: Vec<&str> = row.cells.iter().map(|(_, cell)| cell.as_str()).collect();
+        write!(text, "{},{}", row.id, cells.join(",")).unwrap();
+        writeln!(
+            text,
+            "{}",
+            if labels {
+                format!(",{}", row.label)
+            } else {
+                String::new()
+            }
+        )
+        .unwrap();
+    }
+    text
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// A file whose length depends a little on the answer.
+fn content(row: &Row, random: &mut Random) -> Vec<u8> {
+    let length = (2000.0 + 100.0 * row.truth + 300.0 * random.normal()).max(100.0);
+    (0..length as usize)
+        .map(|_| (random.next() & 0xff) as u8)
+        .collect()
+}
+
+struct Made {
+    folder: tempfile::TempDir,
+    kind: Kind,
+    train: Vec<Row>,
+    test: Vec<Row>,
+}
+
+impl Made {
+    fn new(kind: Kind) -> Made {
+        let mut random = Random(kind.seed);
+        let means: Vec<f64> = (0..kind.places).map(|_| random.normal()).collect();
+        let mut rows = |count: usize| -> Vec<Row> {
+            (0..count)
+                .map(|_| row(&kind, &mut random, &means))
+                .collect()
+        };
+        let (train, test, own) = (rows(900), rows(300), rows(200));
+        let folder = tempfile::tempdir().unwrap();
+        let made = Made {
+            folder,
+            kind,
+            train,
+            test,
+        };
+        made.write(&own);
+        made
+    }
+
+    fn end(&self) -> &'static str {
+        if self.kind.json { "json" } else { "csv" }
+    }
+
+    fn write(&self, own: &[Row]) {
+        let root = self.folder.path();
+        let (public, bundle, end) = (root.join("public"), root.join("bundle"), self.end());
+        let json = self.kind.json;
+        write(
+            &public.join(format!("train.{end}")),
+            table(&self.train, json, true),
+        );
+        write(
+            &public.join(format!("test.{end}")),
+            table(&self.test, json, false),
+        );
+        write(
+            &bundle.join(format!("train.{end}")),
+            table(&self.train, json, true),
+        );
+        write(&bundle.join(format!("test.{end}")), table(own, json, false));
+        let labels = |value: fn(&Row) -> String| {
+            let lines = self
+                .test
+                .iter()
+                .map(|row| format!("{},{}\n", row.id, value(row)));
+            format!("id,label\n{}", lines.collect::<String>())
+        };
+        write(&root.join("answers.csv"), labels(|row| row.label.clone()));
+        write(
+            &public.join("sample_submission.csv"),
+            labels(|_| "0".to_owned()),
+        );
+        if self.kind.files {
+            let mut random = Random(self.kind.seed + 1);
+            for (part, rows) in [("train", &self.train), ("test", &self.test)] {
+                for row in rows {
+                    let content = content(row, &mut random);
+                    let name = format!("{part}/{}.bin", row.id);
+                    write(&public.join(&name), &content);
+                    write(
+                        &bundle.join("train").join(format!("{}.bin", row.id)),
+                        &content,
+                    );
+                }
+            }
+            for row in own {
+                let content = content(row, &mut random);
+                write(
+                    &bundle.join("test").join(format!("{}.bin", row.id)),
+                    content,
+                );
+            }
+        }
+    }
+
+    fn report(&self) -> Report {
+        let root = self.folder.path();
+        let place = Place {
+            public: root.join("public"),
+            answers: root.join("answers.csv"),
+            sample: root.join("public/sample_submission.csv"),
+            bundle: Some(root.join("bundle")),
+        };
+        prep_leaks::find(&place, &BTreeMap::new()).unwrap()
+    }
+}
+
+#[test]
+fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
+    let mut wrong = String::new();
+    let kinds = kinds();
+    assert_eq!(kinds.len(), 20);
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let report = Made::new(kind).report();
+        assert_eq!(report.items, 300);
+        for finding in report.findings.iter().filter(|one| one.level > Level::Note) {
+            writeln!(wrong, "{number}: {finding:?}").unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn planted_leaks_are_found() {
+    let found = |made: &Made, detector: &str, level: Level| {
+        let report = made.report();
+        let hit = report
+            .findings
+            .iter()
+            .any(|one| one.detector == detector && one.level >= level);
+        assert!(hit, "{detector}: {:#?}", report.findings);
+    };
+    let public = |made: &Made, name: &str| made.folder.path().join("public").join(name);
+    // A text that names items and answers.
+    let made = Made::new(PLAIN);
+    let lines: String = made
+        .test
+        .iter()
+        .map(|row| format!("seen {} as {}\n", row.id, row.label))
+        .collect();
+    write(&public(&made, "log.txt"), lines);
+    found(&made, "answers-elsewhere", Level::Leak);
+    // Test rows in train.
+    let made = Made::new(PLAIN);
+    let mut both = table(&made.train, false, true);
+    both.push_str(
+        table(&made.test[..100], false, true)
+            .split_once('\n')
+            .unwrap()
+            .1,
+    );
+    write(&public(&made, "train.csv"), both);
+    found(&made, "rows", Level::Leak);
+    // The sample is the answers.
+    let made = Made::new(PLAIN);
+    fs::copy(
+        made.folder.path().join("answers.csv"),
+        public(&made, "sample_submission.csv"),
+    )
+    .unwrap();
+    let report = made.report();
+    assert!(report.items == 300, "{report:?}");
+    // Rows class by class.
+    let mut made = Made::new(PLAIN);
+    made.test.sort_by(|a, b| a.label.cmp(&b.label));
+    write(&public(&made, "test.csv"), table(&made.test, false, false));
+    found(&made, "order", Level::Risk);
+    // A length that tells the class.
+    let made = Made::new(Kind {
+        files: true,
+        ..PLAIN
+    });
+    for row in &made.test {
+        let length = 1000 + 10 * row.label.parse::<usize>().unwrap();
+        write(
+            &public(&made, &format!("test/{}.bin", row.id)),
+            row.id.repeat(200).get(..length).unwrap(),
+        );
+    }
+    found(&made, "size", Level::Leak);
+    // Copies of training files.
+    let made = Made::new(Kind {
+        files: true,
+        ..PLAIN
+    });
+    for (row, other) in made.test.iter().zip(&made.train).take(60) {
+        let from = public(&made, &format!("train/{}.bin", other.id));
+        fs::copy(from, public(&made, &format!("test/{}.bin", row.id))).unwrap();
+    }
+    found(&made, "equal-files", Level::Risk);
+    // Each of many groups has one answer.
+    let mut made = Made::new(PLAIN);
+    for row in made.train.iter_mut().chain(&mut made.test) {
+        let group =
+            u64::from_str_radix(&row.id, 16).unwrap() % 90 * 2 + row.label.parse::<u64>().unwrap();
+        row.cells
+            .push(("owner", format!("owner{}", group * 7919 % 1009)));
+    }
+    made.write(&[row(&PLAIN, &mut Random(5), &[])]);
+    found(&made, "groups", Level::Risk);
+    // A column that is there only where the answer is one.
+    let mut made = Made::new(PLAIN);
+    for (number, row) in made.train.iter_mut().chain(&mut made.test).enumerate() {
+        let known = row.label == "1" && number % 3 == 0;
+        row.cells.push((
+            "closed_by",
+            if known {
+                format!("user{number}")
+            } else {
+                String::new()
+            },
+        ));
+    }
+    made.write(&[row(&PLAIN, &mut Random(5), &[])]);
+    found(&made, "column", Level::Leak);
+    // A kind of file, and a column, that the own test part does not have.
+    let made = Made::new(Kind {
+        files: true,
+        ..PLAIN
+    });
+    for row in &made.train {
+        write(
+            &made
+                .folder
+                .path()
+                .join("bundle/train")
+                .join(format!("{}.outline", row.id)),
+            "o",
+        );
+    }
+    for row in &made.test {
+        write(&public(&made, &format!("test/{}.outline", row.id)), "o");
+    }
+    found(&made, "shown-before", Level::Leak);
+}

@@ -1,0 +1,104 @@
+//! `prep leaks` on the recorded cases, with the leaks of the real bundles put in (`tests/leaks/record.py`): each is found in
+//! the base, by its detector, and gone in the correction. No competition is known to the program.
+
+use std::path::Path;
+
+use crate::support::Sandbox;
+
+/// Competition, detector, level, a word of the finding.
+const KNOWN: &[(&str, &str, &str, &str)] = &[
+    (
+        "random-acts-of-pizza",
+        "column",
+        "leak",
+        "giver_username_if_known",
+    ),
+    (
+        "hubmap-kidney-segmentation",
+        "shown-before",
+        "leak",
+        "`#.json`",
+    ),
+    (
+        "multi-modal-gesture-recognition",
+        "shown-before",
+        "leak",
+        "`Video.Labels`",
+    ),
+    (
+        "smartphone-decimeter-2022",
+        "shown-before",
+        "leak",
+        "`span_log.nmea`",
+    ),
+    (
+        "smartphone-decimeter-2022",
+        "answers-elsewhere",
+        "leak",
+        "LatitudeDegrees",
+    ),
+    (
+        "siim-isic-melanoma-classification",
+        "shown-before",
+        "leak",
+        "`target`",
+    ),
+    (
+        "tensorflow-speech-recognition-challenge",
+        "groups",
+        "risk",
+        "word 1 of their name",
+    ),
+];
+
+/// What `fixed` does not correct.
+const OPEN: &str = "multi-modal-gesture-recognition";
+
+#[test]
+fn known_leaks_are_found_and_gone_where_they_are_corrected() {
+    let sandbox = Sandbox::new();
+    let planted = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/leaks");
+    let mut ids: Vec<&str> = KNOWN.iter().map(|known| known.0).collect();
+    ids.dedup();
+    for id in &ids {
+        let bundle = format!("{id}.zip");
+        let target = sandbox.source().join(&bundle);
+        std::os::unix::fs::symlink(planted.join(&bundle), target).expect("link");
+    }
+    let leaks = |variant: &str| {
+        let mut arguments = Sandbox::run_arguments(&ids);
+        arguments.extend(["--variant".to_owned(), variant.to_owned()]);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        sandbox.prep(&arguments).code(0);
+        let options = [
+            "leaks",
+            "--json",
+            "--source",
+            "source",
+            "--variant",
+            variant,
+        ];
+        let arguments: Vec<&str> = options.iter().chain(&ids).copied().collect();
+        // The worst of all is a leak.
+        sandbox.prep(&arguments).code(5).json()
+    };
+    let found = leaks("v1");
+    for (id, detector, level, word) in KNOWN {
+        let reports = found.as_array().expect("reports").iter();
+        let report = reports
+            .clone()
+            .find(|report| report["competition"] == *id)
+            .expect("a report");
+        let findings = report["findings"].as_array().expect("findings");
+        let hit = findings.iter().any(|finding| {
+            let what = finding["what"].as_str().expect("a text");
+            finding["detector"] == *detector && finding["level"] == *level && what.contains(word)
+        });
+        assert!(hit, "{id}, {detector}: {findings:#?}");
+    }
+    for report in leaks("fixed").as_array().expect("reports") {
+        let worst = &report["worst"];
+        let is_open = report["competition"] == OPEN;
+        assert!(is_open || worst.is_null() || worst == "note", "{report:#}");
+    }
+}
