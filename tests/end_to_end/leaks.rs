@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::support::Sandbox;
+use crate::support::{Ended, Sandbox};
 
 /// Competition, detector, level, a word of the finding.
 const KNOWN: &[(&str, &str, &str, &str)] = &[
@@ -66,10 +66,8 @@ fn known_leaks_are_found_and_gone_where_they_are_corrected() {
         std::os::unix::fs::symlink(planted.join(&bundle), target).expect("link");
     }
     let leaks = |variant: &str| {
-        let mut arguments = Sandbox::run_arguments(&ids);
-        arguments.extend(["--variant".to_owned(), variant.to_owned()]);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        sandbox.prep(&arguments).code(0);
+        let mut command = sandbox.run_command(&ids);
+        Ended::of(command.args(["--variant", variant])).code(0);
         let options = [
             "leaks",
             "--json",

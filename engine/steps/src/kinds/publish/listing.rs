@@ -67,11 +67,7 @@ pub(super) struct Listed {
 }
 
 impl Written {
-    pub(super) fn of(
-        metadata: &fs::Metadata,
-        digest: Digest,
-        sha256: Option<Sha256>,
-    ) -> Written {
+    pub(super) fn of(metadata: &fs::Metadata, digest: Digest, sha256: Option<Sha256>) -> Written {
         Written {
             time: time(metadata),
             inode: inode(metadata.ino()),
@@ -96,7 +92,8 @@ impl Listed {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
                 && metadata.len() == self.bytes
-                && Written::of(&metadata, self.written.digest, self.written.sha256()) == self.written
+                && Written::of(&metadata, self.written.digest, self.written.sha256())
+                    == self.written
         })
     }
 }
