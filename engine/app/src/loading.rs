@@ -38,7 +38,7 @@ impl<'a> Loader<'a> {
         Loader {
             store: None,
             program: "",
-            planner: OnceCell::new(),
+            planner: OnceLock::new(),
         }
     }
 
