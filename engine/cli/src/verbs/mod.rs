@@ -6,6 +6,7 @@ pub mod completions;
 pub mod config;
 pub mod definitions;
 pub mod demo;
+pub mod diff;
 pub mod digest;
 pub mod experiments;
 pub mod export;
@@ -59,6 +60,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Medals(verb) => verb.call(session),
         Verb::Fetch(verb) => verb.call(session),
         Verb::Definitions(verb) => verb.call(session),
+        Verb::Diff(verb) => verb.call(session),
         Verb::Digest(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
         Verb::Leaks(verb) => verb.call(session),
