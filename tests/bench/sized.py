@@ -17,7 +17,8 @@ raw, public, private = (target / name for name in ("raw", "public", "private"))
 for folder in (raw, public, private):
     folder.mkdir(parents=True)
 extract(bundle, raw, recursive=False)
-importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(raw, public, private)
+module = competition.replace("/", ".")
+importlib.import_module(f"mlebench.competitions.{module}.prepare").prepare(raw, public, private)
 """
 
 

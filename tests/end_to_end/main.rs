@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
-//! diff          what differs between variants, pipelines, data folders
 //! digests       digests, the lock file, the log of gradings
+//! audit         why data are not what was published: bundles, outputs, trees
 //! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! demo          the first command of a newcomer
@@ -44,12 +44,12 @@
 )]
 
 mod answers;
+mod audit;
 mod bad_input;
 mod cases;
 mod demo;
 mod description;
 mod devices;
-mod diff;
 mod differential;
 mod digests;
 mod download;

@@ -10,13 +10,13 @@
 //! prepared   what the data folder holds                            note      what is worth knowing meanwhile
 //! benchmark  what the benchmark says of its competitions           fetch     bundles without preparing
 //! check      whether a pipeline is sound                            draft     a first pipeline for a bundle
-//! export     a copy that can be taken elsewhere
+//! export     a copy that can be taken elsewhere                     audit     why data are not what was published
 //! jobs       scripts and manifests for clusters
 //! push       results and bundles for other machines                unit     a share of many competitions
 //! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
-//! leaks      what gives answers away                           diff      what differs between variants, folders
+//! leaks      what gives answers away
 //! digests    what a score rests on                                 lock      prep.lock     grade_log  who asked the grader
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -30,11 +30,11 @@
 mod answers;
 mod ask;
 mod assemble;
+mod audit;
 mod benchmark;
 mod catalog;
 mod check;
 mod comparable;
-mod diff;
 mod digests;
 mod disk;
 mod draft;
@@ -65,10 +65,10 @@ mod watch;
 
 pub use ask::ask_all;
 pub use assemble::{Competition, Verification};
+pub use audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
 pub use benchmark::{Definition, definition, definitions};
 pub use catalog::{Catalog, Entry};
 pub use check::check;
-pub use diff::{Differences, PipelineDifference, diff_data, diff_pipelines, diff_variants};
 pub use digests::facts;
 pub use disk::Peak;
 pub use draft::{Draft, draft};

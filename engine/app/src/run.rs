@@ -1,5 +1,6 @@
 //! Preparing: what is not up to date is made, nothing else.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepO
 use prep_fetch::PartOfBundle;
 use prep_remote::Link;
 
+use crate::audit;
 use crate::error::Error;
 use crate::lock;
 use crate::note::Note;
@@ -143,6 +145,13 @@ impl Run {
             // Those that had something to do lost theirs when they were through.
             if !options.keep_bundles && summary.state == State::UpToDate {
                 prep_fetch::discard(&settings.data_dir, &competition.id);
+            }
+            if let Some(md5) = &competition.md5
+                && summary.is_complete()
+                && competition.part.is_none()
+            {
+                let sources: Vec<&Path> = options.source.iter().map(PathBuf::as_path).collect();
+                audit::remember_bundle(&settings, &competition.id, &sources, md5);
             }
             if summary.failures.is_empty()
                 && let Some(manifest) = prepared::manifest(&prepared_in, &competition.id)?

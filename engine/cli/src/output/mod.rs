@@ -1,5 +1,6 @@
 //! What the user sees.
 
+pub mod audit;
 pub mod diagnostics;
 pub mod experiments;
 pub mod printer;

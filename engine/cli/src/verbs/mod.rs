@@ -1,12 +1,12 @@
 //! One file per verb.
 
+pub mod audit;
 pub mod cache;
 pub mod check;
 pub mod completions;
 pub mod config;
 pub mod definitions;
 pub mod demo;
-pub mod diff;
 pub mod digest;
 pub mod experiments;
 pub mod export;
@@ -49,6 +49,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Config(verb) => verb.call(session),
         Verb::Plan(verb) => verb.call(session),
         Verb::Why(verb) => verb.call(session),
+        Verb::Audit(verb) => verb.call(session),
         Verb::List(verb) => verb.call(session),
         Verb::Rules(verb) => verb.call(session),
         Verb::Ls(verb) => verb.call(session),
@@ -60,7 +61,6 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Medals(verb) => verb.call(session),
         Verb::Fetch(verb) => verb.call(session),
         Verb::Definitions(verb) => verb.call(session),
-        Verb::Diff(verb) => verb.call(session),
         Verb::Digest(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
         Verb::Leaks(verb) => verb.call(session),

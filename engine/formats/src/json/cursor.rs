@@ -2,9 +2,8 @@
 
 use std::io::{self, Read};
 
-use super::parse::{Reading, parse_at};
-use super::scan::Scan;
-use super::{JsonError, JsonErrorKind, JsonString, Nested, Numbers, Position, Value};
+use super::parse::parse_at;
+use super::{JsonError, JsonErrorKind, JsonString, Numbers, Position, Value};
 
 /// The input is read in pieces of this size.
 const PIECE: usize = 256 * 1024;
@@ -21,7 +20,7 @@ pub(super) struct Cursor<R> {
     /// The place of `buffer[start]` in the text.
     position: Position,
     limit: usize,
-    reading: Reading,
+    numbers: Numbers,
     at_end: bool,
 }
 
@@ -33,7 +32,7 @@ impl<R: Read> Cursor<R> {
             start: 0,
             position: Position::START,
             limit: DEFAULT_LIMIT,
-            reading: Reading::default(),
+            numbers: Numbers::Python,
             at_end: false,
         }
     }
@@ -45,12 +44,7 @@ impl<R: Read> Cursor<R> {
 
     /// Reads numbers with this arithmetic.
     pub fn set_numbers(&mut self, numbers: Numbers) {
-        self.reading.numbers = numbers;
-    }
-
-    /// Reads what is nested, or passes over it.
-    pub fn set_nested(&mut self, nested: Nested) {
-        self.reading.nested = nested;
+        self.numbers = numbers;
     }
 
     /// The next byte that is not blank; `None` at the end.
@@ -71,7 +65,7 @@ impl<R: Read> Cursor<R> {
     pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
         let length = self.length(Scan::default())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let value = parse_at(text, self.position, depth, self.reading)?;
+        let value = parse_at(text, self.position, depth, self.numbers)?;
         self.consume(length);
         Ok(value)
     }
@@ -81,9 +75,12 @@ impl<R: Read> Cursor<R> {
         if self.skip_blanks()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         }
-        let length = self.length(Scan::of_key())?;
+        let length = self.length(Scan {
+            is_key: true,
+            ..Scan::default()
+        })?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let Value::String(key) = parse_at(text, self.position, 0, self.reading)? else {
+        let Value::String(key) = parse_at(text, self.position, 0, self.numbers)? else {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         };
         self.consume(length);
@@ -171,5 +168,42 @@ impl<R: Read> Cursor<R> {
             kind,
             position: self.position,
         }
+    }
+}
+
+/// Finds the end of an element without reading it: quotes and brackets suffice.
+#[derive(Debug, Default)]
+struct Scan {
+    /// The element is a string, and what follows is not a comma.
+    is_key: bool,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Scan {
+    /// The end of the element in `text`, which continues what was seen before.
+    fn end(&mut self, text: &[u8]) -> Option<usize> {
+        for (place, byte) in text.iter().enumerate() {
+            if self.in_string {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' if self.is_key => return Some(place + 1),
+                    b'"' => self.in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => self.in_string = true,
+                b'[' | b'{' => self.depth += 1,
+                b']' | b'}' if self.depth > 0 => self.depth -= 1,
+                // A colon belongs to no element: where one stands, a comma is missing before it.
+                b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place),
+                _ => {}
+            }
+        }
+        None
     }
 }

@@ -177,10 +177,9 @@ fn competition(
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
             files::files(manifest, pipeline.as_ref(), entry, &history, store)
         }),
-        steps: match &plan {
-            Some(plan) => steps::steps(plan, id, &history, store)?,
-            None => Vec::new(),
-        },
+        steps: plan
+            .as_ref()
+            .map_or_else(Vec::new, |plan| steps::steps(plan, id, &history, store)),
         drawing,
         tables: looks.tables,
         labels: looks.labels,

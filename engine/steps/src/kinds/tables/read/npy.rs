@@ -38,7 +38,6 @@ fn read(
             nullable: true,
         });
     }
-    let record = columns.len();
     // No cell of it is ever read as text.
     columns.push(Column {
         name: RECORD.to_owned(),
@@ -49,14 +48,14 @@ fn read(
         columns,
         rows: header.rows(),
     };
-    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
-    let mut table = declared.table(
+    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let mut table = TableValue::new(
         schema,
         Storage::Npy {
             object: *content.base(),
         },
     );
-    table.hidden.insert(record);
+    table.has_record = true;
     Ok(table)
 }
 

@@ -39,8 +39,8 @@ fn read(
         columns: columns.collect(),
         rows: table.rows(),
     };
-    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
-    Ok(declared.table(
+    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    Ok(TableValue::new(
         schema,
         Storage::Parquet {
             object: *content.base(),

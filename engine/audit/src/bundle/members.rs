@@ -1,0 +1,229 @@
+//! The members of a zip archive, as its directory lists them. Unlike the reader that preparations use, this one takes what
+//! it gets: names twice, backslashes, records that contradict each other. An audit has to tell what is wrong.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::read::fill;
+
+/// One member.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Member {
+    pub name: String,
+    pub size: u64,
+    pub crc: u32,
+    /// Bytes in the archive, where its record begins, and how it is compressed.
+    pub compressed: u64,
+    pub offset: u64,
+    pub method: u16,
+}
+
+impl Member {
+    pub fn is_folder(&self) -> bool {
+        self.name.ends_with('/') || (self.name.ends_with('\\') && self.size == 0)
+    }
+
+    /// What tells contents apart.
+    pub fn content(&self) -> (&str, u64, u32) {
+        (&self.name, self.size, self.crc)
+    }
+}
+
+/// Why there is no list.
+#[derive(Debug, thiserror::Error)]
+pub enum NoList {
+    #[error("the archive has no end record")]
+    NoEnd,
+    #[error("the archive's directory is damaged: {0}")]
+    Damaged(String),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+const END: &[u8] = b"PK\x05\x06";
+const END_64: &[u8] = b"PK\x06\x06";
+const RECORD: &[u8] = b"PK\x01\x02";
+/// Longest end record: 22 bytes and a comment.
+const END_LENGTH: u64 = 22 + 0xffff + 20;
+
+/// The list of an archive that is known to be sound.
+///
+/// # Errors
+/// When it cannot be read, or is none.
+pub fn of_file(path: &Path) -> io::Result<Vec<Member>> {
+    let file = File::open(path)?;
+    read(&file).map_err(io::Error::other)
+}
+
+/// # Errors
+/// [`NoList`].
+pub fn read(file: &File) -> Result<Vec<Member>, NoList> {
+    let length = file.metadata()?.len();
+    let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
+    let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
+    let end = tail.get(place..).unwrap_or_default();
+    let end_offset = length.saturating_sub(END_LENGTH) + place as u64;
+    let mut count = u64::from(u16_at(end, 10));
+    let mut size = u64::from(u32_at(end, 12));
+    let mut begin = u64::from(u32_at(end, 16));
+    let mut before = end_offset;
+    if (begin == 0xffff_ffff || count == 0xffff || size == 0xffff_ffff)
+        && let Some(found) = memchr::memmem::rfind(tail.get(..place).unwrap_or_default(), END_64)
+    {
+        let wide = tail.get(found..).unwrap_or_default();
+        count = u64_at(wide, 32);
+        size = u64_at(wide, 40);
+        begin = u64_at(wide, 48);
+        before = length.saturating_sub(END_LENGTH) + found as u64;
+    }
+    // Bytes put before an archive shift it.
+    let shift = before
+        .checked_sub(size)
+        .and_then(|there| there.checked_sub(begin));
+    let shift = shift.ok_or_else(|| {
+        NoList::Damaged(format!(
+            "it should begin at byte {begin} and take {size} bytes"
+        ))
+    })?;
+    if size > length {
+        return Err(NoList::Damaged(format!(
+            "it would take {size} of {length} bytes"
+        )));
+    }
+    let directory = at(file, begin + shift, size)?;
+    let mut members = Vec::new();
+    let mut rest = directory.as_slice();
+    while rest.starts_with(RECORD) && rest.len() >= 46 {
+        let (name_length, extra, comment) = (u16_at(rest, 28), u16_at(rest, 30), u16_at(rest, 32));
+        let name_end = 46 + usize::from(name_length);
+        let extra_end = name_end + usize::from(extra);
+        let name = rest.get(46..name_end).unwrap_or_default();
+        // Lists are compared with lists, so names of other encodings need not be right, only the same.
+        let name = String::from_utf8_lossy(name).into_owned();
+        let mut member = Member {
+            name,
+            size: u64::from(u32_at(rest, 24)),
+            crc: u32_at(rest, 16),
+            compressed: u64::from(u32_at(rest, 20)),
+            offset: u64::from(u32_at(rest, 42)),
+            method: u16_at(rest, 10),
+        };
+        wide_fields(
+            rest.get(name_end..extra_end).unwrap_or_default(),
+            &mut member,
+        );
+        member.offset += shift;
+        members.push(member);
+        rest = rest
+            .get(extra_end + usize::from(comment)..)
+            .unwrap_or_default();
+    }
+    if members.len() as u64 % 0x1_0000 != count % 0x1_0000 || !rest.is_empty() {
+        let place = begin + shift + (directory.len() - rest.len()) as u64;
+        return Err(NoList::Damaged(format!(
+            "{count} members should be listed, {} are, up to byte {place}",
+            members.len()
+        )));
+    }
+    Ok(members)
+}
+
+/// Sizes and offset of more than 32 bits stand in an extra field, those that do not fit.
+fn wide_fields(mut extra: &[u8], member: &mut Member) {
+    while extra.len() >= 4 {
+        let (id, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let mut content = extra.get(4..4 + length).unwrap_or_default();
+        if id == 1 {
+            for field in [&mut member.size, &mut member.compressed, &mut member.offset] {
+                if *field == 0xffff_ffff && content.len() >= 8 {
+                    *field = u64_at(content, 0);
+                    content = content.get(8..).unwrap_or_default();
+                }
+            }
+        }
+        extra = extra.get(4 + length..).unwrap_or_default();
+    }
+}
+
+/// Where the member's bytes begin, and whether its own record agrees with the directory.
+pub(super) fn data_offset(file: &File, member: &Member) -> Result<u64, String> {
+    let head = at(file, member.offset, 30).map_err(|error| error.to_string())?;
+    if !head.starts_with(b"PK\x03\x04") {
+        return Err(format!("no record of a member at byte {}", member.offset));
+    }
+    let name_length = u16_at(&head, 26);
+    let name =
+        at(file, member.offset + 30, u64::from(name_length)).map_err(|error| error.to_string())?;
+    let own = String::from_utf8_lossy(&name).into_owned();
+    if own != member.name && name.is_ascii() {
+        return Err(format!(
+            "at byte {} stands the record of {own:?}",
+            member.offset
+        ));
+    }
+    Ok(member.offset + 30 + u64::from(name_length) + u64::from(u16_at(&head, 28)))
+}
+
+/// Up to `length` bytes at `offset`.
+pub(super) fn at(mut file: &File, offset: u64, length: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    let bytes = bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(0, |bytes| u16::from_le_bytes(*bytes))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    let bytes = bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    let bytes = bytes.get(at..).and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// Length, CRC-32 and MD5 of a member's content.
+pub(super) struct Content {
+    pub size: u64,
+    pub crc: u32,
+    pub md5: String,
+}
+
+pub(super) fn content(file: &File, member: &Member, begin: u64) -> io::Result<Content> {
+    use md5::Digest as _;
+    let mut raw = file.try_clone()?;
+    raw.seek(SeekFrom::Start(begin))?;
+    let raw = io::BufReader::with_capacity(1 << 18, raw.take(member.compressed));
+    let mut input: Box<dyn Read> = match member.method {
+        0 => Box::new(raw),
+        8 => Box::new(flate2::bufread::DeflateDecoder::new(raw)),
+        other => {
+            return Err(io::Error::other(format!(
+                "compression method {other} is not known"
+            )));
+        }
+    };
+    let (mut crc, mut md5) = (crc32fast::Hasher::new(), md5::Md5::new());
+    let (mut size, mut buffer) = (0, vec![0; 1 << 17]);
+    loop {
+        let count = fill(&mut input, &mut buffer)?;
+        let bytes = buffer.get(..count).unwrap_or_default();
+        if bytes.is_empty() {
+            break;
+        }
+        crc.update(bytes);
+        md5.update(bytes);
+        size += count as u64;
+    }
+    Ok(Content {
+        size,
+        crc: crc.finalize(),
+        md5: crate::read::hex(md5),
+    })
+}

@@ -1,0 +1,551 @@
+//! A bundle as it lies on disk.
+//!
+//! From the outside in: what the first bytes are; whether the end is there; whether the directory and the members' own
+//! records agree; the CRC of every member. Only a sound archive is compared with what is known of the good one. The file
+//! is read twice at most: once for its MD5, once for the members.
+
+pub mod known;
+pub mod members;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use md5::{Digest as _, Md5};
+use prep_formats::sniff::{HumanSize, Looks, SNIFF_LENGTH};
+
+use crate::causes::{Cause, Harm, bundle as cause};
+use crate::error::AuditError;
+use crate::finding::Finding;
+use crate::read::{fill, hex};
+use members::{Member, NoList};
+
+/// What is known of the bundle that should be there.
+#[derive(Debug, Clone, Default)]
+pub struct Expected {
+    pub md5: Option<String>,
+    pub size: Option<u64>,
+    /// Members of a bundle with that MD5.
+    pub members: Option<Vec<Member>>,
+    /// Paths that the pipeline reads, without wildcards.
+    pub paths: Vec<String>,
+}
+
+/// What the bundle came to.
+#[derive(Debug)]
+pub struct Checked {
+    pub md5: String,
+    pub bytes: u64,
+    /// Empty: it has its published MD5, or is sound and none is published.
+    pub findings: Vec<Finding>,
+}
+
+/// Looks into the bundle at `path`.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn check(path: &Path, expected: &Expected) -> Result<Checked, AuditError> {
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
+    let read = AuditError::read(path);
+    let look = || -> io::Result<Checked> {
+        let file = File::open(path)?;
+        let raw = Raw::read(&file)?;
+        let mut checked = Checked {
+            md5: raw.md5.clone(),
+            bytes: raw.bytes,
+            findings: Vec::new(),
+        };
+        if expected
+            .md5
+            .as_ref()
+            .is_some_and(|md5| md5.eq_ignore_ascii_case(&raw.md5))
+        {
+            return Ok(checked);
+        }
+        let bundle = Bundle {
+            file: &file,
+            name: &name,
+            raw: &raw,
+            expected,
+        };
+        checked.findings = bundle.look()?;
+        Ok(checked)
+    };
+    look().map_err(read)
+}
+
+/// What one pass over the bytes tells.
+struct Raw {
+    md5: String,
+    bytes: u64,
+    head: Vec<u8>,
+    /// Line feeds, and those behind a carriage return.
+    lf: u64,
+    crlf: u64,
+    /// Zeros at the end.
+    zeros: u64,
+}
+
+impl Raw {
+    fn read(mut file: &File) -> io::Result<Raw> {
+        let mut raw = Raw {
+            md5: String::new(),
+            bytes: 0,
+            head: Vec::new(),
+            lf: 0,
+            crlf: 0,
+            zeros: 0,
+        };
+        let mut hasher = Md5::new();
+        let mut buffer = vec![0; 1 << 18];
+        let mut before = 0;
+        loop {
+            let count = fill(&mut file, &mut buffer)?;
+            let bytes = buffer.get(..count).unwrap_or_default();
+            if bytes.is_empty() {
+                break;
+            }
+            if raw.head.is_empty() {
+                raw.head = bytes
+                    .get(..SNIFF_LENGTH.min(count))
+                    .unwrap_or_default()
+                    .to_vec();
+            }
+            hasher.update(bytes);
+            raw.bytes += count as u64;
+            for place in memchr::memchr_iter(b'\n', bytes) {
+                raw.lf += 1;
+                let last = place
+                    .checked_sub(1)
+                    .and_then(|place| bytes.get(place))
+                    .copied()
+                    .unwrap_or(before);
+                raw.crlf += u64::from(last == b'\r');
+            }
+            let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+            raw.zeros = if zeros == count {
+                raw.zeros + count as u64
+            } else {
+                zeros as u64
+            };
+            before = bytes.last().copied().unwrap_or(before);
+        }
+        raw.md5 = hex(hasher);
+        Ok(raw)
+    }
+
+    /// Whether line ends were changed: too regular for compressed bytes, of which each pair is as likely as any.
+    fn is_text_mode(&self) -> Option<&'static str> {
+        match (self.lf, self.crlf) {
+            (20.., crlf) if crlf == self.lf => Some("every LF stands behind a CR"),
+            (4096.., 0) => Some("no LF stands behind a CR"),
+            _ => None,
+        }
+    }
+}
+
+/// Zeros in a row that content hardly has.
+const HOLE: usize = 512;
+
+struct Bundle<'a> {
+    file: &'a File,
+    name: &'a str,
+    raw: &'a Raw,
+    expected: &'a Expected,
+}
+
+impl Bundle<'_> {
+    fn finding(&self, cause: &'static Cause) -> Finding {
+        Finding::new(cause, self.name)
+    }
+
+    fn look(&self) -> io::Result<Vec<Finding>> {
+        let one = |finding| Ok(vec![finding]);
+        let size = HumanSize(self.raw.bytes);
+        match Looks::of(&self.raw.head) {
+            Looks::Empty => {
+                return one(self
+                    .finding(&cause::BUNDLE_CUT_OFF)
+                    .example("it has no bytes"));
+            }
+            Looks::Zeros => {
+                return one(self
+                    .finding(&cause::BUNDLE_HOLE)
+                    .example(format!("it begins with zeros, {size}")));
+            }
+            looks @ (Looks::Html | Looks::Xml | Looks::Json | Looks::Text) => {
+                let text = String::from_utf8_lossy(&self.raw.head).into_owned();
+                let line: String = text.chars().take(160).collect();
+                let finding = self
+                    .finding(&cause::BUNDLE_ERROR_PAGE)
+                    .proof(format!("got {looks}, {size}"));
+                return one(finding.example(format!("{line:?}")));
+            }
+            Looks::Zip => {}
+            other => {
+                let finding = self.finding(&cause::BUNDLE_NOT_AN_ARCHIVE);
+                return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));
+            }
+        }
+        match members::read(self.file) {
+            Ok(list) => {
+                let damage = self.damage(&list)?;
+                if damage.is_empty() {
+                    self.sound(&list)
+                } else {
+                    Ok(self.or_text_mode(damage))
+                }
+            }
+            Err(NoList::NoEnd) => {
+                let damage = self.without_end()?;
+                Ok(self.or_text_mode(damage))
+            }
+            Err(NoList::Damaged(reason)) => {
+                let damage = vec![self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(reason)];
+                Ok(self.or_text_mode(damage))
+            }
+            Err(NoList::Io(error)) => Err(error),
+        }
+    }
+
+    /// Damage everywhere has one cause if line ends were changed.
+    fn or_text_mode(&self, damage: Vec<Finding>) -> Vec<Finding> {
+        match self.raw.is_text_mode() {
+            Some(proof) => vec![
+                self.finding(&cause::BUNDLE_TEXT_MODE)
+                    .proof(format!("{proof}, {} of them", self.raw.lf)),
+            ],
+            None => damage,
+        }
+    }
+
+    /// The end is not there: cut off, or zeros instead.
+    fn without_end(&self) -> io::Result<Vec<Finding>> {
+        if self.raw.zeros >= HOLE as u64 {
+            let begin = self.raw.bytes - self.raw.zeros;
+            let example = format!(
+                "zeros from byte {begin} to the end, {} bytes",
+                self.raw.zeros
+            );
+            return Ok(vec![self.finding(&cause::BUNDLE_HOLE).example(example)]);
+        }
+        let tail = members::at(self.file, self.raw.bytes.saturating_sub(1 << 16), 1 << 16)?;
+        if let Some((place, text)) = page(&tail) {
+            let offset = self.raw.bytes.saturating_sub(1 << 16) + place as u64;
+            let finding = self.finding(&cause::BUNDLE_PAGE_INSIDE);
+            return Ok(vec![
+                finding.example(format!("from byte {offset} on: {text:?}")),
+            ]);
+        }
+        let mut finding = self.finding(&cause::BUNDLE_CUT_OFF);
+        finding = match self.expected.size {
+            Some(size) => finding.example(format!("{} of {size} bytes are there", self.raw.bytes)),
+            None => finding.example(format!(
+                "it ends after {} bytes, without its directory",
+                self.raw.bytes
+            )),
+        };
+        Ok(vec![finding])
+    }
+
+    /// Members whose bytes are not theirs.
+    fn damage(&self, list: &[Member]) -> io::Result<Vec<Finding>> {
+        let mut found: BTreeMap<&'static str, Finding> = BTreeMap::new();
+        let mut add = |cause: &'static Cause, example: String| {
+            let finding = found.entry(cause.id).or_insert_with(|| self.finding(cause));
+            finding.cells += 1;
+            if finding.examples.len() < crate::finding::EXAMPLES {
+                finding.examples.push(example);
+            }
+        };
+        for member in list.iter().filter(|member| !member.is_folder()) {
+            let end = member.offset + member.compressed;
+            let begin = match members::data_offset(self.file, member) {
+                Ok(begin) => begin,
+                Err(reason) => {
+                    match self.inside(member.offset, end)? {
+                        Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
+                        None => add(
+                            &cause::BUNDLE_DIRECTORY_DAMAGED,
+                            format!("{}: {reason}", member.name),
+                        ),
+                    }
+                    continue;
+                }
+            };
+            let content = members::content(self.file, member, begin);
+            let wrong = match &content {
+                Ok(content) if content.crc == member.crc && content.size == member.size => continue,
+                Ok(content) => format!(
+                    "its content has CRC {:08x} and {} bytes, listed are {:08x} and {}",
+                    content.crc, content.size, member.crc, member.size
+                ),
+                Err(error) => format!("its content cannot be unpacked ({error})"),
+            };
+            match self.inside(begin, begin + member.compressed)? {
+                Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
+                None => add(
+                    &cause::BUNDLE_MEMBER_DAMAGED,
+                    format!(
+                        "{}, bytes {begin} to {}: {wrong}",
+                        member.name,
+                        begin + member.compressed
+                    ),
+                ),
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// What does not belong into the bytes of a damaged member.
+    fn inside(&self, begin: u64, end: u64) -> io::Result<Option<(&'static Cause, String)>> {
+        const PIECE: u64 = 8 << 20;
+        let mut at = begin;
+        while at < end {
+            // Pieces overlap, so that nothing is missed between them.
+            let bytes = members::at(self.file, at, (end - at).min(PIECE + 4096))?;
+            if bytes.is_empty() {
+                break;
+            }
+            if let Some((place, text)) = page(&bytes) {
+                return Ok(Some((
+                    &cause::BUNDLE_PAGE_INSIDE,
+                    format!("from byte {} on: {text:?}", at + place as u64),
+                )));
+            }
+            if let Some((place, length)) = zeros(&bytes) {
+                let example = format!("zeros from byte {} on, {length} or more", at + place as u64);
+                return Ok(Some((&cause::BUNDLE_HOLE, example)));
+            }
+            at += PIECE;
+        }
+        Ok(None)
+    }
+
+    /// A sound archive with another MD5, or one for which none is published.
+    fn sound(&self, list: &[Member]) -> io::Result<Vec<Finding>> {
+        let files: Vec<&Member> = list.iter().filter(|member| !member.is_folder()).collect();
+        let mut found = Vec::new();
+        let mut names = BTreeSet::new();
+        let mut twice = self.finding(&cause::BUNDLE_NAME_TWICE);
+        for member in &files {
+            if !names.insert(member.name.as_str()) {
+                twice.cells += 1;
+                twice = twice.example(member.name.clone());
+            }
+        }
+        if twice.cells > 0 {
+            found.push(twice);
+        }
+        let mut backslashes = self.finding(&cause::BUNDLE_BACKSLASHES);
+        for member in files.iter().filter(|member| member.name.contains('\\')) {
+            backslashes.cells += 1;
+            backslashes = backslashes.example(member.name.clone());
+        }
+        if backslashes.cells > 0 {
+            found.push(backslashes);
+        }
+        if let [only] = files.as_slice()
+            && only.name.to_ascii_lowercase().ends_with(".zip")
+            && let Some(proof) = self.is_bundle(only)?
+        {
+            found.push(
+                self.finding(&cause::BUNDLE_ZIPPED_TWICE)
+                    .proof(proof)
+                    .example(only.name.clone()),
+            );
+        }
+        if let Some(folder) = self.folder(&files) {
+            let proof = match self.expected.members {
+                Some(_) => "without it, names, sizes and CRCs are those of the good bundle",
+                None => "without it, the paths that the pipeline reads are there",
+            };
+            found.push(
+                self.finding(&cause::BUNDLE_FOLDER)
+                    .proof(proof)
+                    .example(format!("{folder}/")),
+            );
+        }
+        if !found.is_empty() || self.expected.md5.is_none() {
+            return Ok(found);
+        }
+        let Some(known) = &self.expected.members else {
+            let proof = format!("all {} members have their CRC", files.len());
+            return Ok(vec![
+                self.finding(&cause::BUNDLE_OTHER_MD5)
+                    // Unless what is made of it proves otherwise.
+                    .harm(Harm::Content)
+                    .proof(proof)
+                    .example(format!("MD5 {}", self.raw.md5)),
+            ]);
+        };
+        Ok(vec![self.changed(&files, known)])
+    }
+
+    /// Whether this member is the bundle itself.
+    fn is_bundle(&self, member: &Member) -> io::Result<Option<String>> {
+        let Ok(begin) = members::data_offset(self.file, member) else {
+            return Ok(None);
+        };
+        let content = members::content(self.file, member, begin)?;
+        if self
+            .expected
+            .md5
+            .as_ref()
+            .is_some_and(|md5| md5.eq_ignore_ascii_case(&content.md5))
+        {
+            return Ok(Some(format!("it has the published MD5 {}", content.md5)));
+        }
+        let reads_it = self
+            .expected
+            .paths
+            .iter()
+            .any(|path| path.starts_with(&member.name));
+        let own_name = self.name.rsplit('/').next().unwrap_or_default();
+        Ok((!reads_it && member.name.ends_with(own_name))
+            .then(|| "it has the bundle's name, and the pipeline reads nothing in it".to_owned()))
+    }
+
+    /// The folder that holds all members, if they would be right without it.
+    fn folder(&self, files: &[&Member]) -> Option<String> {
+        let (folder, _) = files.first()?.name.split_once('/')?;
+        let prefix = format!("{folder}/");
+        let inner: Option<Vec<&str>> = files
+            .iter()
+            .map(|member| member.name.strip_prefix(&prefix))
+            .collect();
+        let inner = inner?;
+        let right = match &self.expected.members {
+            Some(known) => {
+                let stripped = files
+                    .iter()
+                    .zip(&inner)
+                    .map(|(member, name)| (*name, member.size, member.crc));
+                stripped.collect::<BTreeSet<_>>() == contents(known)
+            }
+            None => {
+                let paths = &self.expected.paths;
+                let there = |names: &[&str]| {
+                    paths
+                        .iter()
+                        .filter(|path| names.contains(&path.as_str()))
+                        .count()
+                };
+                let whole: Vec<&str> = files.iter().map(|member| member.name.as_str()).collect();
+                there(&inner) > 0 && there(&whole) == 0
+            }
+        };
+        right.then(|| folder.to_owned())
+    }
+
+    /// Against the list of the good bundle.
+    fn changed(&self, files: &[&Member], known: &[Member]) -> Finding {
+        let here: BTreeMap<&str, &Member> = files
+            .iter()
+            .map(|member| (member.name.as_str(), *member))
+            .collect();
+        let good: BTreeMap<&str, &Member> = known
+            .iter()
+            .filter(|member| !member.is_folder())
+            .map(|member| (member.name.as_str(), member))
+            .collect();
+        let mut changes = Vec::new();
+        let (mut gone, mut new, mut other) = (0_u64, 0_u64, 0_u64);
+        for (name, member) in &good {
+            match here.get(name) {
+                None => {
+                    gone += 1;
+                    changes.push(format!("{name} is gone"));
+                }
+                Some(found) if (found.size, found.crc) != (member.size, member.crc) => {
+                    other += 1;
+                    changes.push(format!(
+                        "{name} has {} bytes and CRC {:08x}, had {} and {:08x}",
+                        found.size, found.crc, member.size, member.crc
+                    ));
+                }
+                Some(_) => {}
+            }
+        }
+        for name in here.keys().filter(|name| !good.contains_key(*name)) {
+            new += 1;
+            changes.push(format!("{name} is new"));
+        }
+        if changes.is_empty() {
+            let proof = format!(
+                "all {} members have the names, sizes and CRCs of the good bundle",
+                good.len()
+            );
+            return self.finding(&cause::BUNDLE_REPACKED).proof(proof);
+        }
+        let mut finding = self
+            .finding(&cause::BUNDLE_CHANGED)
+            .cells(changes.len() as u64);
+        finding = finding.proof(format!(
+            "of {} members, {other} are others and {gone} are gone; {new} are new",
+            good.len()
+        ));
+        for change in changes {
+            finding = finding.example(change);
+        }
+        finding
+    }
+}
+
+fn contents(members: &[Member]) -> BTreeSet<(&str, u64, u32)> {
+    members
+        .iter()
+        .filter(|member| !member.is_folder())
+        .map(Member::content)
+        .collect()
+}
+
+/// A server's message among other bytes: where it begins, and its first words.
+fn page(bytes: &[u8]) -> Option<(usize, String)> {
+    const BEGINS: [&[u8]; 8] = [
+        b"<!DOCTYPE html",
+        b"<!doctype html",
+        b"<html",
+        b"<HTML",
+        b"<?xml",
+        b"{\"code\":",
+        b"{\"error\"",
+        b"{\"message\"",
+    ];
+    let found = BEGINS
+        .iter()
+        .filter_map(|begin| memchr::memmem::find(bytes, begin))
+        .min()?;
+    let text = bytes.get(found..)?;
+    let printable = |byte: &&u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    let length = text.iter().take(120).take_while(printable).count();
+    // A few such bytes may stand there by chance.
+    (length >= 24).then(|| {
+        (
+            found,
+            String::from_utf8_lossy(text.get(..length.min(80)).unwrap_or_default()).into_owned(),
+        )
+    })
+}
+
+/// A stretch of zeros: where it begins, and its length.
+fn zeros(bytes: &[u8]) -> Option<(usize, usize)> {
+    let mut begin = 0;
+    while let Some(found) = bytes.get(begin..)?.iter().position(|byte| *byte == 0) {
+        let first = begin + found;
+        let length = bytes
+            .get(first..)?
+            .iter()
+            .take_while(|byte| **byte == 0)
+            .count();
+        if length >= HOLE {
+            return Some((first, length));
+        }
+        begin = first + length;
+    }
+    None
+}

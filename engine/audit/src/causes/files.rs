@@ -1,0 +1,87 @@
+//! Files of a tree.
+
+use super::{Cause, Family, Harm};
+
+pub static ALL: &[&Cause] = &[
+    &FILES_MISSING,
+    &FILES_SURPLUS,
+    &FILES_RENAMED,
+    &FILES_OTHER_PART,
+    &FILE_NAMES_CASE,
+    &FILES_EMPTY,
+    &FILES_CUT_OFF,
+    &ARCHIVE_UNPACKED,
+    &FILES_CHANGED,
+];
+
+pub static FILES_MISSING: Cause = Cause {
+    id: "files-missing",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files are missing",
+    advice: "prepare again; preparation may have been stopped half-way",
+};
+
+pub static FILES_SURPLUS: Cause = Cause {
+    id: "files-surplus",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "there are files that should not be there",
+    advice: "remove them; a file more can give answers away",
+};
+
+pub static FILES_RENAMED: Cause = Cause {
+    id: "files-renamed",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files have other names and the same content",
+    advice: "restore the names",
+};
+
+pub static FILES_OTHER_PART: Cause = Cause {
+    id: "files-other-part",
+    family: Family::Files,
+    harm: Harm::Answers,
+    meaning: "files lie in the folder of another part of the split",
+    advice: "prepare again: what is to be answered differs",
+};
+
+pub static FILE_NAMES_CASE: Cause = Cause {
+    id: "file-names-case",
+    family: Family::Files,
+    harm: Harm::Form,
+    meaning: "file names differ in case or in the form of letters",
+    advice: "use a file system that keeps names as they are",
+};
+
+pub static FILES_EMPTY: Cause = Cause {
+    id: "files-empty",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files are empty",
+    advice: "prepare again; the disk may have been full",
+};
+
+pub static FILES_CUT_OFF: Cause = Cause {
+    id: "files-cut-off",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files end too early",
+    advice: "prepare again; the disk may have been full",
+};
+
+pub static ARCHIVE_UNPACKED: Cause = Cause {
+    id: "archive-unpacked",
+    family: Family::Files,
+    harm: Harm::Form,
+    meaning: "an archive was unpacked into a folder",
+    advice: "nothing, if whoever reads the tree expects it",
+};
+
+pub static FILES_CHANGED: Cause = Cause {
+    id: "files-changed",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files whose format is not looked into have other bytes",
+    advice: "prepare again from a sound bundle",
+};

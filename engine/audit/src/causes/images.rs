@@ -1,0 +1,29 @@
+//! Images.
+
+use super::{Cause, Family, Harm};
+
+pub static ALL: &[&Cause] = &[&IMAGE_BYTES, &IMAGE_PIXELS, &IMAGE_DAMAGED];
+
+pub static IMAGE_BYTES: Cause = Cause {
+    id: "image-bytes",
+    family: Family::Images,
+    harm: Harm::Form,
+    meaning: "images have other bytes and the same pixels",
+    advice: "copy images instead of writing them again",
+};
+
+pub static IMAGE_PIXELS: Cause = Cause {
+    id: "image-pixels",
+    family: Family::Images,
+    harm: Harm::Content,
+    meaning: "images have other pixels",
+    advice: "copy images instead of writing them again",
+};
+
+pub static IMAGE_DAMAGED: Cause = Cause {
+    id: "image-damaged",
+    family: Family::Images,
+    harm: Harm::Content,
+    meaning: "images cannot be decoded, which the others can",
+    advice: "prepare again",
+};

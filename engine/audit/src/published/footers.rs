@@ -1,0 +1,94 @@
+//! Versions of fastparquet and pandas: everything before the footer is hashed once, then one footer per pair of versions.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use md5::{Digest as _, Md5};
+use prep_formats::parquet::{Tail, Versions, with_versions};
+
+use crate::read::{fill, hex};
+
+/// Releases, as lines `LIBRARY VERSION`.
+const RELEASES: &str = include_str!("releases.txt");
+
+pub(super) enum Found {
+    /// The published ones, and those of the file.
+    Versions(Versions, Versions),
+    /// None of so many.
+    Tried(usize),
+    OtherWriter,
+}
+
+pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let Some(trailer_at) = length.checked_sub(Tail::TRAILER) else {
+        return Ok(Found::OtherWriter);
+    };
+    let mut trailer = [0; Tail::TRAILER as usize];
+    file.seek(SeekFrom::Start(trailer_at))?;
+    file.read_exact(&mut trailer)?;
+    let Some(begin) = Tail::begin(length, &trailer) else {
+        return Ok(Found::OtherWriter);
+    };
+    let mut footer = Vec::new();
+    file.seek(SeekFrom::Start(begin))?;
+    (&file).take(trailer_at - begin).read_to_end(&mut footer)?;
+    let Some(tail) = Tail::parse(begin, &footer) else {
+        return Ok(Found::OtherWriter);
+    };
+    let mut before = Md5::new();
+    file.seek(SeekFrom::Start(0))?;
+    let mut pages = (&file).take(begin);
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match fill(&mut pages, &mut buffer)? {
+            0 => break,
+            count => before.update(buffer.get(..count).unwrap_or_default()),
+        }
+    }
+    let mut tried = 0;
+    for fastparquet in releases("fastparquet") {
+        for pandas in releases("pandas") {
+            let Ok(versions) = Versions::new(fastparquet, pandas) else {
+                continue;
+            };
+            let Some(end) = with_versions(&tail, &versions) else {
+                continue;
+            };
+            tried += 1;
+            let mut hasher = before.clone();
+            hasher.update(&end);
+            if hex(hasher).eq_ignore_ascii_case(md5) {
+                return Ok(Found::Versions(versions, tail.versions));
+            }
+        }
+    }
+    Ok(Found::Tried(tried))
+}
+
+fn releases(library: &str) -> impl Iterator<Item = &'static str> + '_ {
+    RELEASES
+        .lines()
+        .filter_map(move |line| line.strip_prefix(library)?.strip_prefix(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_releases_are_versions() {
+        let pairs = releases("fastparquet").count() * releases("pandas").count();
+        assert!(pairs >= 300, "{pairs}");
+        for fastparquet in releases("fastparquet") {
+            for pandas in releases("pandas") {
+                assert!(
+                    Versions::new(fastparquet, pandas).is_ok(),
+                    "{fastparquet} {pandas}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! CSV in other forms, all of them in one pass over the rows.
+
+use std::io;
+use std::path::Path;
+
+use md5::{Digest as _, Md5};
+use prep_formats::pandas::{FloatParser, parse_f64, push_f64};
+
+use crate::causes::{Cause, rows, text};
+use crate::read::hex;
+use crate::table::{CsvTable, Format, Row, Table};
+
+/// Which fields are quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    Minimal,
+    NonNumeric,
+    All,
+}
+
+/// What differs from how we write it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendering {
+    byte_order_mark: bool,
+    crlf: bool,
+    index: bool,
+    quotes: Quotes,
+    /// `None` where this column, or any (with `usize::MAX`), has nothing.
+    none_in: Option<usize>,
+    /// Numbers as pandas' default parser before 3.1 reads them.
+    fast_floats: bool,
+    no_final_newline: bool,
+    order: Order,
+    column: String,
+}
+
+/// Rows in another order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Same,
+    /// By this column, rising or falling.
+    Sorted(usize, bool),
+    Reversed,
+}
+
+/// Largest table that is sorted in memory, in bytes.
+const SORTED: u64 = 1 << 30;
+
+impl Rendering {
+    fn plain() -> Rendering {
+        Rendering {
+            byte_order_mark: false,
+            crlf: false,
+            index: false,
+            quotes: Quotes::Minimal,
+            none_in: None,
+            fast_floats: false,
+            no_final_newline: false,
+            order: Order::Same,
+            column: String::new(),
+        }
+    }
+
+    /// The most telling of the differences.
+    pub fn cause(&self) -> &'static Cause {
+        match self {
+            _ if self.order != Order::Same => &rows::ROW_ORDER,
+            _ if self.fast_floats => &text::FLOAT_LAST_DIGIT,
+            _ if self.none_in.is_some() => &text::MISSING_WORDS,
+            _ if self.index => &text::INDEX_COLUMN,
+            _ if self.quotes != Quotes::Minimal => &text::QUOTING,
+            _ if self.byte_order_mark => &text::BYTE_ORDER_MARK,
+            _ if self.no_final_newline => &text::FINAL_NEWLINE,
+            _ => &text::LINE_ENDS,
+        }
+    }
+
+    /// All differences in words.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
+        if self.byte_order_mark {
+            words.push("with a byte order mark".to_owned());
+        }
+        if self.crlf {
+            words.push("lines end in CR LF".to_owned());
+        }
+        if self.no_final_newline {
+            words.push("without the last line end".to_owned());
+        }
+        if self.index {
+            words.push("with an index column".to_owned());
+        }
+        match self.quotes {
+            Quotes::Minimal => {}
+            Quotes::NonNumeric => words.push("all fields but numbers quoted".to_owned()),
+            Quotes::All => words.push("all fields quoted".to_owned()),
+        }
+        match self.none_in {
+            None => {}
+            Some(usize::MAX) => words.push("`None` for all that is missing".to_owned()),
+            Some(_) => words.push(format!("`None` for what is missing in `{}`", self.column)),
+        }
+        if self.fast_floats {
+            words.push("numbers read by pandas' default parser before 3.1".to_owned());
+        }
+        match self.order {
+            Order::Same => {}
+            Order::Reversed => words.push("rows from the last to the first".to_owned()),
+            Order::Sorted(_, rising) => {
+                let way = if rising { "rising" } else { "falling" };
+                words.push(format!("rows sorted by `{}`, {way}", self.column));
+            }
+        }
+        words.join(", ")
+    }
+
+    fn begin(&self, columns: &[String]) -> Vec<u8> {
+        let mut line = Vec::new();
+        if self.byte_order_mark {
+            line.extend_from_slice(b"\xef\xbb\xbf");
+        }
+        if self.index {
+            if self.quotes != Quotes::Minimal {
+                line.extend_from_slice(b"\"\"");
+            }
+            line.push(b',');
+        }
+        for (place, name) in columns.iter().enumerate() {
+            if place > 0 {
+                line.push(b',');
+            }
+            self.field(name.as_bytes(), false, &mut line);
+        }
+        self.end(&mut line);
+        line
+    }
+
+    fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
+        line.clear();
+        if self.index {
+            let number = number.to_string();
+            self.field(number.as_bytes(), true, line);
+            line.push(b',');
+        }
+        for place in 0..row.len() {
+            if place > 0 {
+                line.push(b',');
+            }
+            let mut cell = row.cell(place);
+            let numeric = is_number.get(place).copied().unwrap_or_default();
+            if cell.is_empty()
+                && self
+                    .none_in
+                    .is_some_and(|column| column == usize::MAX || column == place)
+            {
+                cell = b"None";
+            }
+            let mut printed = Vec::new();
+            if self.fast_floats
+                && cell.contains(&b'.')
+                && let Some(value) = parse_f64(cell, FloatParser::Fast)
+            {
+                push_f64(&mut printed, value);
+                cell = &printed;
+            }
+            self.field(cell, numeric, line);
+        }
+        self.end(line);
+    }
+
+    fn end(&self, line: &mut Vec<u8>) {
+        line.extend_from_slice(if self.crlf { b"\r\n" } else { b"\n" });
+    }
+
+    fn field(&self, cell: &[u8], is_number: bool, line: &mut Vec<u8>) {
+        let special =
+            |byte: &u8| matches!(byte, b',' | b'"' | b'\n') || (self.crlf && *byte == b'\r');
+        let quoted = match self.quotes {
+            Quotes::All => true,
+            Quotes::NonNumeric => !is_number || cell.is_empty(),
+            Quotes::Minimal => false,
+        };
+        if !quoted && !cell.iter().any(special) {
+            line.extend_from_slice(cell);
+            return;
+        }
+        line.push(b'"');
+        for byte in cell {
+            line.push(*byte);
+            if *byte == b'"' {
+                line.push(b'"');
+            }
+        }
+        line.push(b'"');
+    }
+}
+
+/// The rendering of our table that has this MD5.
+pub(super) fn search(path: &Path, format: Format, md5: &str) -> io::Result<Option<Rendering>> {
+    let table = match format {
+        Format::Csv(delimiter) => CsvTable::open(path, delimiter)?,
+        _ => CsvTable::lines(path)?,
+    };
+    let is_table = matches!(format, Format::Csv(b','));
+    let columns = match format {
+        Format::Lines => &[],
+        _ => table.columns(),
+    };
+    let (is_number, has_gaps) = kinds(&table)?;
+    let candidates = candidates(columns, &has_gaps, is_table);
+    let mut running: Vec<(Rendering, Md5, Vec<u8>)> = candidates
+        .into_iter()
+        .map(|rendering| {
+            let mut hasher = Md5::new();
+            let mut held = if columns.is_empty() {
+                Vec::new()
+            } else {
+                rendering.begin(columns)
+            };
+            if !rendering.no_final_newline {
+                hasher.update(&held);
+                held.clear();
+            }
+            (rendering, hasher, held)
+        })
+        .collect();
+    let (mut rows, mut row) = (table.rows()?, Row::default());
+    let (mut number, mut line) = (0, Vec::new());
+    while rows.next(&mut row)? {
+        for (rendering, hasher, held) in &mut running {
+            rendering.row(number, &row, &is_number, &mut line);
+            if rendering.no_final_newline {
+                hasher.update(&held);
+                held.clone_from(&line);
+            } else {
+                hasher.update(&line);
+            }
+        }
+        number += 1;
+    }
+    drop(rows);
+    for (rendering, mut hasher, held) in running {
+        let held = held.strip_suffix(b"\n").unwrap_or_default();
+        hasher.update(held.strip_suffix(b"\r").unwrap_or(held));
+        if hex(hasher).eq_ignore_ascii_case(md5) {
+            return Ok(Some(rendering));
+        }
+    }
+    if is_table && std::fs::metadata(path)?.len() <= SORTED {
+        return ordered(&table, &is_number, md5);
+    }
+    Ok(None)
+}
+
+/// Which columns are numbers throughout, and which have gaps.
+fn kinds(table: &CsvTable) -> io::Result<(Vec<bool>, Vec<bool>)> {
+    let width = table.columns().len();
+    let (mut is_number, mut has_gaps) = (vec![true; width], vec![false; width]);
+    let (mut rows, mut row) = (table.rows()?, Row::default());
+    while rows.next(&mut row)? {
+        for (place, (number, gaps)) in is_number.iter_mut().zip(&mut has_gaps).enumerate() {
+            let cell = row.cell(place);
+            *gaps |= cell.is_empty();
+            *number &= cell.is_empty() || parse_f64(cell, FloatParser::RoundTrip).is_some();
+        }
+    }
+    Ok((is_number, has_gaps))
+}
+
+fn candidates(columns: &[String], has_gaps: &[bool], is_table: bool) -> Vec<Rendering> {
+    let mut all = Vec::new();
+    let quotes: &[Quotes] = if is_table {
+        &[Quotes::Minimal, Quotes::NonNumeric, Quotes::All]
+    } else {
+        &[Quotes::Minimal]
+    };
+    for byte_order_mark in [false, true] {
+        for crlf in [false, true] {
+            for index in [false, true] {
+                for quotes in quotes.iter().copied() {
+                    if !index || is_table {
+                        all.push(Rendering {
+                            byte_order_mark,
+                            crlf,
+                            index,
+                            quotes,
+                            ..Rendering::plain()
+                        });
+                    }
+                }
+            }
+            all.push(Rendering {
+                byte_order_mark,
+                crlf,
+                no_final_newline: true,
+                ..Rendering::plain()
+            });
+            if is_table {
+                all.push(Rendering {
+                    byte_order_mark,
+                    crlf,
+                    fast_floats: true,
+                    ..Rendering::plain()
+                });
+            }
+        }
+    }
+    if is_table {
+        let gaps: Vec<usize> = (0..has_gaps.len())
+            .filter(|place| has_gaps.get(*place) == Some(&true))
+            .collect();
+        for place in gaps
+            .iter()
+            .copied()
+            .chain((gaps.len() > 1).then_some(usize::MAX))
+        {
+            let column = columns.get(place).cloned().unwrap_or_default();
+            all.push(Rendering {
+                none_in: Some(place),
+                column,
+                ..Rendering::plain()
+            });
+        }
+    }
+    all
+}
+
+/// Rows sorted by each column, and back to front.
+fn ordered(table: &CsvTable, is_number: &[bool], md5: &str) -> io::Result<Option<Rendering>> {
+    let (mut rows, mut row) = (table.rows()?, Row::default());
+    let mut all = Vec::new();
+    while rows.next(&mut row)? {
+        all.push(row.clone());
+    }
+    let plain = Rendering::plain();
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    let mut orders = vec![(Order::Reversed, String::new())];
+    for (place, name) in table.columns().iter().enumerate() {
+        orders.extend([true, false].map(|rising| (Order::Sorted(place, rising), name.clone())));
+    }
+    for (order, column) in orders {
+        places.sort_unstable();
+        match order {
+            Order::Same => {}
+            Order::Reversed => places.reverse(),
+            Order::Sorted(column, rising) => {
+                let numeric = is_number.get(column).copied().unwrap_or_default();
+                let cell =
+                    |place: &usize| all.get(*place).map_or(&[] as &[u8], |row| row.cell(column));
+                let value = |place: &usize| {
+                    parse_f64(cell(place), FloatParser::RoundTrip).unwrap_or(f64::INFINITY)
+                };
+                places.sort_by(|a, b| {
+                    let rising_order = match numeric {
+                        true => value(a).total_cmp(&value(b)),
+                        false => cell(a).cmp(cell(b)),
+                    };
+                    if rising {
+                        rising_order
+                    } else {
+                        rising_order.reverse()
+                    }
+                });
+            }
+        }
+        let mut hasher = Md5::new();
+        let mut line = plain.begin(table.columns());
+        hasher.update(&line);
+        for place in &places {
+            if let Some(row) = all.get(*place) {
+                plain.row(0, row, is_number, &mut line);
+                hasher.update(&line);
+            }
+        }
+        if hex(hasher).eq_ignore_ascii_case(md5) {
+            return Ok(Some(Rendering {
+                order,
+                column,
+                ..plain
+            }));
+        }
+    }
+    Ok(None)
+}

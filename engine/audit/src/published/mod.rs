@@ -1,0 +1,80 @@
+//! A file of ours and the sum that was published for it: which form of our content has that sum?
+//!
+//! A sum tells nothing of what it is the sum of, so causes are guessed, and tried: our content is rendered as another
+//! library, option or version would have written it. A guess counts only if the published sum comes out.
+
+mod footers;
+mod forms;
+
+use std::path::Path;
+
+use crate::causes::{NOT_CLASSIFIED, writer};
+use crate::error::AuditError;
+use crate::finding::Finding;
+use crate::read;
+use crate::table::Format;
+
+pub use forms::Rendering;
+
+/// What the file came to.
+#[derive(Debug)]
+pub enum Checked {
+    /// It has its published sum.
+    Equal,
+    /// It has another, for this reason.
+    Other(Finding),
+}
+
+/// Holds the file at `place`, called `path`, against its published MD5.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn check(path: &str, place: &Path, md5: &str) -> Result<Checked, AuditError> {
+    let look = || -> std::io::Result<Checked> {
+        let found = read::md5(place)?;
+        if found.eq_ignore_ascii_case(md5) {
+            return Ok(Checked::Equal);
+        }
+        let unknown = || {
+            let proof = format!(
+                "published is MD5 {md5}, it has {found}; no other form of its content has that sum"
+            );
+            Finding::new(&NOT_CLASSIFIED, path).proof(proof)
+        };
+        let finding = match Format::of(path) {
+            Some(Format::Parquet) => match footers::search(place, md5)? {
+                footers::Found::Versions(there, here) => {
+                    let finding = Finding::new(&writer::PARQUET_VERSIONS, path);
+                    finding.proof(format!(
+                        "with {there} in the footer instead of {here}, it has the published MD5"
+                    ))
+                }
+                footers::Found::Tried(pairs) => {
+                    let finding = Finding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    finding.proof(format!(
+                        "{pairs} pairs of versions of fastparquet and pandas were tried"
+                    ))
+                }
+                footers::Found::OtherWriter => {
+                    let finding = Finding::new(&writer::PARQUET_UNKNOWN_VERSIONS, path);
+                    finding.proof("it was written by another library than fastparquet")
+                }
+            },
+            Some(format @ (Format::Csv(_) | Format::Lines)) => {
+                match forms::search(place, format, md5)? {
+                    Some(rendering) => {
+                        let proof = format!(
+                            "{}: rendered so, our content has the published MD5",
+                            rendering.words()
+                        );
+                        Finding::new(rendering.cause(), path).proof(proof)
+                    }
+                    None => unknown(),
+                }
+            }
+            _ => unknown(),
+        };
+        Ok(Checked::Other(finding))
+    };
+    look().map_err(AuditError::read(place))
+}

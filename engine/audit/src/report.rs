@@ -1,0 +1,101 @@
+//! Findings by cause.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::causes::Harm;
+use crate::finding::{EXAMPLES, Finding};
+
+/// All findings of one cause with one harm.
+#[derive(Debug, Clone, Serialize)]
+pub struct Block {
+    pub cause: &'static str,
+    pub harm: Harm,
+    pub meaning: &'static str,
+    pub advice: &'static str,
+    pub paths: Vec<String>,
+    pub rows: u64,
+    pub cells: u64,
+    /// Why it is this cause, for each kind of proof once.
+    pub proof: Vec<String>,
+    pub examples: Vec<String>,
+}
+
+/// What it all comes to: the worst harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing differs.
+    Equal,
+    /// Only bytes or spelling differ.
+    SameContent,
+    ContentDiffers,
+    AnswersDiffer,
+}
+
+/// The result of an audit, or of one of its corners.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    pub verdict: Verdict,
+    /// The most harmful first.
+    pub blocks: Vec<Block>,
+}
+
+/// Proofs that a block shows.
+const PROOFS: usize = 3;
+
+impl Report {
+    pub fn of(findings: impl IntoIterator<Item = Finding>) -> Report {
+        let mut blocks: BTreeMap<(std::cmp::Reverse<Harm>, &'static str), Block> = BTreeMap::new();
+        for finding in findings {
+            let key = (std::cmp::Reverse(finding.harm), finding.cause.id);
+            let block = blocks.entry(key).or_insert_with(|| Block {
+                cause: finding.cause.id,
+                harm: finding.harm,
+                meaning: finding.cause.meaning,
+                advice: finding.cause.advice,
+                paths: Vec::new(),
+                rows: 0,
+                cells: 0,
+                proof: Vec::new(),
+                examples: Vec::new(),
+            });
+            block.rows += finding.rows;
+            block.cells += finding.cells;
+            if let Some(proof) = finding.proof
+                && block.proof.len() < PROOFS
+                && !block.proof.contains(&proof)
+            {
+                block.proof.push(proof);
+            }
+            for example in finding.examples {
+                if block.examples.len() < EXAMPLES {
+                    // One file is named once, above.
+                    let known = example.contains(&finding.path) || block.paths.is_empty();
+                    block.examples.push(if known {
+                        example
+                    } else {
+                        format!("{}: {example}", finding.path)
+                    });
+                }
+            }
+            block.paths.push(finding.path);
+        }
+        let mut report = Report {
+            verdict: Verdict::Equal,
+            blocks: blocks.into_values().collect(),
+        };
+        for block in &mut report.blocks {
+            block.paths.sort();
+            block.paths.dedup();
+        }
+        report.verdict = match report.blocks.first().map(|block| block.harm) {
+            None => Verdict::Equal,
+            Some(Harm::None | Harm::Form) => Verdict::SameContent,
+            Some(Harm::Content) => Verdict::ContentDiffers,
+            Some(Harm::Answers) => Verdict::AnswersDiffer,
+        };
+        report
+    }
+}

@@ -1,0 +1,279 @@
+//! Two cells: what makes them differ.
+
+use std::borrow::Cow;
+
+use prep_formats::pandas::{FloatParser, parse_f64};
+
+use crate::causes::{Cause, rows, text};
+
+/// The first rule that explains a difference.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Difference {
+    LineEnds,
+    MissingWords,
+    BooleanWords,
+    NumberSpelling,
+    /// Units in the last place, and whether pandas' default parser makes theirs of our text.
+    LastDigit {
+        ulps: u64,
+        parser: bool,
+    },
+    Single,
+    Rounded,
+    Blanks,
+    LetterCase,
+    Mojibake,
+    /// Other values.
+    Value,
+}
+
+/// Doubles this many units apart are the same number to two parsers.
+const ULPS: u64 = 4;
+
+impl Difference {
+    /// Why two cells of different text differ.
+    pub(crate) fn between(theirs: &[u8], ours: &[u8]) -> Difference {
+        if *lf(theirs) == *lf(ours) {
+            return Difference::LineEnds;
+        }
+        if is_missing(theirs) && is_missing(ours) {
+            return Difference::MissingWords;
+        }
+        if let (Some(a), Some(b)) = (number(theirs), number(ours)) {
+            return numbers(theirs, ours, a, b);
+        }
+        if let (Some(a), Some(b)) = (boolean(theirs), boolean(ours)) {
+            return if a == b {
+                Difference::BooleanWords
+            } else {
+                Difference::Value
+            };
+        }
+        if theirs.trim_ascii() == ours.trim_ascii() {
+            return Difference::Blanks;
+        }
+        if let (Ok(a), Ok(b)) = (std::str::from_utf8(theirs), std::str::from_utf8(ours)) {
+            if reread(a).as_deref() == Some(b) || reread(b).as_deref() == Some(a) {
+                return Difference::Mojibake;
+            }
+            if a.to_lowercase() == b.to_lowercase() {
+                return Difference::LetterCase;
+            }
+        }
+        Difference::Value
+    }
+
+    pub(crate) fn cause(self) -> &'static Cause {
+        match self {
+            Difference::LineEnds => &text::LINE_ENDS,
+            Difference::MissingWords => &text::MISSING_WORDS,
+            Difference::BooleanWords => &text::BOOLEAN_WORDS,
+            Difference::NumberSpelling => &text::NUMBER_SPELLING,
+            Difference::LastDigit { .. } => &text::FLOAT_LAST_DIGIT,
+            Difference::Single => &text::FLOAT_SINGLE,
+            Difference::Rounded => &text::FLOAT_ROUNDED,
+            Difference::Blanks => &text::BLANKS,
+            Difference::LetterCase => &text::LETTER_CASE,
+            Difference::Mojibake => &text::MOJIBAKE,
+            Difference::Value => &rows::VALUES_CHANGED,
+        }
+    }
+}
+
+fn lf(cell: &[u8]) -> Cow<'_, [u8]> {
+    if memchr::memchr(b'\r', cell).is_none() {
+        return Cow::Borrowed(cell);
+    }
+    let mut out = Vec::with_capacity(cell.len());
+    let mut bytes = cell.iter().copied().peekable();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\r' {
+            bytes.next_if_eq(&b'\n');
+            out.push(b'\n');
+        } else {
+            out.push(byte);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Words that pandas, NumPy and Python print or read for what is missing.
+fn is_missing(cell: &[u8]) -> bool {
+    let words: [&[u8]; 14] = [
+        b"", b"NaN", b"nan", b"None", b"NULL", b"null", b"NA", b"N/A", b"<NA>", b"n/a", b"#N/A",
+        b"NaT", b"-nan", b"-NaN",
+    ];
+    words.contains(&cell)
+}
+
+/// `1` and `0` are numbers; beside one of these words they are booleans.
+fn boolean(cell: &[u8]) -> Option<bool> {
+    match cell {
+        b"True" | b"true" | b"TRUE" | b"1" | b"1.0" => Some(true),
+        b"False" | b"false" | b"FALSE" | b"0" | b"0.0" => Some(false),
+        _ => None,
+    }
+}
+
+pub(crate) fn number(cell: &[u8]) -> Option<f64> {
+    // Words for infinity are numbers to pandas, too.
+    let first = *cell.first()?;
+    if !(first.is_ascii_digit() || matches!(first, b'-' | b'+' | b'.' | b'i' | b'I')) {
+        return None;
+    }
+    parse_f64(cell, FloatParser::RoundTrip)
+}
+
+fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
+    if a == b {
+        // Doubles tell integers apart only up to 2^53.
+        let exact = a.abs() < 9_007_199_254_740_992.0 || integer(theirs) == integer(ours);
+        return if exact {
+            Difference::NumberSpelling
+        } else {
+            Difference::Value
+        };
+    }
+    if a.is_nan() || b.is_nan() || integer(theirs).is_some() && integer(ours).is_some() {
+        return Difference::Value;
+    }
+    let ulps = ordered(a).abs_diff(ordered(b));
+    if ulps <= ULPS {
+        let fast = |cell| parse_f64(cell, FloatParser::Fast);
+        let parser = fast(ours) == Some(a) || fast(theirs) == Some(b);
+        return Difference::LastDigit { ulps, parser };
+    }
+    let (short, long) = if digits(theirs) <= digits(ours) {
+        (theirs, b)
+    } else {
+        (ours, a)
+    };
+    let single = |text: &[u8], value: f64| {
+        let text = std::str::from_utf8(text).ok()?;
+        Some(text.parse::<f32>().ok()? == value as f32)
+    };
+    if digits(short) <= 9 && digits(short) >= 6 && single(short, long) == Some(true) {
+        return Difference::Single;
+    }
+    if (a as f32) == (b as f32)
+        && (f64::from(a as f32) == a || f64::from(b as f32) == b)
+        && digits(short) >= 6
+    {
+        return Difference::Single;
+    }
+    match decimals(short) {
+        Some(places @ 1..) if digits(theirs) != digits(ours) && rounds_to(long, places, short) => {
+            Difference::Rounded
+        }
+        _ => Difference::Value,
+    }
+}
+
+/// Neighbouring doubles have neighbouring numbers.
+fn ordered(value: f64) -> i64 {
+    let bits = value.to_bits().cast_signed();
+    if bits < 0 {
+        i64::MIN.wrapping_sub(bits)
+    } else {
+        bits
+    }
+}
+
+fn integer(cell: &[u8]) -> Option<i128> {
+    std::str::from_utf8(cell).ok()?.parse().ok()
+}
+
+/// Significant digits, about.
+fn digits(cell: &[u8]) -> usize {
+    let mantissa = cell
+        .split(|byte| matches!(byte, b'e' | b'E'))
+        .next()
+        .unwrap_or_default();
+    let digits = mantissa.iter().filter(|byte| byte.is_ascii_digit());
+    digits.skip_while(|byte| **byte == b'0').count()
+}
+
+/// Digits behind the point, of a plain decimal.
+fn decimals(cell: &[u8]) -> Option<usize> {
+    if cell.iter().any(|byte| matches!(byte, b'e' | b'E')) {
+        return None;
+    }
+    let point = memchr::memchr(b'.', cell)?;
+    Some(cell.len() - point - 1)
+}
+
+fn rounds_to(value: f64, places: usize, short: &[u8]) -> bool {
+    let printed = format!("{value:.places$}");
+    number(printed.as_bytes()) == number(short)
+}
+
+/// A text whose UTF-8 was taken for Windows-1252 or Latin-1, as it was before.
+fn reread(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    let bytes: Option<Vec<u8>> = text.chars().map(byte_of).collect();
+    String::from_utf8(bytes?).ok()
+}
+
+fn byte_of(character: char) -> Option<u8> {
+    const HIGH: [char; 32] = [
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
+    ];
+    if let Some(place) = HIGH.iter().position(|own| *own == character) {
+        return u8::try_from(0x80 + place).ok();
+    }
+    u8::try_from(u32::from(character)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences() {
+        for (theirs, ours, expected) in [
+            ("a\r\nb", "a\nb", Difference::LineEnds),
+            ("None", "", Difference::MissingWords),
+            ("", "NaN", Difference::MissingWords),
+            ("1.0", "1", Difference::NumberSpelling),
+            ("1e-05", "0.00001", Difference::NumberSpelling),
+            ("9007199254740993", "9007199254740992", Difference::Value),
+            ("9007199254740993.0", "9007199254740992", Difference::Value),
+            ("true", "True", Difference::BooleanWords),
+            ("1", "True", Difference::BooleanWords),
+            ("0", "True", Difference::Value),
+            ("2.4403958", "2.440395832061767", Difference::Single),
+            ("0.333333", "0.3333333333333333", Difference::Rounded),
+            ("0.33", "0.3333333333333333", Difference::Rounded),
+            ("0.34", "0.3333333333333333", Difference::Value),
+            ("0.5", "0.4", Difference::Value),
+            ("1", "0", Difference::Value),
+            ("1", "2", Difference::Value),
+            (" a", "a", Difference::Blanks),
+            ("Ã©", "é", Difference::Mojibake),
+            ("itâ€™s", "it’s", Difference::Mojibake),
+            ("Cat", "cat", Difference::LetterCase),
+            ("cat", "dog", Difference::Value),
+            ("nan", "0", Difference::Value),
+        ] {
+            assert_eq!(
+                Difference::between(theirs.as_bytes(), ours.as_bytes()),
+                expected,
+                "{theirs} {ours}"
+            );
+        }
+        let one = Difference::between(b"0.30000000000000004", b"0.3");
+        assert!(
+            matches!(one, Difference::LastDigit { ulps: 1, .. }),
+            "{one:?}"
+        );
+        let zero = Difference::between(b"-5e-324", b"5e-324");
+        assert!(
+            matches!(zero, Difference::LastDigit { ulps: 2, .. }),
+            "{zero:?}"
+        );
+    }
+}

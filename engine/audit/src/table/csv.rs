@@ -1,0 +1,391 @@
+//! CSV in any form: what the form is, and the rows in it.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use prep_formats::latin1::Latin1Reader;
+
+use super::row::{Row, Rows, Table};
+
+/// How the bytes spell the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    pub encoding: Encoding,
+    pub byte_order_mark: bool,
+    pub delimiter: u8,
+    /// Line ends by kind, outside and inside of quotes.
+    pub crlf: u64,
+    pub lf: u64,
+    pub cr: u64,
+    pub final_newline: bool,
+    /// Quoted cells that need no quotes.
+    pub needless_quotes: u64,
+}
+
+impl Form {
+    pub fn line_end(&self) -> &'static str {
+        match (self.crlf, self.lf, self.cr) {
+            (0, 0, 0) => "none",
+            (_, 0, 0) => "CR LF",
+            (0, _, 0) => "LF",
+            (0, 0, _) => "CR",
+            _ => "mixed",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    Utf8,
+    /// Bytes that are no UTF-8: one byte is one character.
+    SingleByte,
+    Utf16Le,
+    Utf16Be,
+}
+
+impl Encoding {
+    pub fn name(self) -> &'static str {
+        match self {
+            Encoding::Utf8 => "UTF-8",
+            Encoding::SingleByte => "a single-byte encoding",
+            Encoding::Utf16Le => "UTF-16, low byte first",
+            Encoding::Utf16Be => "UTF-16, high byte first",
+        }
+    }
+}
+
+/// A CSV file. Lines may be read as tables of one column, too.
+pub struct CsvTable {
+    path: PathBuf,
+    pub form: Form,
+    columns: Vec<String>,
+    has_header: bool,
+}
+
+const BUFFER: usize = 1 << 18;
+/// Bytes of a header that are looked at to find the delimiter.
+const HEADER: u64 = 1 << 20;
+
+impl CsvTable {
+    /// Looks through the file once. `delimiter` is the expected one; another is taken if the header knows only that.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn open(path: &Path, delimiter: u8) -> io::Result<CsvTable> {
+        let mut form = look(path)?;
+        form.delimiter = delimiter;
+        let mut line = Vec::new();
+        decoded(path, &form)?
+            .take(HEADER)
+            .read_until(b'\n', &mut line)?;
+        // Lines may end in CR.
+        line.truncate(memchr::memchr(b'\r', &line).unwrap_or(line.len()));
+        let count = |wanted: u8| memchr::memchr_iter(wanted, &line).count();
+        if count(delimiter) == 0
+            && let Some(other) = [b',', b';', b'\t', b'|']
+                .into_iter()
+                .max_by_key(|other| count(*other))
+            && count(other) > 0
+        {
+            form.delimiter = other;
+        }
+        let mut table = CsvTable {
+            path: path.to_owned(),
+            form,
+            columns: Vec::new(),
+            has_header: true,
+        };
+        let mut rows = table.reader()?;
+        let mut row = Row::default();
+        if rows.next(&mut row)? {
+            let names =
+                (0..row.len()).map(|cell| String::from_utf8_lossy(row.cell(cell)).into_owned());
+            table.columns = names.collect();
+        }
+        while rows.next(&mut row)? {}
+        let (needless, _) = (rows.needless, ());
+        drop(rows);
+        table.form.needless_quotes = needless;
+        Ok(table)
+    }
+
+    /// The lines of a text file as a table of one column.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn lines(path: &Path) -> io::Result<CsvTable> {
+        let mut form = look(path)?;
+        form.delimiter = 0;
+        Ok(CsvTable {
+            path: path.to_owned(),
+            form,
+            columns: vec!["line".to_owned()],
+            has_header: false,
+        })
+    }
+
+    fn reader(&self) -> io::Result<CsvRows> {
+        Ok(CsvRows {
+            input: decoded(&self.path, &self.form)?,
+            delimiter: self.form.delimiter,
+            quotes: self.form.delimiter != 0,
+            needless: 0,
+        })
+    }
+}
+
+impl Table for CsvTable {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+        let mut rows = self.reader()?;
+        if self.has_header {
+            rows.next(&mut Row::default())?;
+        }
+        Ok(Box::new(rows))
+    }
+}
+
+/// The file's text as UTF-8, without a byte order mark.
+fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
+    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+    Ok(match form.encoding {
+        Encoding::Utf8 => {
+            if form.byte_order_mark {
+                file.read_exact(&mut [0; 3])?;
+            }
+            Box::new(file)
+        }
+        Encoding::SingleByte => Box::new(BufReader::new(Latin1Reader::new(file))),
+        Encoding::Utf16Le | Encoding::Utf16Be => {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            let units = bytes
+                .get(2..)
+                .unwrap_or_default()
+                .chunks_exact(2)
+                .map(|pair| match (form.encoding, pair) {
+                    (Encoding::Utf16Le, [low, high]) | (_, [high, low]) => {
+                        u16::from_be_bytes([*high, *low])
+                    }
+                    _ => 0,
+                });
+            let text: String = char::decode_utf16(units)
+                .map(|unit| unit.unwrap_or('\u{fffd}'))
+                .collect();
+            Box::new(Cursor::new(text.into_bytes()))
+        }
+    })
+}
+
+/// What the bytes tell without cutting them into rows.
+fn look(path: &Path) -> io::Result<Form> {
+    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+    let mut form = Form {
+        encoding: Encoding::Utf8,
+        byte_order_mark: false,
+        delimiter: b',',
+        crlf: 0,
+        lf: 0,
+        cr: 0,
+        final_newline: false,
+        needless_quotes: 0,
+    };
+    let head = file.fill_buf()?;
+    match head {
+        [0xff, 0xfe, ..] => form.encoding = Encoding::Utf16Le,
+        [0xfe, 0xff, ..] => form.encoding = Encoding::Utf16Be,
+        [0xef, 0xbb, 0xbf, ..] => form.byte_order_mark = true,
+        _ => {}
+    }
+    let wide = matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+    form.byte_order_mark |= wide;
+    let mut valid = true;
+    let mut carry: Vec<u8> = Vec::new();
+    let mut before = 0;
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            break;
+        }
+        for byte in bytes.iter().copied().filter(|byte| !(wide && *byte == 0)) {
+            match (before, byte) {
+                (b'\r', b'\n') => form.crlf += 1,
+                (_, b'\n') => form.lf += 1,
+                (b'\r', _) => form.cr += 1,
+                _ => {}
+            }
+            before = byte;
+        }
+        if valid && !wide {
+            carry.extend_from_slice(bytes);
+            match std::str::from_utf8(&carry) {
+                Ok(_) => carry.clear(),
+                Err(error) if error.error_len().is_none() => {
+                    carry.drain(..error.valid_up_to());
+                }
+                Err(_) => valid = false,
+            }
+        }
+        let length = bytes.len();
+        file.consume(length);
+    }
+    if before == b'\r' {
+        form.cr += 1;
+    }
+    form.final_newline = matches!(before, b'\r' | b'\n');
+    if !valid || !carry.is_empty() {
+        form.encoding = Encoding::SingleByte;
+    }
+    Ok(form)
+}
+
+struct CsvRows {
+    input: Box<dyn BufRead>,
+    delimiter: u8,
+    /// Whether quotes mean something.
+    quotes: bool,
+    needless: u64,
+}
+
+impl CsvRows {
+    fn peek(&mut self) -> io::Result<Option<u8>> {
+        Ok(self.input.fill_buf()?.first().copied())
+    }
+
+    /// The rest of a quoted cell, behind its first quote.
+    fn quoted(&mut self, row: &mut Row) -> io::Result<()> {
+        let begin = row.open().len();
+        let mut doubled = false;
+        loop {
+            let bytes = self.input.fill_buf()?;
+            if bytes.is_empty() {
+                break;
+            }
+            let Some(quote) = memchr::memchr(b'"', bytes) else {
+                let length = bytes.len();
+                row.open().extend_from_slice(bytes);
+                self.input.consume(length);
+                continue;
+            };
+            row.open()
+                .extend_from_slice(bytes.get(..quote).unwrap_or_default());
+            self.input.consume(quote + 1);
+            if self.peek()? != Some(b'"') {
+                break;
+            }
+            row.open().push(b'"');
+            doubled = true;
+            self.input.consume(1);
+        }
+        let content = row.open().get(begin..).unwrap_or_default();
+        let delimiter = self.delimiter;
+        let needs = |byte: &u8| *byte == delimiter || matches!(byte, b'\n' | b'\r');
+        if !doubled && !content.is_empty() && !content.iter().any(needs) {
+            self.needless += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Rows for CsvRows {
+    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+        row.clear();
+        if self.peek()?.is_none() {
+            return Ok(false);
+        }
+        let mut at_start = true;
+        loop {
+            let bytes = self.input.fill_buf()?;
+            if bytes.is_empty() {
+                row.end_cell();
+                return Ok(true);
+            }
+            let (delimiter, quotes) = (self.delimiter, self.quotes);
+            if quotes && at_start && bytes.first() == Some(&b'"') {
+                self.input.consume(1);
+                self.quoted(row)?;
+                at_start = false;
+                continue;
+            }
+            let end = bytes
+                .iter()
+                .position(|byte| (quotes && *byte == delimiter) || matches!(byte, b'\n' | b'\r'));
+            let Some(end) = end else {
+                let length = bytes.len();
+                row.open().extend_from_slice(bytes);
+                self.input.consume(length);
+                at_start = false;
+                continue;
+            };
+            row.open()
+                .extend_from_slice(bytes.get(..end).unwrap_or_default());
+            let ended = bytes.get(end).copied();
+            self.input.consume(end + 1);
+            row.end_cell();
+            if ended == Some(delimiter) && quotes {
+                at_start = true;
+                continue;
+            }
+            if ended == Some(b'\r') && self.peek()? == Some(b'\n') {
+                self.input.consume(1);
+            }
+            return Ok(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &[u8]) -> (Form, Vec<String>, Vec<Vec<String>>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        let table = CsvTable::open(&path, b',').unwrap();
+        let mut reader = table.rows().unwrap();
+        let mut row = Row::default();
+        let mut found = Vec::new();
+        while reader.next(&mut row).unwrap() {
+            let cells =
+                (0..row.len()).map(|cell| String::from_utf8_lossy(row.cell(cell)).into_owned());
+            found.push(cells.collect());
+        }
+        (table.form.clone(), table.columns.clone(), found)
+    }
+
+    #[test]
+    fn forms_are_told_and_rows_are_the_same() {
+        let expected = vec![vec!["1", "é, \"x\""], vec!["2", ""]];
+        let utf16: Vec<u8> = "\u{feff}a,b\r\n1,\"é, \"\"x\"\"\"\r\n2,\r\n"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let texts: [&[u8]; 6] = [
+            "a,b\n1,\"é, \"\"x\"\"\"\n2,\n".as_bytes(),
+            "\u{feff}a,b\r\n1,\"é, \"\"x\"\"\"\r\n2,\r\n".as_bytes(),
+            b"a,b\n1,\"\xe9, \"\"x\"\"\"\n2,",
+            "a;b\n\"1\";\"é, \"\"x\"\"\"\n2;\n".as_bytes(),
+            "a\tb\r1\t\"é, \"\"x\"\"\"\r2\t\r".as_bytes(),
+            &utf16,
+        ];
+        let mut forms = Vec::new();
+        for text in texts {
+            let (form, columns, found) = rows(text);
+            assert_eq!(columns, ["a", "b"]);
+            assert_eq!(found, expected, "{form:?}");
+            forms.push(form);
+        }
+        assert_eq!(forms[1].line_end(), "CR LF");
+        assert!(forms[1].byte_order_mark && !forms[0].byte_order_mark);
+        assert_eq!(forms[2].encoding, Encoding::SingleByte);
+        assert!(!forms[2].final_newline);
+        assert_eq!((forms[3].delimiter, forms[3].needless_quotes), (b';', 1));
+        assert_eq!((forms[4].delimiter, forms[4].line_end()), (b'\t', "CR"));
+        assert_eq!(forms[5].encoding, Encoding::Utf16Le);
+    }
+}

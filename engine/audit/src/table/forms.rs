@@ -1,0 +1,146 @@
+//! Differences of whole files: how they spell a table, not what the table says.
+
+use super::csv::{Encoding, Form};
+use super::json_lines::JsonLines;
+use super::parquet::ParquetFile;
+use super::row::Table;
+use crate::causes::{rows, text, writer};
+use crate::finding::Finding;
+
+pub(super) fn of_text(path: &str, theirs: &Form, ours: &Form) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add = |cause, count: u64, example: String| {
+        found.push(Finding::new(cause, path).rows(count).example(example));
+    };
+    if theirs.line_end() != ours.line_end()
+        && theirs.line_end() != "none"
+        && ours.line_end() != "none"
+    {
+        let lines = theirs.crlf + theirs.lf + theirs.cr;
+        add(
+            &text::LINE_ENDS,
+            lines,
+            format!("{} there, {} here", theirs.line_end(), ours.line_end()),
+        );
+    }
+    let wide = |form: &Form| matches!(form.encoding, Encoding::Utf16Le | Encoding::Utf16Be);
+    if theirs.byte_order_mark != ours.byte_order_mark && !wide(theirs) && !wide(ours) {
+        let there = if theirs.byte_order_mark {
+            "there"
+        } else {
+            "here"
+        };
+        add(
+            &text::BYTE_ORDER_MARK,
+            0,
+            format!("the bytes EF BB BF, only {there}"),
+        );
+    }
+    if theirs.encoding != ours.encoding {
+        let (theirs, ours) = (theirs.encoding.name(), ours.encoding.name());
+        add(&text::ENCODING, 0, format!("{theirs} there, {ours} here"));
+    }
+    if theirs.delimiter != ours.delimiter {
+        let name = |delimiter: u8| format!("{:?}", char::from(delimiter));
+        add(
+            &text::DELIMITER,
+            0,
+            format!(
+                "{} there, {} here",
+                name(theirs.delimiter),
+                name(ours.delimiter)
+            ),
+        );
+    }
+    if theirs.needless_quotes != ours.needless_quotes {
+        let (theirs, ours) = (theirs.needless_quotes, ours.needless_quotes);
+        add(
+            &text::QUOTING,
+            0,
+            format!("{theirs} cells that need no quotes have them there, {ours} here"),
+        );
+    }
+    if theirs.final_newline != ours.final_newline {
+        let there = if theirs.final_newline {
+            "there"
+        } else {
+            "here"
+        };
+        add(
+            &text::FINAL_NEWLINE,
+            0,
+            format!("the last line ends only {there}"),
+        );
+    }
+    found
+}
+
+/// Called for files of different bytes; `rows` is set if all values are equal in order.
+pub(super) fn of_parquet(
+    path: &str,
+    theirs: &ParquetFile,
+    ours: &ParquetFile,
+    equal: Option<u64>,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let both = theirs
+        .columns()
+        .iter()
+        .filter(|column| ours.columns().contains(column));
+    let mut types = Finding::new(&rows::COLUMN_TYPES, path);
+    let mut changed = 0;
+    for column in both {
+        if let (Some(there), Some(here)) = (theirs.type_of(column), ours.type_of(column))
+            && there != here
+        {
+            changed += 1;
+            types = types.example(format!("`{column}` is {there} there, {here} here"));
+        }
+    }
+    if changed > 0 {
+        found.push(types.proof(format!("{changed} columns")));
+    }
+    let (there, here) = (theirs.written_by(), ours.written_by());
+    if there != here || (equal.is_some() && changed == 0) {
+        let mut finding = Finding::new(&writer::PARQUET_WRITER, path);
+        if let Some(count) = equal {
+            finding = finding
+                .rows(count)
+                .proof(format!("{count} rows are equal, in order"));
+        }
+        found.push(finding.example(format!("{there} there, {here} here")));
+    }
+    found
+}
+
+/// `equal`: all values are equal, in order.
+pub(super) fn of_json_lines(
+    path: &str,
+    theirs: &JsonLines,
+    ours: &JsonLines,
+    equal: bool,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if theirs.compact != ours.compact {
+        let name = |compact| {
+            if compact {
+                "no blanks behind colons"
+            } else {
+                "blanks behind colons"
+            }
+        };
+        let example = format!(
+            "{} there, {} here",
+            name(theirs.compact),
+            name(ours.compact)
+        );
+        found.push(Finding::new(&text::DOCUMENT_LAYOUT, path).example(example));
+    }
+    if equal && theirs.key_order != ours.key_order {
+        found.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+    }
+    if equal && found.is_empty() {
+        found.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof("values and keys are equal"));
+    }
+    found
+}

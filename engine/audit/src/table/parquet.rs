@@ -1,0 +1,161 @@
+//! Parquet files as tables of text.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Float32Type, Float64Type};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use prep_formats::pandas::{push_f32, push_f64};
+use prep_formats::parquet::{ParquetBatches, ParquetTable};
+
+use super::row::{Row, Rows, Table};
+
+const BATCH: usize = 1 << 14;
+
+/// A parquet file.
+pub struct ParquetFile {
+    table: ParquetTable<File>,
+    columns: Vec<String>,
+    /// Library and version, as the footer says.
+    pub writer: String,
+    /// pandas' version, where the footer says it.
+    pub pandas: Option<String>,
+}
+
+impl ParquetFile {
+    /// # Errors
+    /// When the file cannot be read, or is no parquet file.
+    pub fn open(path: &Path) -> io::Result<ParquetFile> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let table = ParquetTable::open(file, 0..length).map_err(io::Error::other)?;
+        let columns = table
+            .schema()
+            .fields()
+            .iter()
+            .map(|field| field.name().clone())
+            .collect();
+        let pandas = table.key_value("pandas").and_then(|text| {
+            let value: serde_json::Value = serde_json::from_str(text).ok()?;
+            Some(value.get("pandas_version")?.as_str()?.to_owned())
+        });
+        Ok(ParquetFile {
+            columns,
+            writer: table.created_by().unwrap_or("an unnamed writer").to_owned(),
+            pandas,
+            table,
+        })
+    }
+
+    /// Writer and pandas' version, in words.
+    pub fn written_by(&self) -> String {
+        let writer = self
+            .writer
+            .strip_suffix(" (build 0)")
+            .unwrap_or(&self.writer);
+        let writer = writer
+            .replace("-python version", "")
+            .replace(" version", "");
+        match &self.pandas {
+            Some(version) => format!("{writer} with pandas {version}"),
+            None => writer,
+        }
+    }
+
+    /// The type of a column, without what writers may choose freely.
+    pub fn type_of(&self, column: &str) -> Option<DataType> {
+        let field = self.table.schema().field_with_name(column).ok()?;
+        Some(match field.data_type() {
+            DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+            DataType::LargeBinary | DataType::BinaryView => DataType::Binary,
+            other => other.clone(),
+        })
+    }
+}
+
+impl Table for ParquetFile {
+    fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+        Ok(Box::new(ParquetRows {
+            batches: self
+                .table
+                .batches(None, None, BATCH)
+                .map_err(io::Error::other)?,
+            batch: None,
+            at: 0,
+        }))
+    }
+}
+
+struct ParquetRows {
+    batches: ParquetBatches,
+    batch: Option<RecordBatch>,
+    at: usize,
+}
+
+impl Rows for ParquetRows {
+    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+        row.clear();
+        loop {
+            if let Some(batch) = &self.batch
+                && self.at < batch.num_rows()
+            {
+                for column in batch.columns() {
+                    print(column, self.at, row.open())?;
+                    row.end_cell();
+                }
+                self.at += 1;
+                return Ok(true);
+            }
+            match self.batches.next() {
+                None => return Ok(false),
+                Some(batch) => self.batch = Some(batch.map_err(io::Error::other)?),
+            }
+            self.at = 0;
+        }
+    }
+}
+
+/// The value as pandas prints it in CSV.
+fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    if column.is_null(row) {
+        return Ok(());
+    }
+    match column.data_type() {
+        DataType::Float64 => {
+            let value = column.as_primitive::<Float64Type>().value(row);
+            if !value.is_nan() {
+                push_f64(out, value);
+            }
+        }
+        DataType::Float32 => {
+            let value = column.as_primitive::<Float32Type>().value(row);
+            if !value.is_nan() {
+                push_f32(out, value);
+            }
+        }
+        DataType::Boolean => {
+            out.extend_from_slice(if column.as_boolean().value(row) {
+                b"True"
+            } else {
+                b"False"
+            });
+        }
+        DataType::Utf8 => out.extend_from_slice(column.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => {
+            out.extend_from_slice(column.as_string::<i64>().value(row).as_bytes())
+        }
+        _ => {
+            use std::io::Write;
+            let formatter = ArrayFormatter::try_new(column, &FormatOptions::default())
+                .map_err(io::Error::other)?;
+            write!(out, "{}", formatter.value(row))?;
+        }
+    }
+    Ok(())
+}

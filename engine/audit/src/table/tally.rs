@@ -1,0 +1,162 @@
+//! Differences of cells, counted by cause.
+
+use std::collections::BTreeMap;
+
+use super::cell::Difference;
+use super::compare::Role;
+use super::row::Row;
+use crate::causes::{Cause, Harm, labels, text};
+use crate::finding::Finding;
+
+/// Longest value that an example shows in full.
+const SHOWN: usize = 200;
+/// Different changes of a label that are counted apart.
+const CHANGES: usize = 64;
+
+#[derive(Debug, Default)]
+struct Count {
+    cells: u64,
+    rows: u64,
+    last_row: Option<u64>,
+    examples: Vec<String>,
+    by_column: BTreeMap<String, u64>,
+    /// `ours → theirs` of labels.
+    changes: BTreeMap<(String, String), u64>,
+    /// Of last digits: the largest distance, and how many the parser explains.
+    ulps: u64,
+    parsed: u64,
+}
+
+/// All differences between paired rows of two tables.
+#[derive(Debug)]
+pub(crate) struct Tally<'a> {
+    columns: &'a [(String, usize, usize)],
+    role: &'a Role,
+    counts: BTreeMap<&'static str, (&'static Cause, Count)>,
+    /// Pairs with a cell of another value.
+    pub hard_rows: u64,
+}
+
+impl<'a> Tally<'a> {
+    pub(crate) fn new(columns: &'a [(String, usize, usize)], role: &'a Role) -> Self {
+        Self {
+            columns,
+            role,
+            counts: BTreeMap::new(),
+            hard_rows: 0,
+        }
+    }
+
+    /// Compares two paired rows. `name` says where, for examples.
+    pub(crate) fn pair(
+        &mut self,
+        number: u64,
+        theirs: &Row,
+        ours: &Row,
+        name: impl Fn() -> String,
+    ) {
+        let mut hard = false;
+        for (column, there, here) in self.columns {
+            let (a, b) = (theirs.cell(*there), ours.cell(*here));
+            if a == b {
+                continue;
+            }
+            let difference = Difference::between(a, b);
+            let is_label = self.role.is_label(column);
+            let cause = match difference {
+                Difference::Value if is_label => &labels::LABELS_CHANGED,
+                other => other.cause(),
+            };
+            hard |= difference == Difference::Value;
+            let (_, count) = self
+                .counts
+                .entry(cause.id)
+                .or_insert_with(|| (cause, Count::default()));
+            count.cells += 1;
+            if count.last_row.replace(number) != Some(number) {
+                count.rows += 1;
+            }
+            *count.by_column.entry(column.clone()).or_default() += 1;
+            if count.examples.len() < crate::finding::EXAMPLES {
+                count.examples.push(format!(
+                    "{}, `{column}`: {} there, {} here",
+                    name(),
+                    shown(a),
+                    shown(b)
+                ));
+            }
+            if let Difference::LastDigit { ulps, parser } = difference {
+                count.ulps = count.ulps.max(ulps);
+                count.parsed += u64::from(parser);
+            }
+            if cause.id == labels::LABELS_CHANGED.id {
+                let change = (shown(b), shown(a));
+                if count.changes.len() < CHANGES || count.changes.contains_key(&change) {
+                    *count.changes.entry(change).or_default() += 1;
+                }
+            }
+        }
+        self.hard_rows += u64::from(hard);
+    }
+
+    pub(crate) fn findings(self, path: &str) -> Vec<Finding> {
+        let role = self.role;
+        let all = self.counts.into_values();
+        all.map(|(cause, count)| finding(path, cause, count, role))
+            .collect()
+    }
+}
+
+fn finding(path: &str, cause: &'static Cause, count: Count, role: &Role) -> Finding {
+    let mut finding = Finding::new(cause, path)
+        .rows(count.rows)
+        .cells(count.cells);
+    let columns: Vec<String> = count
+        .by_column
+        .iter()
+        .map(|(name, cells)| format!("`{name}` {cells}"))
+        .collect();
+    let shown: Vec<&str> = columns.iter().take(5).map(String::as_str).collect();
+    let mut proof = format!("cells by column: {}", shown.join(", "));
+    if columns.len() > shown.len() {
+        proof.push_str(&format!(
+            " and {} further columns",
+            columns.len() - shown.len()
+        ));
+    }
+    if cause.id == text::FLOAT_LAST_DIGIT.id {
+        proof.push_str(&format!(
+            "; at most {} units in the last place; pandas' default parser before 3.1 turns one side's text into the \
+             other's number in {} of {}",
+            count.ulps, count.parsed, count.cells
+        ));
+    }
+    if cause.id == labels::LABELS_CHANGED.id {
+        let mut changes: Vec<_> = count.changes.iter().collect();
+        changes.sort_by_key(|((_, _), cells)| std::cmp::Reverse(**cells));
+        let words = changes
+            .iter()
+            .take(4)
+            .map(|((from, to), cells)| format!("{from} here is {to} there: {cells}"));
+        proof.push_str(&format!("; {}", words.collect::<Vec<_>>().join(", ")));
+        finding = finding.harm(Harm::Answers);
+    }
+    if cause.harm >= Harm::Content && role.answers {
+        finding = finding.harm(Harm::Answers);
+    }
+    finding = finding.proof(proof);
+    for example in count.examples {
+        finding = finding.example(example);
+    }
+    finding
+}
+
+/// A value for people: exact, unless it is very long.
+pub(crate) fn shown(value: &[u8]) -> String {
+    let text = String::from_utf8_lossy(value);
+    if text.chars().count() <= SHOWN {
+        return format!("{text:?}").replace("\\'", "'");
+    }
+    let begin: String = text.chars().take(SHOWN).collect();
+    format!("{begin:?}... ({} bytes)", value.len())
+}

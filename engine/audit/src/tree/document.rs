@@ -1,0 +1,185 @@
+//! Two JSON documents: values, then the order of keys, then layout.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::causes::{Cause, NOT_CLASSIFIED, rows, text};
+use crate::finding::Finding;
+use crate::table::Role;
+use crate::table::cell::Difference;
+
+pub(super) fn compare(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    role: &Role,
+) -> io::Result<Vec<Finding>> {
+    let parse = |path: &Path| -> io::Result<Value> {
+        serde_json::from_reader(BufReader::new(File::open(path)?)).map_err(io::Error::other)
+    };
+    let (there, here) = (parse(theirs)?, parse(ours)?);
+    let mut walk = Walk {
+        role,
+        found: BTreeMap::new(),
+        key_order: false,
+    };
+    walk.values(&there, &here, "");
+    let mut findings: Vec<Finding> = Vec::new();
+    for (cause, count, examples) in walk.found.into_values() {
+        let mut finding = Finding::new(cause, path).cells(count);
+        for example in examples {
+            finding = finding.example(example);
+        }
+        findings.push(finding);
+    }
+    if walk.key_order {
+        findings.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
+    }
+    if findings.is_empty() {
+        let layout = there.to_string() == here.to_string();
+        let cause = if layout {
+            &text::DOCUMENT_LAYOUT
+        } else {
+            &NOT_CLASSIFIED
+        };
+        findings
+            .push(Finding::new(cause, path).proof("all values and the order of keys are equal"));
+    }
+    Ok(findings)
+}
+
+struct Walk<'a> {
+    role: &'a Role,
+    found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
+    key_order: bool,
+}
+
+impl Walk<'_> {
+    fn add(&mut self, cause: &'static Cause, count: u64, example: impl FnOnce() -> String) {
+        let (_, sum, examples) = self.found.entry(cause.id).or_insert((cause, 0, Vec::new()));
+        *sum += count;
+        if examples.len() < crate::finding::EXAMPLES {
+            examples.push(example());
+        }
+    }
+
+    fn values(&mut self, there: &Value, here: &Value, place: &str) {
+        match (there, here) {
+            (Value::Object(a), Value::Object(b)) => {
+                self.key_order |= a.len() == b.len()
+                    && a.keys().zip(b.keys()).any(|(a, b)| a != b)
+                    && a.keys().all(|key| b.contains_key(key));
+                for (key, value) in b {
+                    let inner = format!("{place}/{key}");
+                    match a.get(key) {
+                        Some(other) => self.values(other, value, &inner),
+                        None => self.add(&rows::COLUMNS_MISSING, 1, || inner),
+                    }
+                }
+                for key in a.keys().filter(|key| !b.contains_key(*key)) {
+                    self.add(&rows::COLUMNS_ADDED, 1, || format!("{place}/{key}"));
+                }
+            }
+            (Value::Array(a), Value::Array(b)) => self.lists(a, b, place),
+            (a, b) if a == b => {}
+            (a, b) => {
+                let (x, y) = (plain(a), plain(b));
+                let difference = match (a, b) {
+                    (Value::String(_), Value::Number(_)) | (Value::Number(_), Value::String(_))
+                        if x == y =>
+                    {
+                        Difference::NumberSpelling
+                    }
+                    _ => Difference::between(x.as_bytes(), y.as_bytes()),
+                };
+                let key = place.rsplit('/').next().unwrap_or_default();
+                let cause = match difference {
+                    Difference::Value if self.role.is_label(key) => {
+                        &crate::causes::labels::LABELS_CHANGED
+                    }
+                    other => other.cause(),
+                };
+                self.add(cause, 1, || format!("{place}: {a} there, {b} here"));
+            }
+        }
+    }
+
+    fn lists(&mut self, there: &[Value], here: &[Value], place: &str) {
+        let same_length = there.len() == here.len();
+        let differ = there.iter().zip(here).filter(|(a, b)| a != b).count();
+        if same_length && differ == 0 {
+            for (number, (a, b)) in there.iter().zip(here).enumerate() {
+                self.values(a, b, &format!("{place}/{number}"));
+            }
+            return;
+        }
+        let mut counts: BTreeMap<String, (i64, usize)> = BTreeMap::new();
+        for (number, value) in here.iter().enumerate() {
+            counts.entry(sorted(value)).or_insert((0, number)).0 += 1;
+        }
+        for (number, value) in there.iter().enumerate() {
+            counts.entry(sorted(value)).or_insert((0, number)).0 -= 1;
+        }
+        let missing: i64 = counts.values().map(|(count, _)| (*count).max(0)).sum();
+        let added: i64 = counts.values().map(|(count, _)| (-count).max(0)).sum();
+        if missing == 0 && added == 0 {
+            self.add(&rows::ROW_ORDER, differ as u64, || {
+                format!("{place}: {differ} items stand elsewhere")
+            });
+            return;
+        }
+        if same_length && missing as usize == differ {
+            for (number, (a, b)) in there.iter().zip(here).enumerate() {
+                self.values(a, b, &format!("{place}/{number}"));
+            }
+            return;
+        }
+        for (cause, number, wanted) in [
+            (&rows::ROWS_MISSING, missing, 1),
+            (&rows::ROWS_ADDED, added, -1),
+        ] {
+            if number > 0 {
+                let item = counts
+                    .values()
+                    .find(|(count, _)| count.signum() == wanted)
+                    .map_or(0, |(_, item)| *item);
+                self.add(cause, number.unsigned_abs(), || format!("{place}/{item}"));
+            }
+        }
+    }
+}
+
+/// A text as it is, anything else as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// JSON with sorted keys: equal for equal values.
+fn sorted(value: &Value) -> String {
+    match value {
+        Value::Object(object) => {
+            let mut keys: Vec<_> = object.iter().collect();
+            keys.sort_by_key(|(key, _)| *key);
+            let inner: Vec<String> = keys
+                .iter()
+                .map(|(key, value)| format!("{key:?}:{}", sorted(value)))
+                .collect();
+            format!("{{{}}}", inner.join(","))
+        }
+        Value::Array(list) => format!(
+            "[{}]",
+            list.iter().map(sorted).collect::<Vec<_>>().join(",")
+        ),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,95 @@
+//! Two trees of files.
+//!
+//! Each pair of files with one name is read once, side by side, up to its first difference; several pairs at a time. Only
+//! files that differ are looked into: as tables, documents, images or archives. Files of one side only are paired by
+//! content, if sizes allow it.
+
+mod archive;
+mod document;
+mod image;
+mod listing;
+mod names;
+mod pair;
+mod roles;
+mod split;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::AuditError;
+use crate::finding::Finding;
+use listing::{Listing, common_paths};
+use pair::Paired;
+
+pub use listing::IGNORED;
+pub use roles::Roles;
+pub use split::{Hypothesis, SplitSearch};
+
+/// How trees are compared.
+#[derive(Debug, Clone)]
+pub struct Options<'a> {
+    /// Files compared at the same time.
+    pub threads: usize,
+    /// What grading says of tables.
+    pub roles: &'a Roles,
+    /// How the benchmark splits, if one kind of split explains both parts.
+    pub split: Option<&'a SplitSearch>,
+}
+
+/// What comparing two trees came to.
+#[derive(Debug)]
+pub struct Compared {
+    pub findings: Vec<Finding>,
+    /// Files with equal bytes, and all that have one name on both sides.
+    pub equal: u64,
+    pub common: u64,
+}
+
+/// Compares somebody's tree with ours. Both are `prepared` folders, with `public` and `private`.
+///
+/// # Errors
+/// When a tree is not there. A single file that cannot be read is a finding.
+pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Compared, AuditError> {
+    let their_list = Listing::read(theirs)?;
+    let our_list = Listing::read(ours)?;
+    let roles = options.roles.completed(ours, &our_list);
+    let common = common_paths(&their_list, &our_list);
+    let next = AtomicUsize::new(0);
+    let pairs: Mutex<Vec<Paired>> = Mutex::new(Vec::new());
+    let equal = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(|| {
+                while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let paired = pair::compare(path, &theirs.join(path), &ours.join(path), &roles);
+                    if paired.is_equal() {
+                        equal.fetch_add(1, Ordering::Relaxed);
+                    } else {
+                        pairs
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .push(paired);
+                    }
+                }
+            });
+        }
+    });
+    let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    pairs.sort_by(|one, other| one.path.cmp(&other.path));
+    let mut findings = split::explain(&mut pairs, theirs, ours, options.split, roles.first_id());
+    let explained = !findings.is_empty();
+    findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
+    findings.extend(names::compare(
+        theirs,
+        &their_list,
+        ours,
+        &our_list,
+        explained,
+    )?);
+    Ok(Compared {
+        findings,
+        equal: equal.into_inner() as u64,
+        common: common.len() as u64,
+    })
+}

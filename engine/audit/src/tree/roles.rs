@@ -1,0 +1,92 @@
+//! What the tables of a tree are for.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::listing::Listing;
+use crate::table::{Format, Role, columns_of};
+
+/// What is known of a competition's tables.
+#[derive(Debug, Clone, Default)]
+pub struct Roles {
+    /// Path of the answers: `private/test.csv`.
+    pub answers: Option<String>,
+    /// Path of the sample submission.
+    pub sample: Option<String>,
+    /// Grading pairs rows by their place.
+    pub by_place: bool,
+    /// Columns that name items, and those that are to be predicted; found out if empty.
+    pub ids: HashSet<String>,
+    pub labels: HashSet<String>,
+}
+
+impl Roles {
+    /// Reads off the prepared tables what names items and what is predicted: the answers' columns that the public test
+    /// table has name them, the others are labels. Without such a table, the first column names them.
+    pub(super) fn completed(&self, root: &Path, listing: &Listing) -> Roles {
+        let mut roles = self.clone();
+        if !roles.ids.is_empty() {
+            return roles;
+        }
+        let columns = |path: &str| columns_of(&root.join(path), Format::of(path)?).ok();
+        let private = || {
+            listing
+                .files
+                .keys()
+                .find(|path| path.starts_with("private/") && Format::of(path).is_some())
+        };
+        let answers = roles.answers.clone().or_else(|| private().cloned());
+        let Some(answers) = answers.and_then(|path| columns(&path)) else {
+            return roles;
+        };
+        let is_test = |path: &&String| {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            path.starts_with("public/") && name.starts_with("test") && Format::of(path).is_some()
+        };
+        let test = listing
+            .files
+            .keys()
+            .find(is_test)
+            .and_then(|path| columns(path));
+        let shown = |name: &&String| test.as_ref().is_some_and(|test| test.contains(name));
+        roles.ids = answers.iter().filter(shown).cloned().collect();
+        let mut known = roles.ids.clone();
+        // Of several, those that a submission has name items.
+        let sample = roles.sample.as_deref().and_then(columns);
+        if let Some(sample) = sample
+            && roles.ids.len() > 1
+            && roles.ids.iter().any(|name| sample.contains(name))
+        {
+            roles.ids.retain(|name| sample.contains(name));
+        }
+        if roles.ids.is_empty() {
+            roles.ids.extend(answers.first().cloned());
+            known.clone_from(&roles.ids);
+        }
+        roles
+            .labels
+            .extend(answers.into_iter().filter(|name| !known.contains(name)));
+        roles
+    }
+
+    /// The column that names items, if there is one.
+    pub(super) fn first_id(&self) -> Option<&str> {
+        let mut ids = self.ids.iter().map(String::as_str);
+        ids.next().filter(|_| self.ids.len() == 1)
+    }
+
+    /// What the table at this path is for.
+    pub(super) fn of(&self, path: &str) -> Role {
+        let is_sample = self.sample.as_deref() == Some(path);
+        Role {
+            answers: path.starts_with("private/"),
+            labels: if is_sample {
+                HashSet::new()
+            } else {
+                self.labels.clone()
+            },
+            ids: self.ids.clone(),
+            by_place: self.by_place,
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! The same items in other parts.
+//!
+//! Rows that one file lacks and another one has too many of did not vanish: they were divided otherwise. If the original
+//! order of the items is known, seeds and sizes are tried until one gives exactly the parts that are there.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use prep_splits::{Keys, Method, Role, Size, split};
+
+use super::pair::Paired;
+use crate::causes::{rows, split as cause};
+use crate::finding::Finding;
+use crate::table::{Format, column_hashes, column_values, columns_of};
+
+/// How the benchmark divides the items, where that is a shuffle of rows.
+#[derive(Debug, Clone)]
+pub struct SplitSearch {
+    /// Column that names items; none where the tables are to tell.
+    pub id: Option<String>,
+    /// Our tables of both parts, with all of their items.
+    pub train: String,
+    pub test: String,
+    pub seed: u32,
+    pub test_size: Option<Size>,
+    /// Our answers, which have the test items in the order of `test`.
+    pub answers: Option<String>,
+}
+
+/// What explains a split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hypothesis {
+    Shuffled {
+        seed: u32,
+    },
+    /// The shares of this column's values are kept.
+    Stratified {
+        seed: u32,
+        column: String,
+    },
+    /// The first or the last items.
+    Unshuffled {
+        first: bool,
+    },
+}
+
+impl Hypothesis {
+    fn words(&self) -> String {
+        match self {
+            Hypothesis::Shuffled { seed } => format!("a shuffle with seed {seed}"),
+            Hypothesis::Stratified { seed, column } => {
+                format!("a shuffle with seed {seed}, stratified by `{column}`,")
+            }
+            Hypothesis::Unshuffled { first: true } => "taking the first items for test".to_owned(),
+            Hypothesis::Unshuffled { first: false } => "taking the last items for test".to_owned(),
+        }
+    }
+}
+
+/// Replaces findings of rows that moved between files; returns what they are instead.
+pub(super) fn explain(
+    pairs: &mut [Paired],
+    theirs: &Path,
+    ours: &Path,
+    search: Option<&SplitSearch>,
+    id: Option<&str>,
+) -> Vec<Finding> {
+    let mut moved: Vec<usize> = Vec::new();
+    for (number, pair) in pairs.iter().enumerate() {
+        let Some(own) = &pair.moved else { continue };
+        let others = || {
+            pairs
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != number)
+                .filter_map(|(_, pair)| pair.moved.as_ref())
+        };
+        let found = |wanted: &HashSet<u64>, pick: fn(&crate::table::Moved) -> &HashSet<u64>| {
+            wanted
+                .iter()
+                .all(|key| others().any(|other| pick(other).contains(key)))
+        };
+        let gone = found(&own.only_here, |other| &other.only_there);
+        let come = found(&own.only_there, |other| &other.only_here);
+        if gone && come {
+            moved.push(number);
+        }
+    }
+    if moved.is_empty() {
+        return Vec::new();
+    }
+    let mut swapped = true;
+    let mut findings = Vec::new();
+    for number in moved {
+        let Some(pair) = pairs.get_mut(number) else {
+            continue;
+        };
+        let Some(own) = &pair.moved else { continue };
+        let count = own.only_here.len();
+        swapped &= column_of(&ours.join(&pair.path), &pair.path, &own.key)
+            .is_some_and(|keys| keys.len() == count);
+        let mut finding = Finding::new(&cause::OTHER_SPLIT, pair.path.as_str());
+        finding.rows = count as u64;
+        finding.examples.push(format!(
+            "{count} items of ours are in another part there, and {} of theirs here, by `{}`",
+            own.only_there.len(),
+            own.key
+        ));
+        findings.push(finding);
+        // The order of rows follows the split, too.
+        let follows = [&rows::ROWS_MISSING, &rows::ROWS_ADDED, &rows::ROW_ORDER];
+        pair.findings
+            .retain(|finding| follows.iter().all(|cause| cause.id != finding.cause.id));
+    }
+    if swapped {
+        for finding in &mut findings {
+            finding.cause = &cause::PARTS_SWAPPED;
+        }
+        return findings;
+    }
+    if let Some(search) = search {
+        let id = search.id.as_deref().or(id);
+        let proof = match id.map_or(Search::Impossible, |id| find(theirs, ours, search, id)) {
+            Search::Found(found, (test, all)) => format!(
+                "{} gives exactly these parts, with {test} of {all} items in test; ours are of seed {}",
+                found.words(),
+                search.seed
+            ),
+            Search::Tried(count) => {
+                format!("none of {count} seeds and kinds of splits gives these parts")
+            }
+            Search::Impossible => {
+                "the items' original order cannot be told, so no seeds were tried".to_owned()
+            }
+        };
+        for finding in &mut findings {
+            finding.proof = Some(proof.clone());
+        }
+    }
+    findings
+}
+
+fn column_of(place: &Path, path: &str, column: &str) -> Option<Vec<u64>> {
+    column_hashes(place, Format::of(path)?, column).ok()?
+}
+
+enum Search {
+    /// With so many test items, of so many.
+    Found(Hypothesis, (usize, usize)),
+    Tried(usize),
+    Impossible,
+}
+
+/// Seeds that people choose.
+fn seeds() -> impl Iterator<Item = u32> {
+    (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
+}
+
+/// Tries seeds. The original order follows from our parts: they are a known permutation of it.
+fn find(theirs: &Path, ours: &Path, search: &SplitSearch, id: &str) -> Search {
+    let read = |root: &Path, path: &str, column: &str| column_of(&root.join(path), path, column);
+    let (Some(train), Some(test)) = (read(ours, &search.train, id), read(ours, &search.test, id))
+    else {
+        return Search::Impossible;
+    };
+    let Some(their_test) = read(theirs, &search.test, id) else {
+        return Search::Impossible;
+    };
+    let count = train.len() + test.len();
+    let Some(own) = parts(count, search.seed, search.test_size, None) else {
+        return Search::Impossible;
+    };
+    if (own.0.len(), own.1.len()) != (train.len(), test.len()) {
+        return Search::Impossible;
+    }
+    let wanted: HashSet<u64> = their_test.iter().copied().collect();
+    let size = Size::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
+    let found = |hypothesis| Search::Found(hypothesis, (their_test.len(), count));
+    let mut tried = 0;
+    // Parts may be written in the order of the split, or of the file.
+    for in_file_order in [false, true] {
+        let mut own = own.clone();
+        if in_file_order {
+            own.0.sort_unstable();
+            own.1.sort_unstable();
+        }
+        let original = merged(&own, &train, &test, count);
+        let fits = |test: &[u32]| {
+            let key = |place: &u32| original.get(*place as usize);
+            test.iter()
+                .all(|place| key(place).is_some_and(|key| wanted.contains(key)))
+        };
+        for seed in seeds() {
+            tried += 1;
+            if parts(count, seed, Some(size), None).is_some_and(|(_, test)| fits(&test)) {
+                return found(Hypothesis::Shuffled { seed });
+            }
+        }
+        let length = u32::try_from(their_test.len()).unwrap_or(u32::MAX);
+        let last = u32::try_from(count).unwrap_or(u32::MAX);
+        for first in [true, false] {
+            tried += 1;
+            let places = if first {
+                0..length
+            } else {
+                last.saturating_sub(length)..last
+            };
+            if fits(&places.collect::<Vec<u32>>()) {
+                return found(Hypothesis::Unshuffled { first });
+            }
+        }
+        for column in columns_to_try(ours, search, count) {
+            let labels = read_values(ours, search, &column);
+            let Some((train, test)) = labels else {
+                continue;
+            };
+            let values = merged(&own, &train, &test, count);
+            let Some(codes) = codes(&values) else {
+                continue;
+            };
+            let keys = Keys {
+                role: Role::Stratify,
+                codes: &codes,
+            };
+            for seed in seeds() {
+                tried += 1;
+                if parts(count, seed, Some(size), Some(keys)).is_some_and(|(_, test)| fits(&test)) {
+                    return found(Hypothesis::Stratified { seed, column });
+                }
+            }
+        }
+    }
+    Search::Tried(tried)
+}
+
+/// Values of both parts in the order of the table that was split.
+fn merged<T: Clone + Default>(
+    places: &(Vec<u32>, Vec<u32>),
+    train: &[T],
+    test: &[T],
+    count: usize,
+) -> Vec<T> {
+    let mut all = vec![T::default(); count];
+    for (values, places) in [(train, &places.0), (test, &places.1)] {
+        for (value, place) in values.iter().zip(places) {
+            if let Some(slot) = all.get_mut(*place as usize) {
+                slot.clone_from(value);
+            }
+        }
+    }
+    all
+}
+
+/// A column's texts in train, and in test or the answers.
+fn read_values(
+    ours: &Path,
+    search: &SplitSearch,
+    column: &str,
+) -> Option<(Vec<String>, Vec<String>)> {
+    let read = |path: &str| column_values(&ours.join(path), Format::of(path)?, column).ok()?;
+    let train = read(&search.train)?;
+    let test = read(&search.test).or_else(|| read(search.answers.as_deref()?))?;
+    Some((train, test))
+}
+
+/// Cells that are looked at for columns to stratify by.
+const CELLS: usize = 8_000_000;
+
+/// Columns of train that may have been stratified by: the last ones first, where labels mostly are.
+fn columns_to_try(ours: &Path, search: &SplitSearch, rows: usize) -> Vec<String> {
+    let columns = Format::of(&search.train)
+        .and_then(|format| columns_of(&ours.join(&search.train), format).ok())
+        .unwrap_or_default();
+    columns
+        .into_iter()
+        .rev()
+        .take(CELLS / rows.max(1))
+        .collect()
+}
+
+/// Classes that a column may have to be one.
+const CLASSES: usize = 100;
+
+/// Numbers of the values in sorted order, as numbers where all are.
+fn codes(values: &[String]) -> Option<Vec<u32>> {
+    let mut classes: Vec<&str> = Vec::new();
+    for value in values {
+        if !classes.contains(&value.as_str()) {
+            classes.push(value);
+        }
+        if classes.len() > CLASSES {
+            return None;
+        }
+    }
+    let number = |text: &str| crate::table::cell::number(text.as_bytes());
+    if classes.iter().all(|class| number(class).is_some()) {
+        classes.sort_by(|a, b| {
+            number(a)
+                .partial_cmp(&number(b))
+                .unwrap_or(std::cmp::Ordering::Equal)
+        });
+    } else {
+        classes.sort_unstable();
+    }
+    let place = |value: &String| classes.iter().position(|class| class == value);
+    values
+        .iter()
+        .map(|value| u32::try_from(place(value)?).ok())
+        .collect()
+}
+
+/// Places of both parts, in the order in which they are drawn.
+fn parts(
+    count: usize,
+    seed: u32,
+    test_size: Option<Size>,
+    keys: Option<Keys<'_>>,
+) -> Option<(Vec<u32>, Vec<u32>)> {
+    let method = Method::Shuffle {
+        test_size,
+        train_size: None,
+        seed,
+        order: None,
+    };
+    let split = split(&method, count, keys).ok()?;
+    Some((split.train, split.test))
+}

@@ -1,0 +1,314 @@
+//! Bundles that are not what was published: each made by changing a good one, with the cause that must be named.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use md5::{Digest, Md5};
+use prep_audit::Report;
+use prep_audit::bundle::{self, Expected, known};
+use prep_formats::zip::{Method, ZipWriter};
+
+fn noise(length: usize, seed: u32) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+fn zip(members: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Vec::new());
+    for (name, content) in members {
+        zip.add_file(name, Method::Deflate, content.as_slice())
+            .unwrap();
+    }
+    zip.finish().unwrap()
+}
+
+fn members() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("train.csv", noise(60_000, 1)),
+        ("images/a.jpg", noise(30_000, 2)),
+        ("images/b.jpg", noise(30_000, 3)),
+        ("test.csv", b"id\n1\n2\n".to_vec()),
+    ]
+}
+
+fn with(name: &'static str, content: Vec<u8>) -> Vec<(&'static str, Vec<u8>)> {
+    let mut all: Vec<_> = members()
+        .into_iter()
+        .filter(|member| member.0 != name)
+        .collect();
+    all.push((name, content));
+    all
+}
+
+/// Renames within headers, keeping lengths.
+fn rename(zip: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut bytes = zip.to_vec();
+    let mut at = 0;
+    while let Some(found) = bytes[at..]
+        .windows(from.len())
+        .position(|part| part == from.as_bytes())
+    {
+        bytes[at + found..at + found + from.len()].copy_from_slice(to.as_bytes());
+        at += found + from.len();
+    }
+    bytes
+}
+
+fn patched(zip: &[u8], at: usize, patch: &[u8]) -> Vec<u8> {
+    let mut bytes = zip.to_vec();
+    bytes[at..at + patch.len()].copy_from_slice(patch);
+    bytes
+}
+
+fn text_mode(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for byte in bytes {
+        if *byte == b'\n' && out.last() != Some(&b'\r') {
+            out.push(b'\r');
+        }
+        out.push(*byte);
+    }
+    out
+}
+
+const PAGE: &[u8] = b"<!DOCTYPE html><html><body>Too many requests, please slow down</body></html>";
+
+/// Name, bundle made of the good one, causes, and words that the examples or proofs must have.
+type Case = (
+    &'static str,
+    fn(&[u8]) -> Vec<u8>,
+    &'static [&'static str],
+    &'static str,
+);
+
+const CASES: &[Case] = &[
+    ("good", <[u8]>::to_vec, &[], ""),
+    ("nothing", |_| Vec::new(), &["bundle-cut-off"], "no bytes"),
+    (
+        "cut off",
+        |good| good[..70_000].to_vec(),
+        &["bundle-cut-off"],
+        "70000 of",
+    ),
+    (
+        "cut off within the directory",
+        |good| good[..good.len() - 40].to_vec(),
+        &["bundle-cut-off"],
+        " of ",
+    ),
+    (
+        "zeros at the end",
+        |good| patched(good, 80_000, &vec![0; good.len() - 80_000]),
+        &["bundle-hole"],
+        "from byte 80000",
+    ),
+    (
+        "zeros within",
+        |good| patched(good, 10_000, &[0; 4096]),
+        &["bundle-hole"],
+        "train.csv: zeros from byte 10000",
+    ),
+    (
+        "all zeros",
+        |good| vec![0; good.len()],
+        &["bundle-hole"],
+        "begins with zeros",
+    ),
+    (
+        "HTML",
+        |_| PAGE.to_vec(),
+        &["bundle-error-page"],
+        "Too many requests",
+    ),
+    (
+        "JSON",
+        |_| br#"{"code":403,"message":"You must accept this competition's rules"}"#.to_vec(),
+        &["bundle-error-page"],
+        "must accept",
+    ),
+    (
+        "XML",
+        |_| br#"<?xml version="1.0"?><Error><Code>ExpiredToken</Code></Error>"#.to_vec(),
+        &["bundle-error-page"],
+        "ExpiredToken",
+    ),
+    (
+        "a page within",
+        |good| patched(good, 70_000, PAGE),
+        &["bundle-page-inside"],
+        "images/a.jpg: from byte 70000",
+    ),
+    (
+        "a page at the end",
+        |good| [&good[..80_000], PAGE].concat(),
+        &["bundle-page-inside"],
+        "from byte 80000",
+    ),
+    (
+        "text mode",
+        text_mode,
+        &["bundle-text-mode"],
+        "every LF stands behind a CR",
+    ),
+    (
+        "a bit",
+        |good| patched(good, 65_000, &[good[65_000] ^ 4]),
+        &["bundle-member-damaged"],
+        "images/a.jpg",
+    ),
+    (
+        "a bit of the directory",
+        |good| {
+            let at = good.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+            patched(good, at + 1, b"J")
+        },
+        &["bundle-directory-damaged"],
+        "3 are",
+    ),
+    (
+        "a record of another member",
+        |good| patched(good, 0, b"PKxx"),
+        &["bundle-not-an-archive"],
+        "",
+    ),
+    (
+        "in a folder",
+        |_| {
+            zip(&members()
+                .iter()
+                .map(|(name, content)| (&*format!("comp/{name}").leak(), content.clone()))
+                .collect::<Vec<_>>())
+        },
+        &["bundle-folder"],
+        "comp/",
+    ),
+    (
+        "zipped twice",
+        |good| zip(&[("comp.zip", good.to_vec())]),
+        &["bundle-zipped-twice"],
+        "published MD5",
+    ),
+    (
+        "backslashes",
+        |good| rename(good, "images/", "images\\"),
+        &["bundle-backslashes"],
+        "images\\a.jpg",
+    ),
+    (
+        "a name twice",
+        |good| rename(good, "images/b.jpg", "images/a.jpg"),
+        &["bundle-name-twice"],
+        "images/a.jpg",
+    ),
+    (
+        "another order",
+        |_| {
+            let mut all = members();
+            all.reverse();
+            zip(&all)
+        },
+        &["bundle-repacked"],
+        "all 4 members",
+    ),
+    (
+        "another member",
+        |_| zip(&with("test.csv", b"id\n1\n3\n".to_vec())),
+        &["bundle-changed"],
+        "test.csv has 7 bytes",
+    ),
+    (
+        "a member less",
+        |_| zip(&members()[..3]),
+        &["bundle-changed"],
+        "test.csv is gone",
+    ),
+    (
+        "a member more",
+        |_| zip(&with("leak.csv", vec![1])),
+        &["bundle-changed"],
+        "leak.csv is new",
+    ),
+    (
+        "another archive",
+        |_| [&b"7z\xbc\xaf\x27\x1c"[..], &noise(500, 4)].concat(),
+        &["bundle-not-an-archive"],
+        "",
+    ),
+];
+
+fn md5(bytes: &[u8]) -> String {
+    Md5::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {
+    let checked = bundle::check(path, expected).unwrap();
+    let report = Report::of(checked.findings);
+    let causes = report.blocks.iter().map(|block| block.cause).collect();
+    let words: Vec<String> = report
+        .blocks
+        .iter()
+        .map(|block| format!("{:?} {:?}", block.proof, block.examples))
+        .collect();
+    (causes, words.join("\n").replace("\\\\", "\\"))
+}
+
+#[test]
+fn every_bundle_has_its_cause() {
+    let home = tempfile::tempdir().unwrap();
+    let good = zip(&members());
+    let path = home.path().join("comp.zip");
+    fs::write(&path, &good).unwrap();
+    known::remember(home.path(), "good", &path).unwrap();
+    let expected = Expected {
+        md5: Some(md5(&good)),
+        size: Some(good.len() as u64),
+        members: known::recall(home.path(), "good"),
+        paths: vec!["train.csv".into(), "test.csv".into()],
+    };
+    assert_eq!(expected.members.as_ref().unwrap().len(), 4);
+    let mut wrong = Vec::new();
+    for (name, change, wanted, words) in CASES {
+        fs::write(&path, change(&good)).unwrap();
+        let (found, said) = causes(&path, &expected);
+        if found != *wanted || !said.contains(words) {
+            wrong.push(format!("{name}: {found:?}, expected {wanted:?}\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn without_a_known_list_a_sound_archive_is_another_one() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("comp.zip");
+    let mut all = members();
+    all.reverse();
+    fs::write(&path, zip(&all)).unwrap();
+    let expected = Expected {
+        md5: Some("0".repeat(32)),
+        paths: vec!["train.csv".into()],
+        ..Expected::default()
+    };
+    assert_eq!(causes(&path, &expected).0, ["bundle-other-md5"]);
+    let folder: Vec<(&str, Vec<u8>)> = members()
+        .into_iter()
+        .map(|(name, content)| (&*format!("a/{name}").leak(), content))
+        .collect();
+    fs::write(&path, zip(&folder)).unwrap();
+    assert_eq!(causes(&path, &expected).0, ["bundle-folder"]);
+}

@@ -1,0 +1,144 @@
+//! Published sums of files in another form than ours: the form must be named, and only if the sum comes out.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use md5::{Digest, Md5};
+use prep_audit::published::{self, Checked};
+
+const OURS: &str =
+    "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
+
+/// The published file's content, and the cause.
+const CASES: &[(&str, fn() -> String, Option<&str>)] = &[
+    ("equal", || OURS.into(), None),
+    ("crlf", || OURS.replace('\n', "\r\n"), Some("line-ends")),
+    ("bom", || format!("\u{feff}{OURS}"), Some("byte-order-mark")),
+    (
+        "both",
+        || format!("\u{feff}{}", OURS.replace('\n', "\r\n")),
+        Some("byte-order-mark"),
+    ),
+    (
+        "no last line end",
+        || OURS.trim_end().into(),
+        Some("final-newline"),
+    ),
+    (
+        "index",
+        || {
+            OURS.lines()
+                .enumerate()
+                .map(|(n, l)| {
+                    if n == 0 {
+                        format!(",{l}\n")
+                    } else {
+                        format!("{},{l}\n", n - 1)
+                    }
+                })
+                .collect()
+        },
+        Some("index-column"),
+    ),
+    (
+        "quote all",
+        || {
+            "\"id\",\"name\",\"score\",\"gap\"\n\"3\",\"a, b\",\"0.5\",\"\"\n\"1\",\"x\",\"0.1234567890123456\",\"7\"\n\"2\",\"y\",\"43.85123456789012\",\"\"\n".into()
+        },
+        Some("quoting"),
+    ),
+    (
+        "quote texts",
+        || {
+            "\"id\",\"name\",\"score\",\"gap\"\n3,\"a, b\",0.5,\"\"\n1,\"x\",0.1234567890123456,7\n2,\"y\",43.85123456789012,\"\"\n".into()
+        },
+        Some("quoting"),
+    ),
+    (
+        "None",
+        || OURS.replace(",\n", ",None\n"),
+        Some("missing-words"),
+    ),
+    (
+        "sorted",
+        || {
+            "id,name,score,gap\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n3,\"a, b\",0.5,\n"
+                .into()
+        },
+        Some("row-order"),
+    ),
+    (
+        "another value",
+        || OURS.replace("0.5", "0.6"),
+        Some("not-classified"),
+    ),
+];
+
+fn md5(bytes: &[u8]) -> String {
+    Md5::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn cause(path: &str, place: &Path, sum: &str) -> Option<&'static str> {
+    match published::check(path, place, sum).unwrap() {
+        Checked::Equal => None,
+        Checked::Other(finding) => Some(finding.cause.id),
+    }
+}
+
+#[test]
+fn forms_of_a_table() {
+    let home = tempfile::tempdir().unwrap();
+    let place = home.path().join("a.csv");
+    fs::write(&place, OURS).unwrap();
+    for (name, published, expected) in CASES {
+        let sum = md5(published().as_bytes());
+        assert_eq!(cause("public/a.csv", &place, &sum), *expected, "{name}");
+    }
+}
+
+#[test]
+fn versions_of_a_parquet_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/data/fastparquet");
+    let file = |versions: &str| folder.join(format!("{versions}.numbers.parquet"));
+    let all = [
+        "2023.10.1+2.2.2",
+        "2024.5.0+2.2.3",
+        "2024.11.0+2.0.3",
+        "2026.9.0+2.2.3",
+        "2026.9.0+3.1.1",
+    ];
+    for ours in all {
+        for published in all {
+            let sum = md5(&fs::read(file(published)).unwrap());
+            let checked = published::check("public/e.parquet", &file(ours), &sum).unwrap();
+            match checked {
+                Checked::Equal => assert_eq!(ours, published),
+                Checked::Other(finding) => {
+                    assert_eq!(finding.cause.id, "parquet-versions");
+                    let (fastparquet, pandas) = published.split_once('+').unwrap();
+                    let words =
+                        format!("with fastparquet {fastparquet}, pandas {pandas} in the footer");
+                    assert!(finding.proof.unwrap().starts_with(&words));
+                }
+            }
+        }
+    }
+    let unknown = cause("public/e.parquet", &file("2024.5.0+2.2.3"), &"0".repeat(32));
+    assert_eq!(unknown, Some("parquet-unknown-versions"));
+    let other = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/writers/pandas-2.2.3+pyarrow-17.0.0/numbers.parquet");
+    assert_eq!(
+        cause("public/e.parquet", &other, &"0".repeat(32)),
+        Some("parquet-unknown-versions")
+    );
+}

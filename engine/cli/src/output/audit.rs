@@ -1,0 +1,118 @@
+//! An audit as text: the verdict, the three corners, one block per cause.
+
+use prep_app::{Audit, BundleAudit, OutputsAudit, TreeAudit};
+use prep_audit::{Block, Report, Verdict};
+use prep_core::units;
+
+use crate::exit::Exit;
+
+/// Content that differs is what a check is there for.
+pub fn exit(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Equal | Verdict::SameContent => Exit::Success,
+        Verdict::ContentDiffers | Verdict::AnswersDiffer => Exit::Check,
+    }
+}
+
+pub fn text(audit: &Audit) -> String {
+    let mut text = format!(
+        "{}: {}; {}\n",
+        audit.id,
+        verdict(audit.verdict),
+        audit.conclusion
+    );
+    text.push_str(&format!(
+        "  bundle   {}\n",
+        audit
+            .bundle
+            .as_ref()
+            .map_or_else(|| "is not there".to_owned(), bundle)
+    ));
+    text.push_str(&format!(
+        "  outputs  {}\n",
+        audit
+            .outputs
+            .as_ref()
+            .map_or_else(|| "not prepared".to_owned(), outputs)
+    ));
+    if let Some(one) = &audit.tree {
+        text.push_str(&format!("  tree     {}\n", tree(one)));
+    }
+    let reports: [Option<&Report>; 3] = [
+        audit.bundle.as_ref().map(|corner| &corner.report),
+        audit.outputs.as_ref().map(|corner| &corner.report),
+        audit.tree.as_ref().map(|corner| &corner.report),
+    ];
+    for report in reports.into_iter().flatten() {
+        for one in &report.blocks {
+            text.push_str(&block(one));
+        }
+    }
+    text
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Equal => "nothing differs",
+        Verdict::SameContent => "the same content",
+        Verdict::ContentDiffers => "content differs",
+        Verdict::AnswersDiffer => "answers differ",
+    }
+}
+
+fn bundle(corner: &BundleAudit) -> String {
+    let size = units::bytes(corner.bytes);
+    match &corner.published {
+        Some(published) if *published == corner.md5 => format!("has its published MD5, {size}"),
+        Some(published) => format!("MD5 {}, published is {published}, {size}", corner.md5),
+        None => format!("no MD5 is published, {size}"),
+    }
+}
+
+fn outputs(corner: &OutputsAudit) -> String {
+    match corner.published {
+        0 => format!("no checksums are published for {}", corner.variant),
+        count => format!("{} of {count} have their published MD5", corner.equal.len()),
+    }
+}
+
+fn tree(corner: &TreeAudit) -> String {
+    format!(
+        "{} of {} files have equal bytes in {}",
+        corner.equal,
+        corner.common,
+        corner.path.display()
+    )
+}
+
+/// Paths that a block names.
+const PATHS: usize = 3;
+
+fn block(block: &Block) -> String {
+    let mut paths: Vec<&str> = block.paths.iter().take(PATHS).map(String::as_str).collect();
+    let more = format!("and {} more", block.paths.len().saturating_sub(PATHS));
+    if block.paths.len() > PATHS {
+        paths.push(&more);
+    }
+    let mut text = format!("\n  {}   harm: {}\n", block.cause, block.harm);
+    let mut line = |label: &str, words: &str| text.push_str(&format!("      {label:<7} {words}\n"));
+    line("what", block.meaning);
+    line("where", &paths.join(", "));
+    let counts = [(block.rows, "rows"), (block.cells, "cells")];
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, unit)| format!("{count} {unit}"))
+        .collect();
+    if !counts.is_empty() {
+        line("count", &counts.join(", "));
+    }
+    for proof in &block.proof {
+        line("proof", proof);
+    }
+    for example in &block.examples {
+        line("example", example);
+    }
+    line("do", block.advice);
+    text
+}

@@ -1,0 +1,137 @@
+//! `prep audit`: verdict, conclusion, blocks and exit code, of bundles, outputs and trees.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Harbour, Sandbox, hex_md5};
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::write(target, fs::read(entry.path()).expect("a file")).expect("a file");
+        }
+    }
+}
+
+/// Causes of a corner, and the verdict of all.
+fn audit(sandbox: &Sandbox, arguments: &[&str], code: i32, corner: &str) -> (Vec<String>, Value) {
+    let arguments = [
+        &["audit", Harbour::ID, "--json", "--source", "source"],
+        arguments,
+    ]
+    .concat();
+    let report = sandbox.prep(&arguments).code(code).json()[0].clone();
+    let blocks = report[corner]["report"]["blocks"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let causes = blocks
+        .iter()
+        .map(|block| block["cause"].as_str().expect("a cause").to_owned());
+    (causes.collect(), report)
+}
+
+#[test]
+fn a_tree_of_somebody_else() {
+    let sandbox = Harbour::prepared();
+    let theirs = sandbox.path("theirs");
+    let change = |path: &str, change: &dyn Fn(String) -> String| {
+        let _ = fs::remove_dir_all(&theirs);
+        copy(&sandbox.prepared(Harbour::ID), &theirs);
+        let text = fs::read_to_string(theirs.join(path)).expect("a text");
+        fs::write(theirs.join(path), change(text)).expect("a file");
+    };
+    change("public/train.csv", &|text| text);
+    let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 0, "tree");
+    assert!(causes.is_empty());
+    assert_eq!(report["verdict"], "equal");
+    change("public/train.csv", &|text| text.replace('\n', "\r\n"));
+    let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 0, "tree");
+    assert_eq!(causes, ["line-ends"]);
+    assert_eq!(report["verdict"], "same_content");
+    change("private/test.csv", &|text| {
+        text.replacen(",1\n", ",0\n", 1).replace('\n', "\r\n")
+    });
+    let (causes, report) = audit(&sandbox, &["--tree", "theirs"], 5, "tree");
+    assert_eq!(causes, ["labels-changed", "line-ends"]);
+    assert_eq!(report["verdict"], "answers_differ");
+    // The same for people.
+    let ended = sandbox
+        .prep(&["audit", Harbour::ID, "--tree", "theirs"])
+        .code(5);
+    ended.shows(&[
+        "labels-changed   harm: answers",
+        "\"1\" here is \"0\" there: 1",
+        "line-ends   harm: form",
+    ]);
+    sandbox
+        .prep(&["audit", Harbour::ID, "--tree", "nowhere"])
+        .code(4);
+}
+
+#[test]
+fn bundle_and_outputs() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let good = Harbour::bundle(&Harbour::table());
+    let pipeline = Harbour::PIPELINE.replace(
+        "kaggle: harbour",
+        &format!("kaggle: harbour, md5: {}", hex_md5(&good)),
+    );
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox
+        .prep(&["run", Harbour::ID, "--source", "source"])
+        .code(0);
+    let sum =
+        |path: &str| hex_md5(&fs::read(sandbox.prepared(Harbour::ID).join(path)).expect("a file"));
+    let crlf =
+        fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("a text");
+    let sums = serde_json::json!({
+        "public": { "train.csv": hex_md5(crlf.replace('\n', "\r\n").as_bytes()), "test.csv": sum("public/test.csv") },
+        "private": { "test.csv": sum("private/test.csv") },
+    });
+    sandbox.write(
+        &format!("pipelines/{}/checksums.json", Harbour::ID),
+        sums.to_string(),
+    );
+    let (causes, report) = audit(&sandbox, &[], 0, "outputs");
+    assert_eq!(causes, ["line-ends"]);
+    assert_eq!(
+        report["outputs"]["equal"],
+        serde_json::json!(["public/test.csv", "private/test.csv"])
+    );
+    assert!(
+        report["bundle"]["report"]["blocks"]
+            .as_array()
+            .expect("blocks")
+            .is_empty()
+    );
+    // Kaggle changed a row: the run noted what the good bundle held.
+    sandbox.bundle(
+        Harbour::ID,
+        &Harbour::bundle(&Harbour::table().replace("\n3,", "\n3 ,")),
+    );
+    let (causes, report) = audit(&sandbox, &[], 5, "bundle");
+    assert_eq!(causes, ["bundle-changed"]);
+    assert!(
+        report["bundle"]["report"]["blocks"][0]["examples"][0]
+            .as_str()
+            .expect("text")
+            .starts_with("train.csv has")
+    );
+    // A page instead of an archive.
+    sandbox.bundle(Harbour::ID, b"<!DOCTYPE html><html>rules</html>");
+    assert_eq!(audit(&sandbox, &[], 5, "bundle").0, ["bundle-error-page"]);
+    // Nothing at all.
+    let empty = Sandbox::new();
+    empty.pipeline(Harbour::ID, Harbour::PIPELINE);
+    empty.prep(&["audit", Harbour::ID]).code(4);
+    empty.prep(&["audit"]).code(2);
+}
