@@ -126,6 +126,40 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         .code(2);
 }
 
+/// The test table tells what is to be predicted, wherever it stands in a submission, and without one.
+#[test]
+fn what_the_test_table_lacks_is_to_be_predicted() {
+    let rows: String = (0..30)
+        .map(|at| format!("{},d{at},text {at}\n", at % 2))
+        .collect();
+    let archive = || {
+        Archive::new()
+            .file("train.csv", format!("Insult,Date,Comment\n{rows}"))
+            .file("test.csv", "Date,Comment\nd99,a\n")
+    };
+    let sample = archive().file(
+        "sample_submission_null.csv",
+        "Insult,Date,Comment\n0,d99,a\n",
+    );
+    let sandbox = Sandbox::new();
+    for (id, archive) in [("with-sample", sample), ("without", archive())] {
+        sandbox.bundle(id, &archive.bytes());
+        sandbox
+            .prep(&["new", id, "--source", "source", "--output", "pipelines"])
+            .code(0);
+        let text =
+            fs::read_to_string(sandbox.path(&format!("pipelines/{id}/pipeline.yaml"))).unwrap();
+        for part in [
+            "SELECT * EXCLUDE (\"Insult\") FROM test",
+            "align: Date",
+            "roc_auc: Insult",
+        ] {
+            assert!(text.contains(part), "{part} is not in\n{text}");
+        }
+        sandbox.run_well(id);
+    }
+}
+
 #[test]
 fn a_mistake_has_file_line_and_column() {
     let sandbox = Sandbox::new();

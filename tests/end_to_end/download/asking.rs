@@ -4,7 +4,7 @@ use prep_fault_server::Bundle;
 use serde_json::json;
 
 use super::{World, wide_harbour};
-use crate::support::{Gallery, Harbour};
+use crate::support::{Archive, Gallery, Harbour};
 
 #[test]
 fn a_bundle_is_listed_without_downloading_it() {
@@ -86,4 +86,36 @@ fn a_plan_says_what_is_in_the_way() {
     let plan = ["plan", "-c", Harbour::ID];
     let shown = world.prep(&plan).code(0);
     shown.shows(&["the bundle is not there: the rules of harbour are not accepted"]);
+}
+
+/// Of a bundle at Kaggle the listing and the fronts of its tables are read, not the bundle.
+#[test]
+fn a_first_pipeline_is_written_without_a_download() {
+    let photos: Vec<u8> = (0..4 << 20)
+        .map(|at: u32| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    let bundle = Archive::new()
+        .file("train.csv", Harbour::table())
+        .file("sample_submission.csv", "id,docked\n41,0\n")
+        .file("photos/all.bin", photos);
+    let world = World::new(vec![Bundle::new("another", bundle.bytes())], vec![]);
+    world
+        .prep(&["new", "another", "--output", "drafts"])
+        .code(0);
+    let path = world.sandbox.path("drafts/another/pipeline.yaml");
+    let text = std::fs::read_to_string(path).expect("a pipeline");
+    for part in [
+        "tons: number",
+        "metric: { roc_auc: docked }",
+        "photos/*.bin } # 1 file\n",
+        "md5: ",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    world
+        .sandbox
+        .prep(&["check", "drafts/another/pipeline.yaml"])
+        .code(0);
+    assert!(!world.sandbox.data().join("another").exists());
+    world.prep(&["new", "nobody-knows-it"]).code(4);
 }

@@ -15,8 +15,10 @@ use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
 
 use crate::error::Error;
 
-/// Bytes of a table that are kept, to look at values.
+/// Bytes of a table that are read at Kaggle.
 pub const FRONT: usize = 1 << 20;
+/// Bytes of a table that are kept, to look at values.
+const KEPT: usize = 64 << 20;
 /// Bytes of a table that are read for its types.
 const MOST: u64 = 2 << 30;
 /// Bytes of a deflated archive inside the bundle that are held in memory.
@@ -238,7 +240,7 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
         }
         scanner.feed(read).ok()?;
         all += count;
-        if front.len() < FRONT {
+        if front.len() < KEPT {
             front.extend_from_slice(read);
         }
     }

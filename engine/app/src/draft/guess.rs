@@ -77,12 +77,22 @@ pub fn guess(bundle: &Bundle) -> Guess {
             std::cmp::Reverse(table(at).map_or(0, |table| table.rows)),
         )
     });
+    let test = bundle.tables.iter().find(|table| is_test(table));
     let rows = sample.and_then(|at| {
         let sample = bundle.tables.get(at)?;
         notes.push(format!("sample submission: {}", sample.path));
         tables
             .iter()
-            .find_map(|at| by_sample(*at, bundle.tables.get(*at)?, sample))
+            .find_map(|at| by_sample(*at, bundle.tables.get(*at)?, sample, test))
+    });
+    let rows = rows.or_else(|| {
+        let found = tables
+            .iter()
+            .find_map(|at| by_test(*at, bundle.tables.get(*at)?, test?));
+        if found.is_some() {
+            notes.push("what is to be predicted is what the test table lacks".to_owned());
+        }
+        found
     });
     let rows = rows.or_else(|| {
         let at = *tables.first()?;
@@ -122,10 +132,16 @@ fn is_plain(table: &Table) -> bool {
     }) && table.columns.len() > 1
 }
 
-fn by_sample(at: usize, table: &Table, sample: &Table) -> Option<Rows> {
-    let mut names = sample.columns.iter().map(|column| column.name.clone());
-    let id = names.next()?;
-    let targets: Vec<String> = names.collect();
+/// A submission has an identifier, which the test table has, too, and what is to be predicted, which it lacks. Where there is
+/// no test table, the identifier comes first.
+fn by_sample(at: usize, table: &Table, sample: &Table, test: Option<&Table>) -> Option<Rows> {
+    let names = sample.columns.iter().map(|column| column.name.clone());
+    let (mut known, mut targets): (Vec<String>, Vec<String>) =
+        names.partition(|name| test.is_some_and(|test| test.has(name)));
+    if known.is_empty() && !targets.is_empty() {
+        known.push(targets.remove(0));
+    }
+    let id = known.first()?.clone();
     if targets.is_empty() || !table.has(&id) {
         return None;
     }
@@ -138,7 +154,7 @@ fn by_sample(at: usize, table: &Table, sample: &Table) -> Option<Rows> {
 
 /// A column of texts whose values are the names of the sample's columns.
 fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
-    if targets.len() < 2 || targets.len() > CLASSES || !table.whole {
+    if targets.len() < 2 || targets.len() > CLASSES {
         return None;
     }
     let columns = table
@@ -153,12 +169,22 @@ fn one_hot(table: &Table, id: &str, targets: &[String]) -> Option<Target> {
             .all(|value| value.as_ref().is_some_and(|value| targets.contains(value)));
         all && !values.is_empty() && values.iter().collect::<BTreeSet<_>>().len() > 1
     })?;
-    // Rows that were not kept may have other values.
-    let complete = table.frame.rows as u64 == table.rows;
-    complete.then(|| Target::OneHot {
+    Some(Target::OneHot {
         column: found.name.clone(),
         classes: targets.to_vec(),
     })
+}
+
+/// What the test table lacks is to be predicted.
+fn by_test(at: usize, table: &Table, test: &Table) -> Option<Rows> {
+    let names = table.columns.iter().map(|column| column.name.clone());
+    let (known, targets): (Vec<String>, Vec<String>) = names.partition(|name| test.has(name));
+    let id = known
+        .iter()
+        .find(|name| is_unique(table, name))
+        .or(known.first())?;
+    let few = !targets.is_empty() && targets.len() <= 8 && known.len() >= targets.len();
+    few.then(|| rows(at, table, id.clone(), Target::Columns(targets)))
 }
 
 /// The first column with different values identifies, the last other one is predicted.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
 use super::bundle::{Bundle, Table};
@@ -72,38 +73,37 @@ fn is_image(pattern: &str) -> bool {
         .any(|suffix| pattern.ends_with(suffix))
 }
 
-/// A column's type in the language. A column with missing cells, or of mixed values, is what pandas infers.
+/// A column's type in the language, as pandas reads it. Of a table that was not read to its end the next row may be of
+/// another type: its columns are what pandas infers.
 fn kind(table: &Table, column: &prep_formats::pandas::Column) -> &'static str {
     match column.kind {
-        _ if !table.whole || column.nullable => "inferred",
+        _ if !table.whole => "inferred",
         ColumnType::Int64 => "integer",
         ColumnType::Float64 => "number",
-        ColumnType::Bool => "boolean",
+        ColumnType::Bool if !column.nullable => "boolean",
+        ColumnType::Text => "text",
         _ => "inferred",
     }
 }
 
 /// A table's declaration. Lines begin with `start`.
-fn declaration(out: &mut String, start: &str, name: &str, table: &Table, types: bool) {
+fn declaration(out: &mut String, start: &str, name: &str, table: &Table, columns: usize) {
     let _ = writeln!(out, "{start}{name}:\n{start}  read: {}", yaml(&table.path));
     if table.delimiter == b'\t' && !table.path.to_ascii_lowercase().ends_with(".tsv") {
         let _ = writeln!(out, "{start}  delimiter: tab");
     }
     let _ = writeln!(out, "{start}  columns:");
-    for column in table.columns.iter().take(COLUMNS) {
-        let kind = if types {
-            kind(table, column)
-        } else {
-            "inferred"
-        };
-        let _ = writeln!(out, "{start}    {}: {kind}", yaml(&column.name));
-    }
-    if table.columns.len() > COLUMNS {
+    for column in table.columns.iter().take(columns) {
         let _ = writeln!(
             out,
-            "{start}    # and {} more, which are part of `*`",
-            table.columns.len() - COLUMNS
+            "{start}    {}: {}",
+            yaml(&column.name),
+            kind(table, column)
         );
+    }
+    if table.columns.len() > columns {
+        let more = table.columns.len() - columns;
+        let _ = writeln!(out, "{start}    # and {more} more, which are part of `*`");
     }
 }
 
@@ -126,7 +126,7 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
         Target::Columns(_) => false,
     };
     let _ = write!(out, "\ntables:\n  # {of}\n");
-    declaration(out, "  ", &labelled, table, true);
+    declaration(out, "  ", &labelled, table, COLUMNS);
     let mut joins = Vec::new();
     for (at, how) in &rows.files {
         let Some(files) = bundle.files.get(*at) else {
@@ -143,9 +143,9 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
         taken.push(name.clone());
         let _ = writeln!(
             out,
-            "  {name}: {{ files: {} }} # {} files",
+            "  {name}: {{ files: {} }} # {}",
             yaml(&files.pattern),
-            files.count
+            units::count(files.count as u64, "file")
         );
         joins.push(Join {
             table: name,
@@ -183,7 +183,7 @@ fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken:
         };
         let _ = writeln!(out, "  # {note}:");
         let mut text = String::new();
-        declaration(&mut text, "", &name, table, true);
+        declaration(&mut text, "", &name, table, FURTHER);
         for line in text.lines() {
             let _ = writeln!(out, "  # {line}");
         }
@@ -202,9 +202,9 @@ fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken:
         taken.push(name.clone());
         let _ = writeln!(
             out,
-            "  # {name}: {{ files: {} }} # {} files",
+            "  # {name}: {{ files: {} }} # {}",
             yaml(&files.pattern),
-            files.count
+            units::count(files.count as u64, "file")
         );
     }
 }
@@ -444,10 +444,10 @@ fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool)
         out,
         "\n# No table of the bundle has rows that could be split, so files are. Tables in JSON, Parquet or 7z are read by\n\
          # `{{ read: FILE.json, at: ... }}`, see docs/reference/language.md. CHOOSE what is to be predicted.\n\
-         tables:\n  everything: {{ files: {} }} # {} files\n  \
+         tables:\n  everything: {{ files: {} }} # {}\n  \
          train, test: {{ split: everything, method: shuffle, test_size: 0.1, seed: 0 }}\n",
         yaml(pattern),
-        count
+        units::count(count as u64, "file")
     );
     for (_, other) in bundle
         .files
@@ -458,10 +458,10 @@ fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool)
     {
         let _ = writeln!(
             out,
-            "  # {}: {{ files: {} }} # {} files",
+            "  # {}: {{ files: {} }} # {}",
             table_name(&other.folder, &[]),
             yaml(&other.pattern),
-            other.count
+            units::count(other.count as u64, "file")
         );
     }
     let label = if folders {
