@@ -6,7 +6,7 @@ use prep_audit::bundle::{self, Expected, known};
 use prep_audit::causes::{bundle as cause, files, writer};
 use prep_audit::published::{self, Checked};
 use prep_audit::tree::{self, Roles, SplitSearch};
-use prep_audit::{AuditError, Finding, Harm, Report, Verdict};
+use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
 use prep_core::Failure;
 use prep_fetch::LocalBundle;
 use prep_spec::model::Made;
@@ -125,7 +125,12 @@ pub fn audit(
         .map_or(BASE_VARIANT, |manifest| manifest.variant.as_str());
     let is_prepared = home.is_dir();
     let outputs = match (is_prepared, &sums) {
-        (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(&home, sums, variant)?),
+        (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(
+            &home,
+            sums,
+            variant,
+            split_search(&pipeline).as_ref(),
+        )?),
         (true, _) => Some(OutputsAudit {
             variant: variant.to_owned(),
             equal: Vec::new(),
@@ -229,7 +234,12 @@ fn audit_bundle(
     }))
 }
 
-fn audit_outputs(home: &Path, sums: &Checksums, variant: &str) -> Result<OutputsAudit, Error> {
+fn audit_outputs(
+    home: &Path,
+    sums: &Checksums,
+    variant: &str,
+    search: Option<&SplitSearch>,
+) -> Result<OutputsAudit, Error> {
     let mut equal = Vec::new();
     let mut findings = Vec::new();
     let mut count = 0;
@@ -244,7 +254,18 @@ fn audit_outputs(home: &Path, sums: &Checksums, variant: &str) -> Result<Outputs
             }
             match published::check(&path, &place, md5).map_err(failed)? {
                 Checked::Equal => equal.push(path),
-                Checked::Other(finding) => findings.push(finding),
+                Checked::Other(finding) => {
+                    let read = AuditError::reading(&place);
+                    let other = match (search, finding.cause.family) {
+                        (Some(search), Family::Unknown) => {
+                            published::search_split(home, &path, md5, search)
+                                .map_err(read)
+                                .map_err(failed)?
+                        }
+                        _ => None,
+                    };
+                    findings.push(other.unwrap_or(finding));
+                }
             }
         }
     }

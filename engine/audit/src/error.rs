@@ -14,7 +14,8 @@ pub enum AuditError {
 }
 
 impl AuditError {
-    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> AuditError + '_ {
+    /// What a failed access to this file becomes.
+    pub fn reading(path: &Path) -> impl FnOnce(io::Error) -> AuditError + '_ {
         move |source| AuditError::Read {
             path: path.to_owned(),
             source,

@@ -142,3 +142,63 @@ fn versions_of_a_parquet_file() {
         Some("parquet-unknown-versions")
     );
 }
+
+#[test]
+fn a_split_with_another_seed() {
+    use prep_audit::tree::SplitSearch;
+    use prep_splits::{Method, Size, split};
+    let home = tempfile::tempdir().unwrap();
+    let write = |root: &Path, seed: u32, share: f64| {
+        let method = Method::Shuffle {
+            test_size: Some(Size::Fraction(share)),
+            train_size: None,
+            seed,
+            order: None,
+        };
+        let parts = split(&method, 90, None).unwrap();
+        let lines = |numbers: &[u32], line: &dyn Fn(u32) -> String| {
+            numbers
+                .iter()
+                .map(|number| line(*number))
+                .collect::<String>()
+        };
+        fs::create_dir_all(root.join("public")).unwrap();
+        fs::create_dir_all(root.join("private")).unwrap();
+        let text = |n: u32| format!("{n},\"t, {}\"", n * 7 % 11);
+        let train = lines(&parts.train, &|n| format!("{},{}\n", text(n), n % 2));
+        let test = lines(&parts.test, &|n| format!("{}\n", text(n)));
+        let answers = lines(&parts.test, &|n| format!("{n},{}\n", n % 2));
+        fs::write(root.join("public/train.csv"), format!("id,t,y\n{train}")).unwrap();
+        fs::write(root.join("public/test.csv"), format!("id,t\n{test}")).unwrap();
+        fs::write(root.join("private/test.csv"), format!("id,y\n{answers}")).unwrap();
+    };
+    let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+    write(&ours, 0, 0.1);
+    write(&theirs, 42, 0.2);
+    let search = SplitSearch {
+        id: None,
+        train: "public/train.csv".into(),
+        test: "public/test.csv".into(),
+        seed: 0,
+        test_size: Some(Size::Fraction(0.1)),
+        answers: Some("private/test.csv".into()),
+    };
+    for path in ["public/train.csv", "public/test.csv", "private/test.csv"] {
+        let sum = md5(&fs::read(theirs.join(path)).unwrap());
+        let found = published::search_split(&ours, path, &sum, &search)
+            .unwrap()
+            .expect(path);
+        assert!(
+            found
+                .proof
+                .unwrap()
+                .starts_with("divided with seed 42 and test size 0.2"),
+            "{path}"
+        );
+        assert!(
+            published::search_split(&ours, path, &"0".repeat(32), &search)
+                .unwrap()
+                .is_none()
+        );
+    }
+}

@@ -50,7 +50,7 @@ pub fn check(path: &Path, expected: &Expected) -> Result<Checked, AuditError> {
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let read = AuditError::read(path);
+    let read = AuditError::reading(path);
     let look = || -> io::Result<Checked> {
         let file = File::open(path)?;
         let raw = Raw::read(&file)?;

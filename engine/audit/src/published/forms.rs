@@ -47,7 +47,7 @@ enum Order {
 const SORTED: u64 = 1 << 30;
 
 impl Rendering {
-    fn plain() -> Rendering {
+    pub(super) fn plain() -> Rendering {
         Rendering {
             byte_order_mark: false,
             crlf: false,
@@ -114,7 +114,7 @@ impl Rendering {
         words.join(", ")
     }
 
-    fn begin(&self, columns: &[String]) -> Vec<u8> {
+    pub(super) fn begin(&self, columns: &[String]) -> Vec<u8> {
         let mut line = Vec::new();
         if self.byte_order_mark {
             line.extend_from_slice(b"\xef\xbb\xbf");
@@ -135,7 +135,7 @@ impl Rendering {
         line
     }
 
-    fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
+    pub(super) fn row(&self, number: u64, row: &Row, is_number: &[bool], line: &mut Vec<u8>) {
         line.clear();
         if self.index {
             let number = number.to_string();

@@ -5,6 +5,7 @@
 
 mod footers;
 mod forms;
+mod splits;
 
 use std::path::Path;
 
@@ -15,6 +16,7 @@ use crate::read;
 use crate::table::Format;
 
 pub use forms::Rendering;
+pub use splits::search as search_split;
 
 /// What the file came to.
 #[derive(Debug)]
@@ -76,5 +78,5 @@ pub fn check(path: &str, place: &Path, md5: &str) -> Result<Checked, AuditError>
         };
         Ok(Checked::Other(finding))
     };
-    look().map_err(AuditError::read(place))
+    look().map_err(AuditError::reading(place))
 }

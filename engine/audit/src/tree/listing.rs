@@ -27,11 +27,11 @@ impl Listing {
     }
 
     fn add(&mut self, folder: &Path, prefix: &str) -> Result<(), AuditError> {
-        for entry in std::fs::read_dir(folder).map_err(AuditError::read(folder))? {
-            let entry = entry.map_err(AuditError::read(folder))?;
+        for entry in std::fs::read_dir(folder).map_err(AuditError::reading(folder))? {
+            let entry = entry.map_err(AuditError::reading(folder))?;
             let path = entry.path();
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            let kind = entry.file_type().map_err(AuditError::read(&path))?;
+            let kind = entry.file_type().map_err(AuditError::reading(&path))?;
             // A link to a file is a file; a link to a folder could lead in a circle.
             let is_folder = kind.is_dir();
             if is_folder {

@@ -11,7 +11,7 @@ mod listing;
 mod names;
 mod pair;
 mod roles;
-mod split;
+pub(crate) mod split;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

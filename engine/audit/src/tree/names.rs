@@ -154,7 +154,7 @@ fn renamed(
         .filter(|(_, size)| **size > 0 && sizes.contains(size))
     {
         let place = theirs.join(path);
-        let hash = read::content(&place).map_err(AuditError::read(&place))?;
+        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
         by_content.entry(hash).or_default().push(path.clone());
         common.insert(*size);
     }
@@ -166,7 +166,7 @@ fn renamed(
         .collect();
     for path in wanted {
         let place = ours.join(&path);
-        let hash = read::content(&place).map_err(AuditError::read(&place))?;
+        let hash = read::content(&place).map_err(AuditError::reading(&place))?;
         let Some(others) = by_content.get_mut(&hash) else {
             continue;
         };

@@ -152,7 +152,7 @@ enum Search {
 }
 
 /// Seeds that people choose.
-fn seeds() -> impl Iterator<Item = u32> {
+pub(crate) fn seeds() -> impl Iterator<Item = u32> {
     (0..=100).chain([123, 1234, 1337, 2020, 2021, 2022, 2023, 2024, 2025, 12345])
 }
 
@@ -234,7 +234,7 @@ fn find(theirs: &Path, ours: &Path, search: &SplitSearch, id: &str) -> Search {
 }
 
 /// Values of both parts in the order of the table that was split.
-fn merged<T: Clone + Default>(
+pub(crate) fn merged<T: Clone + Default>(
     places: &(Vec<u32>, Vec<u32>),
     train: &[T],
     test: &[T],
@@ -310,7 +310,7 @@ fn codes(values: &[String]) -> Option<Vec<u32>> {
 }
 
 /// Places of both parts, in the order in which they are drawn.
-fn parts(
+pub(crate) fn parts(
     count: usize,
     seed: u32,
     test_size: Option<Size>,

@@ -1,0 +1,181 @@
+//! A table of another split: our items, divided by other seeds and sizes, written as the file would be.
+//!
+//! The original order follows from our parts, and the cells of all items from our train table, our test table and the
+//! answers together. So the file can be made for any seed without the bundle.
+
+use std::io;
+use std::path::Path;
+
+use md5::{Digest as _, Md5};
+use prep_splits::Size;
+
+use super::forms::Rendering;
+use crate::causes::split as cause;
+use crate::finding::Finding;
+use crate::read::hex;
+use crate::table::{CsvTable, Format, Row, Table};
+use crate::tree::SplitSearch;
+use crate::tree::split::{merged, parts, seeds};
+
+/// Bytes that are hashed at most; beyond, fewer seeds are tried.
+const BUDGET: u64 = 8 << 30;
+/// Largest file that is held in memory.
+const LARGEST: u64 = 256 << 20;
+/// Shares that people choose.
+const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
+
+/// A table in memory.
+struct Loaded {
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+impl Loaded {
+    fn read(home: &Path, path: &str) -> io::Result<Option<Loaded>> {
+        let place = home.join(path);
+        let is_csv = Format::of(path) == Some(Format::Csv(b','));
+        if !is_csv || !place.is_file() || std::fs::metadata(&place)?.len() > LARGEST {
+            return Ok(None);
+        }
+        let table = CsvTable::open(&place, b',')?;
+        let (mut rows, mut row, mut all) = (table.rows()?, Row::default(), Vec::new());
+        while rows.next(&mut row)? {
+            all.push(row.clone());
+        }
+        drop(rows);
+        Ok(Some(Loaded {
+            columns: table.columns().to_vec(),
+            rows: all,
+        }))
+    }
+
+    fn place(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|own| own == column)
+    }
+}
+
+/// The split whose file at `path` has this MD5.
+///
+/// # Errors
+/// When our tables cannot be read.
+pub fn search(
+    home: &Path,
+    path: &str,
+    md5: &str,
+    search: &SplitSearch,
+) -> io::Result<Option<Finding>> {
+    let answers = search.answers.as_deref().unwrap_or_default();
+    let is_train = path == search.train;
+    if !is_train && path != search.test && path != answers {
+        return Ok(None);
+    }
+    let (Some(train), Some(test)) = (
+        Loaded::read(home, &search.train)?,
+        Loaded::read(home, &search.test)?,
+    ) else {
+        return Ok(None);
+    };
+    let answers = Loaded::read(home, answers)?;
+    let wanted = match path {
+        _ if is_train => train.columns.clone(),
+        _ if path == search.test => test.columns.clone(),
+        _ => answers
+            .as_ref()
+            .map(|table| table.columns.clone())
+            .unwrap_or_default(),
+    };
+    let Some(of_train) = lines(&wanted, &[Some(&train)]) else {
+        return Ok(None);
+    };
+    let Some(of_test) = lines(&wanted, &[Some(&test), answers.as_ref()]) else {
+        return Ok(None);
+    };
+    let count = of_train.len() + of_test.len();
+    let Some(own) = parts(count, search.seed, search.test_size, None) else {
+        return Ok(None);
+    };
+    if (own.0.len(), own.1.len()) != (of_train.len(), of_test.len()) {
+        return Ok(None);
+    }
+    let header = Rendering::plain().begin(&wanted);
+    let bytes: u64 = of_train
+        .iter()
+        .chain(&of_test)
+        .map(|line| line.len() as u64)
+        .sum();
+    let mut left = BUDGET / bytes.max(1);
+    for in_file_order in [false, true] {
+        let mut own = own.clone();
+        if in_file_order {
+            own.0.sort_unstable();
+            own.1.sort_unstable();
+        }
+        let all = merged(&own, &of_train, &of_test, count);
+        let sizes = std::iter::once(search.test_size)
+            .chain(SHARES.map(|share| Some(Size::Fraction(share))));
+        for size in sizes {
+            for seed in seeds() {
+                let Some(rest) = left.checked_sub(1) else {
+                    return Ok(None);
+                };
+                left = rest;
+                let Some((train, test)) = parts(count, seed, size, None) else {
+                    continue;
+                };
+                let mut places = if is_train { train } else { test };
+                if in_file_order {
+                    places.sort_unstable();
+                }
+                let mut hasher = Md5::new();
+                hasher.update(&header);
+                for place in places {
+                    hasher.update(all.get(place as usize).map_or(&[][..], Vec::as_slice));
+                }
+                if hex(hasher).eq_ignore_ascii_case(md5) {
+                    let words = match size {
+                        Some(Size::Fraction(share)) => format!("test size {share}"),
+                        Some(Size::Rows(rows)) => format!("test size {rows}"),
+                        None => "the default test size".to_owned(),
+                    };
+                    let proof = format!(
+                        "divided with seed {seed} and {words}, our content has the published MD5"
+                    );
+                    return Ok(Some(Finding::new(&cause::OTHER_SPLIT, path).proof(proof)));
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The lines of a file with these columns, of items whose cells stand in these tables, row by row.
+fn lines(columns: &[String], tables: &[Option<&Loaded>]) -> Option<Vec<Vec<u8>>> {
+    let plain = Rendering::plain();
+    let tables: Vec<&Loaded> = tables.iter().copied().flatten().collect();
+    let rows = tables.first()?.rows.len();
+    if columns.is_empty() || tables.iter().any(|table| table.rows.len() != rows) {
+        return None;
+    }
+    let find = |column: &String| {
+        tables
+            .iter()
+            .find_map(|table| Some((*table, table.place(column)?)))
+    };
+    let places: Vec<(&Loaded, usize)> = columns.iter().map(find).collect::<Option<_>>()?;
+    let mut all = Vec::with_capacity(rows);
+    for number in 0..rows {
+        let mut row = Row::default();
+        for (table, place) in &places {
+            let cell = table
+                .rows
+                .get(number)
+                .map_or(&[][..], |row| row.cell(*place));
+            row.open().extend_from_slice(cell);
+            row.end_cell();
+        }
+        let mut line = Vec::new();
+        plain.row(0, &row, &[], &mut line);
+        all.push(line);
+    }
+    Some(all)
+}
