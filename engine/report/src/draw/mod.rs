@@ -29,7 +29,7 @@ pub const WIDTH: u32 = 360;
 
 pub const INK: RGBColor = RGBColor(0x59, 0x59, 0x5a);
 pub const GRID: RGBColor = RGBColor(0xe2, 0xe2, 0xe3);
-/// Blue and vermillion of Okabe and Ito's palette.
+/// Blue and vermilion of Okabe and Ito's palette.
 pub const TRAIN: RGBColor = RGBColor(0x00, 0x72, 0xb2);
 pub const TEST: RGBColor = RGBColor(0xd5, 0x5e, 0x00);
 pub const THIRD: RGBColor = RGBColor(0x00, 0x9e, 0x73);

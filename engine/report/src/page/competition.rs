@@ -55,10 +55,10 @@ pub fn section(one: &Competition, open: bool) -> Result<String, Error> {
     out += &steps(&one.steps);
     if let Some(drawing) = &one.drawing {
         let picture = graph::svg(&format!("Steps of {}", one.id), drawing);
-        let _ = write!(
+        let _ = writeln!(
             out,
             "<details><summary>Pipeline: {}</summary><div class=\"scroll graph\" tabindex=\"0\" role=\"img\" \
-             aria-label=\"What feeds what; the steps are in the table above\">{picture}</div></details>\n",
+             aria-label=\"What feeds what; the steps are in the table above\">{picture}</div></details>",
             units::count(drawing.nodes.len() as u64, "step")
         );
     }

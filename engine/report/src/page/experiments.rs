@@ -72,11 +72,11 @@ fn row(experiment: &Experiment, set: &str) -> Vec<String> {
             cells.extend(COLUMNS.iter().map(|(metric, _)| {
                 let mut cell = String::new();
                 if let Some(one) = summary.estimate(metric) {
-                    let _ = write!(
-                        cell,
-                        "{:.1} <small>± {:.1}</small>",
-                        one.mean, one.standard_error
-                    );
+                    let _ = write!(cell, "{:.1}", one.mean);
+                    // One seed tells nothing of how seeds differ.
+                    if summary.seeds > 1 {
+                        let _ = write!(cell, " <small>± {:.1}</small>", one.standard_error);
+                    }
                 }
                 cell
             }));
