@@ -22,6 +22,7 @@
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
 //! queries       what queries compute, use, and say when they fail
+//! remote        machines that share results and bundles
 //! report        the page to look at
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! serve         the validation server, with many clients
@@ -64,6 +65,7 @@ mod others;
 mod outputs;
 mod parallel;
 mod queries;
+mod remote;
 mod report;
 mod restart;
 mod serve;

@@ -78,7 +78,7 @@ enum Topic {
     Rejected(Discriminant<Rejected>),
     Dropped,
     NoKey,
-    Object(Digest),
+    Damaged,
     Other(String),
 }
 
@@ -315,9 +315,9 @@ impl Inner {
     pub(crate) fn set_wrong(&self, object: Digest) {
         self.set_absent(object);
         held(&self.wrong).insert(object);
-        self.say_once(Topic::Object(object), || {
+        self.say_once(Topic::Damaged, || {
             format!(
-                "the object {} in the remote {} is damaged; it is made here, and sent anew",
+                "the object {} in the remote {} is damaged; it is made here, and sent anew (more of this kind are not reported)",
                 object.short(),
                 self.remote.shown()
             )
@@ -328,10 +328,16 @@ impl Inner {
         held(&self.wrong).contains(object)
     }
 
+    /// An object is there.
     pub(crate) fn set_there(&self, object: Digest) {
+        held(&self.there).insert(object);
+    }
+
+    /// An object was sent: what was wrong with it is mended.
+    pub(crate) fn set_sent(&self, object: Digest) {
         held(&self.absent).remove(&object);
         held(&self.wrong).remove(&object);
-        held(&self.there).insert(object);
+        self.set_there(object);
     }
 }
 

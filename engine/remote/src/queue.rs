@@ -209,6 +209,8 @@ async fn object(
     });
     let file = match opened.await {
         Ok(Ok(file)) => file,
+        // What is there is known to be damaged.
+        _ if inner.is_wrong(&digest) => return Ok(false),
         // It may have come from there.
         _ => {
             for area in Area::ALL {
@@ -223,7 +225,7 @@ async fn object(
     let anew = inner.is_wrong(&digest);
     let file = Arc::new(file);
     inner.remote.put_object(area, &digest, file, anew).await?;
-    inner.set_there(digest);
+    inner.set_sent(digest);
     Ok(true)
 }
 

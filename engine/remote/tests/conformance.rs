@@ -306,6 +306,19 @@ fn wrong_bytes_are_never_kept() {
     }
 }
 
+/// A result that needs an object which is damaged there does not make it count as whole.
+#[test]
+fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
+    let (faulty, two, id, object) = beside(Fault::Corrupt);
+    faulty
+        .spares_records
+        .store(true, std::sync::atomic::Ordering::Relaxed);
+    let entry = two.store.find(&id).unwrap().unwrap();
+    assert!(two.store.open_object(&object).is_err());
+    two.make("after", b"made of it", &[object]);
+    assert_eq!(two.store.missing(&entry), [object]);
+}
+
 #[test]
 fn a_record_that_is_not_whole_is_not_believed() {
     for fault in [Fault::Corrupt, Fault::Partial] {

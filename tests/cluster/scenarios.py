@@ -1,0 +1,413 @@
+"""The scenarios: each starts what it needs, breaks something, and holds what comes of it against a single machine's run."""
+import json
+import os
+import random
+import shutil
+import subprocess
+import time
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from world import ADMIN, GALLERY, READER, Machine, Weed, free_port, kill, tree
+
+
+class LeftOut(Exception):
+    """A scenario's tools are not there."""
+
+
+@contextmanager
+def server(world, name, space=None):
+    base = world.base / name
+    shutil.rmtree(base, ignore_errors=True)
+    weed = Weed(world.weed, base, space)
+    try:
+        weed.start()
+        yield weed, weed.bucket("lab")
+    finally:
+        weed.close()
+
+
+def warnings(ended):
+    return [line for line in ended.stderr.splitlines() if line.startswith("warning:")]
+
+
+def once(ended, words):
+    """It is said exactly once, and nothing else is."""
+    said = warnings(ended)
+    assert len(said) == 1 and words in said[0], f"expected `{words}` once: {said}"
+    return said[0].removeprefix("warning: ")
+
+
+def filled(world, weed, remote, **more):
+    one = Machine(world, "one", remote, weed.url, **more)
+    one.run()
+    return one
+
+
+def shared(world):
+    """Three workers, each with a share of 12 competitions, from an empty remote; then a machine that only pulls."""
+    with server(world, "shared") as (weed, remote):
+        first = Machine(world, "w1", remote, weed.url)
+        others = [Machine(world, name, remote, weed.url) for name in ("w2", "w3")]
+        workers = [first, *others]
+        keys = [one.key for one in workers]
+        running = [one.start("run", "--skip-verification", "--no-download", "--json", "--source", world.source,
+                             "--unit", f"{n}/3", *world.ids) for n, one in enumerate(workers, 1)]
+        for process in running:
+            out, err = process.communicate()
+            assert process.returncode == 0, err
+        together = {}
+        for one in workers:
+            together.update(one.tree())
+        assert together == world.alone()
+        last = Machine(world, "puller", remote, weed.url, trusted=keys)
+        ended = last.call("pull", "--skip-verification", "--json")
+        kinds = set(last.kinds(ended))
+        assert kinds <= {"bundle", "check", "publish"}, kinds
+        assert last.tree() == world.alone()
+        return f"{len(together)} files equal those of a single machine; a pull ran {sorted(kinds)}"
+
+
+def twice(world):
+    """The same job on two machines at once."""
+    with server(world, "twice") as (weed, remote):
+        one = Machine(world, "one", remote, weed.url)
+        two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+        words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids]
+        running = [one.start(*words), two.start(*words)]
+        for process in running:
+            out, err = process.communicate()
+            assert process.returncode == 0 and "not deterministic" not in err, err
+        assert one.tree() == world.alone() and two.tree() == world.alone()
+
+
+def killed_upload(world):
+    """A worker is killed again and again while it sends; the next run sends the rest."""
+    with server(world, "killed") as (weed, remote):
+        one = Machine(world, "one", remote, weed.url)
+        words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids]
+        chance = random.Random(1)
+        kills = 0
+        for _ in range(6):
+            process = one.start(*words)
+            time.sleep(chance.uniform(0.3, 1.5))
+            if process.poll() is None:
+                kills += 1
+            kill(process)
+            # What is there is right: another machine can use it.
+            look = Machine(world, "look", remote, weed.url, trusted=[one.key])
+            ended = look.run()
+            assert look.tree() == world.alone() and "damaged" not in ended.stderr, ended.stderr
+        one.run()
+        one.call("push", "--skip-verification", "--source", world.source, *world.ids)
+        last = Machine(world, "last", remote, weed.url, trusted=[one.key])
+        last.call("pull", "--skip-verification")
+        assert one.tree() == last.tree() == world.alone()
+        return f"{kills} kills; nothing wrong was served, the rest was sent later"
+
+
+def corrupted(world):
+    """An object and a bundle in the remote are changed."""
+    with server(world, "corrupted") as (weed, remote):
+        one = filled(world, weed, remote)
+        client = weed.client()
+        for key in weed.keys("lab"):
+            if "/objects/" not in key and "/bundles/" not in key:
+                continue
+            body = bytearray(client.get_object(Bucket="lab", Key=key)["Body"].read())
+            if body:
+                body[len(body) // 2] ^= 1
+                client.put_object(Bucket="lab", Key=key, Body=bytes(body))
+        two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+        ended = two.run()
+        assert two.tree() == world.alone() and "is damaged" in ended.stderr, ended.stderr
+        two.call("cache", "verify")
+        # What was made again replaced what was damaged.
+        three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
+        assert "is damaged" not in three.run().stderr
+        assert three.tree() == world.alone()
+        return warnings(ended)[0].removeprefix("warning: ")
+
+
+def forged(world):
+    """Entries are forged: signed by a stranger, not signed, copied to another key."""
+    with server(world, "forged") as (weed, remote):
+        filled(world, weed, remote)
+        two = Machine(world, "two", remote, weed.url)
+        ended = two.run()
+        assert two.tree() == world.alone()
+        assert sum("which is not trusted" in one for one in warnings(ended)) == 1, ended.stderr
+        client = weed.client()
+        entries = weed.keys("lab", "team/v1/ledger/")
+        good = client.get_object(Bucket="lab", Key=entries[0])["Body"].read()
+        for key in entries[1:]:
+            client.put_object(Bucket="lab", Key=key, Body=good)
+        client.put_object(Bucket="lab", Key=entries[0], Body=b'{"outputs": {}}')
+        one = world.base / "machines" / "one" / "config" / "prep" / "keys"
+        three = Machine(world, "three", remote, weed.url)
+        for key in one.iterdir():
+            shutil.copy(key, three.home / "config" / "prep" / "keys")
+        # It believes the key that signed; the copies do not hold all the same.
+        (three.home / "config" / "prep" / "keys" / "three.key").unlink()
+        ended = three.run()
+        assert three.tree() == world.alone()
+        assert any("does not fit" in one for one in warnings(ended)), ended.stderr
+        return warnings(ended)[0].removeprefix("warning: ")
+
+
+def clock(world):
+    """A clock that is 20 minutes off."""
+    if not shutil.which("faketime"):
+        raise LeftOut("no faketime (apt-get install faketime)")
+    with server(world, "clock") as (weed, remote):
+        one = filled(world, weed, remote)
+        two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+        library = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+        around = {"LD_PRELOAD": str(library), "FAKETIME": "-20m", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+        ended = two.run(around=around)
+        assert two.tree() == world.alone()
+        return once(ended, "clock")
+
+
+def full(world):
+    """The store's disk is full."""
+    with server(world, "full", space="300m") as (weed, remote):
+        ballast = weed.base / "data" / "ballast"
+        one = Machine(world, "one", remote, weed.url)
+        one.run(ids=world.ids[:1])
+        free = os.statvfs(weed.base)
+        ballast.write_bytes(bytes(free.f_bavail * free.f_frsize))
+        two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+        ended = two.run()
+        assert two.tree() == world.alone()
+        said = warnings(ended)
+        assert said and "prep push" in said[0], ended.stderr
+        ballast.unlink()
+        end = time.time() + 90
+        while time.time() < end:
+            pushed = two.call("push", "--skip-verification", "--source", world.source, *world.ids, code=None)
+            if pushed.returncode == 0:
+                break
+            time.sleep(3)
+        assert pushed.returncode == 0, pushed.stderr
+        three = Machine(world, "three", remote, weed.url, trusted=[one.key, two.key])
+        three.call("pull", "--skip-verification")
+        assert three.tree() == world.alone()
+        return said[0].removeprefix("warning: ")
+
+
+def revoked(world):
+    """Credentials are revoked; others may only read."""
+    with server(world, "revoked") as (weed, remote):
+        one = filled(world, weed, remote)
+        reader = Machine(world, "reader", remote, weed.url, trusted=[one.key], who=READER)
+        reader.call("pull", "--skip-verification")
+        assert reader.tree() == world.alone()
+        lone = Machine(world, "lone", remote, weed.url, who=READER)
+        said = [once_of(lone.run(), "may only be read")]
+        gone = Machine(world, "gone", remote, weed.url, trusted=[one.key], who=("gone", "gone-secret"))
+        ended = gone.run()
+        assert gone.tree() == world.alone()
+        said.append(once(ended, "refuses the credentials"))
+        return " | ".join(said)
+
+
+def once_of(ended, words):
+    said = [one for one in warnings(ended) if words in one]
+    assert len(said) == 1, ended.stderr
+    return said[0].removeprefix("warning: ")
+
+
+def away(world):
+    """The store is stopped in the middle of a run, and there from the start."""
+    with server(world, "away") as (weed, remote):
+        one = filled(world, weed, remote)
+        two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+        process = two.start("run", "--skip-verification", "--no-download", "--json", "--source", world.source, *world.ids)
+        time.sleep(0.4)
+        weed.stop()
+        out, err = process.communicate()
+        assert process.returncode == 0 and two.tree() == world.alone(), err
+        three = Machine(world, "three", remote, weed.url, trusted=[one.key])
+        ended = three.run()
+        assert three.tree() == world.alone()
+        said = once(ended, "cannot be reached")
+        weed.start()
+        three.call("push", "--skip-verification", "--source", world.source, *world.ids)
+        return said
+
+
+def prefixes(world):
+    """A role that may not read `private/` sees no answers and no bundles."""
+    with server(world, "prefixes") as (weed, remote):
+        one = filled(world, weed, remote)
+        answers = {Path(path).read_bytes() for path in one.home.glob("data/*/prepared/private/*") if path.is_file()}
+        client = weed.client()
+        open_ = [key for key in weed.keys("lab") if "private/" not in key]
+        bodies = [client.get_object(Bucket="lab", Key=key)["Body"].read() for key in open_]
+        assert not answers & set(bodies)
+        assert not any("bundles" in key for key in open_)
+        return f"{len(open_)} files outside of private/, none is one of {len(answers)} answers"
+
+
+def pull_time(world):
+    """A second machine: only bytes move; how long against the store's own kind of client."""
+    with server(world, "pulling") as (weed, remote):
+        big = large(world, "big", members=300, each=1 << 20, used=300)
+        one = Machine(world, "one", remote, weed.url)
+        one.run(ids=[big])
+        client = weed.client()
+        wanted = [key for key in weed.keys("lab") if "/ledger/" not in key and "/sources/" not in key]
+        times = []
+        for turn in range(3):
+            folder = world.base / f"copied{turn}"
+            folder.mkdir()
+            began = time.time()
+            moved = 0
+            for number, key in enumerate(wanted):
+                client.download_file("lab", key, str(folder / str(number)))
+                moved += (folder / str(number)).stat().st_size
+            copied = time.time() - began
+            shutil.rmtree(folder)
+            two = Machine(world, f"two{turn}", remote, weed.url, trusted=[one.key])
+            began = time.time()
+            ended = two.call("pull", "--skip-verification", "--json", big)
+            pulled = time.time() - began
+            assert set(two.kinds(ended)) <= {"bundle", "check", "publish"}
+            times.append((pulled / copied, pulled, copied))
+            shutil.rmtree(two.home)
+        ratio, pulled, copied = sorted(times)[1]
+        return f"{moved / 1e6:.0f} MB: pulled in {pulled:.2f} s, copied in {copied:.2f} s, {ratio:.2f} times (at most 1.3)"
+
+
+def large(world, name, members, each, used):
+    """A competition whose bundle has `members` files of `each` bytes, of which every so manyeth is published."""
+    id = f"large-{name}"
+    home = world.pipelines / id
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
+    text = GALLERY.format(n=99, inside="").replace("gallery-99", id).replace("Gallery 99", id)
+    (home / "pipeline.yaml").write_text(text)
+    path = world.source / f"{id}.zip"
+    if not path.exists():
+        chance = random.Random(5)
+        step = members // used
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as bundle:
+            rows = "".join(f"{i},{'ab'[i // step % 2]}\n" for i in range(0, members, step))
+            bundle.writestr("train.csv", "id,artist\n" + rows)
+            for i in range(members):
+                bundle.writestr(f"pictures/{i}.jpg", chance.randbytes(each))
+    return id
+
+
+def tenth(world):
+    """A mirrored bundle of 2 GB of which a tenth is used: what moves."""
+    with server(world, "tenth") as (weed, remote):
+        said = []
+        for name, members, each in (("1MB", 2000, 1_000_000), ("100kB", 20000, 100_000)):
+            id = large(world, name, members=members, each=each, used=members // 10)
+            one = Machine(world, "one", remote, weed.url)
+            one.call("fetch", "--source", world.source, "--skip-bundle-verification", id)
+            two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+            before = received(weed)
+            two.run(ids=[id], source=False)
+            moved = received(weed) - before
+            useful = sum(path.stat().st_size for path in two.home.glob("data/*/prepared/public/t*/*.jpg"))
+            assert not list(two.home.glob("data/*/*.zip"))
+            said.append(f"members of {name}: {moved / 1e6:.0f} MB moved for {useful / 1e6:.0f} MB, {moved / useful:.3f} times")
+            (world.source / f"{id}.zip").unlink()
+        return "; ".join(said) + " (at most 1.15)"
+
+
+def received(weed):
+    """Bytes that the volume server has sent so far, by the kernel's count of the loopback: an upper bound."""
+    for line in Path("/proc/net/dev").read_text().splitlines():
+        if line.strip().startswith("lo:"):
+            # The S3 gateway reads from the volume server over loopback, too: each byte passes twice.
+            return int(line.split()[1]) / 2
+    return 0
+
+
+def scaling(world):
+    """1, 2 and 4 workers behind a throttle each: time against the ideal."""
+    import threading
+    with server(world, "scaling") as (weed, remote):
+        ids = [large(world, f"s{n}", members=40, each=500_000, used=40) for n in range(8)]
+        one = Machine(world, "one", remote, weed.url)
+        one.call("fetch", "--source", world.source, "--skip-bundle-verification", *ids)
+        rate = 8_000_000
+        times = {}
+        for count in (1, 2, 4):
+            gates = [Throttle(weed.port, rate) for _ in range(count)]
+            workers = [Machine(world, f"s{n}", remote, f"http://127.0.0.1:{gate.port}", trusted=[one.key], mirror=False)
+                       for n, gate in enumerate(gates, 1)]
+            began = time.time()
+            running = [worker.start("run", "--skip-verification", "--no-download", "--unit", f"{n}/{count}", *ids)
+                       for n, worker in enumerate(workers, 1)]
+            for process in running:
+                out, err = process.communicate()
+                assert process.returncode == 0, err
+            times[count] = time.time() - began
+            for gate in gates:
+                gate.close()
+            for worker in workers:
+                shutil.rmtree(worker.home)
+            for key in weed.keys("lab", "team/v1/ledger/"):
+                weed.client().delete_object(Bucket="lab", Key=key)
+        parts = [f"{count}: {taken:.1f} s, {taken * count / times[1]:.2f} times the ideal" for count, taken in times.items()]
+        return f"{rate / 1e6:.0f} MB/s per worker; " + "; ".join(parts) + " (at most 1.15)"
+
+
+class Throttle:
+    """Passes connections on, with so many bytes per second towards the client, all connections together."""
+
+    def __init__(self, target, rate):
+        import socket
+        import threading
+        self.target, self.rate, self.spent, self.lock = target, rate, time.time(), threading.Lock()
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        import socket
+        import threading
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            there = socket.create_connection(("127.0.0.1", self.target))
+            threading.Thread(target=self.passes, args=(client, there, False), daemon=True).start()
+            threading.Thread(target=self.passes, args=(there, client, True), daemon=True).start()
+
+    def passes(self, source, to, slowly):
+        try:
+            while data := source.recv(65536):
+                if slowly:
+                    with self.lock:
+                        now = time.time()
+                        self.spent = max(self.spent, now) + len(data) / self.rate
+                        pause = self.spent - now
+                    if pause > 0:
+                        time.sleep(pause)
+                to.sendall(data)
+        except OSError:
+            pass
+        finally:
+            for one in (source, to):
+                try:
+                    one.shutdown(2)
+                except OSError:
+                    pass
+
+    def close(self):
+        self.socket.close()
+
+
+ALL = {
+    "shared": shared, "twice": twice, "killed-upload": killed_upload, "corrupted": corrupted, "forged": forged,
+    "clock": clock, "full": full, "revoked": revoked, "away": away, "prefixes": prefixes, "pull-time": pull_time,
+    "tenth": tenth, "scaling": scaling,
+}

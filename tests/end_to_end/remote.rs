@@ -1,0 +1,334 @@
+//! Machines that share a remote: a folder here, as `file://`. What the remote itself does with other stores and with
+//! troubles is tested where it lives (`engine/remote/tests`), on servers in `tests/cluster`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{Ended, Gallery, Harbour, Sandbox};
+
+const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
+
+/// A laboratory: a remote, and machines with folders of their own.
+struct Lab {
+    remote: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new() -> Lab {
+        Lab {
+            remote: tempfile::tempdir().expect("a folder"),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("file://{}", self.remote.path().display())
+    }
+
+    /// A machine with pipelines; it makes a key, and believes `trusted`.
+    fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
+        let sandbox = Sandbox::new();
+        sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+        sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+        let key = sandbox.prep(&["key", "new", "own"]).code(0).stdout;
+        let (url, key) = (self.url(), key.trim().to_owned());
+        let config = format!("[remote]\nurl = {url:?}\ntrusted = {trusted:?}\n{more}");
+        sandbox.write("home/.config/prep/prep.toml", config);
+        (sandbox, key)
+    }
+
+    /// A machine that has prepared both competitions, sends bundles to the mirror, and its key.
+    fn first(&self) -> (Sandbox, String) {
+        let (one, key) = self.machine(&[], "mirror = true\n");
+        one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+        one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+        let ended = one.prep(&words(&Sandbox::run_arguments(&BOTH))).code(0);
+        assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+        (one, key)
+    }
+
+    fn files(&self, below: &str) -> Vec<PathBuf> {
+        let mut open = vec![self.remote.path().join(below)];
+        let mut files = Vec::new();
+        while let Some(path) = open.pop() {
+            match path.is_dir() {
+                true => open.extend(fs::read_dir(path).unwrap().map(|one| one.unwrap().path())),
+                false => files.push(path),
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+fn words(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+fn pull(sandbox: &Sandbox) -> Ended {
+    sandbox.prep(&["pull", "--skip-verification", "--json"])
+}
+
+/// Kinds of the steps that ran.
+fn ran(ended: &Ended) -> Vec<String> {
+    let report = ended.json();
+    let timings = report["timings"].as_array().expect("timings");
+    let mut kinds: Vec<String> = timings
+        .iter()
+        .map(|one| one["kind"].as_str().expect("a kind").to_owned())
+        .collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds
+}
+
+fn same(one: &Sandbox, two: &Sandbox) {
+    for id in BOTH {
+        assert_eq!(one.tree(id).contents(), two.tree(id).contents(), "{id}");
+    }
+}
+
+#[test]
+fn a_second_machine_gets_what_the_first_made() {
+    let lab = Lab::new();
+    let (one, key) = lab.first();
+    let (two, _) = lab.machine(&[&key], "");
+    let ended = pull(&two).code(0);
+    let kinds = ran(&ended);
+    assert!(
+        kinds
+            .iter()
+            .all(|kind| ["bundle", "check", "publish"].contains(&kind.as_str())),
+        "{kinds:?}"
+    );
+    assert!(kinds.contains(&"check".to_owned()), "checks are its own");
+    same(&one, &two);
+    two.prep(&["cache", "verify"]).code(0);
+    // From now on nothing is asked of the remote, and nothing is lost by collecting garbage.
+    fs::rename(lab.remote.path().join("v1"), lab.remote.path().join("away")).unwrap();
+    assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
+    two.prep(&["cache", "gc"]).code(0);
+    assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
+}
+
+/// A run without the remote, after a pull.
+fn pull_again(sandbox: &Sandbox) -> Ended {
+    let run = [
+        "run",
+        "--json",
+        "--skip-verification",
+        "--no-download",
+        "--no-remote",
+    ];
+    let all = run.into_iter().chain(BOTH);
+    sandbox.prep(&all.collect::<Vec<_>>()).code(0)
+}
+
+#[test]
+fn without_results_a_machine_prepares_from_the_mirror() {
+    let lab = Lab::new();
+    let (one, key) = lab.first();
+    fs::remove_dir_all(lab.remote.path().join("v1/ledger")).unwrap();
+    let (two, _) = lab.machine(&[&key], "");
+    let run = ["run", "--json", "--skip-verification", "--no-download"];
+    let all: Vec<&str> = run.into_iter().chain(BOTH).collect();
+    let ended = two.prep(&all).code(0);
+    assert!(
+        ran(&ended).contains(&"unpack".to_owned()),
+        "{:?}",
+        ran(&ended)
+    );
+    same(&one, &two);
+    for id in BOTH {
+        assert!(!two.data().join(id).join(format!("{id}.zip")).exists());
+    }
+    // And what it made is there for others.
+    assert!(!lab.files("v1/ledger").is_empty());
+}
+
+#[test]
+fn results_of_strangers_and_unsigned_ones_are_not_used() {
+    let lab = Lab::new();
+    let (_, _) = lab.first();
+    let (two, _) = lab.machine(&[], "");
+    let ended = pull(&two);
+    assert_ne!(ended.code, Some(0));
+    assert_eq!(
+        ended.stderr.matches("which is not trusted").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    for path in lab.files("v1/ledger") {
+        fs::write(path, "{\"outputs\": {}}").unwrap();
+    }
+    two.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let ended = two.run(Harbour::ID).code(0);
+    assert_eq!(
+        ended.stderr.matches("it is not signed").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_damaged_object_is_made_again_and_mended() {
+    let lab = Lab::new();
+    let (one, key) = lab.first();
+    let damage = || {
+        for path in lab
+            .files("private/v1/objects")
+            .into_iter()
+            .chain(lab.files("v1/objects"))
+        {
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 1;
+            fs::remove_file(&path).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+    };
+    damage();
+    let (two, _) = lab.machine(&[&key], "");
+    let ended = pull(&two);
+    assert_ne!(ended.code, Some(0), "nothing else can bring it");
+    assert!(ended.stderr.contains("is damaged"), "{}", ended.stderr);
+    let run = ["run", "--json", "--skip-verification", "--no-download"];
+    let all: Vec<&str> = run.into_iter().chain(BOTH).collect();
+    two.prep(&all).code(0);
+    same(&one, &two);
+    two.prep(&["cache", "verify"]).code(0);
+}
+
+#[test]
+fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
+    let lab = Lab::new();
+    let (sandbox, _) = lab.machine(&[], "");
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let arguments = Sandbox::run_arguments(&[Harbour::ID]);
+    let mut command = sandbox.command(&words(&arguments));
+    command
+        .args(["--remote", "s3://bucket/team"])
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        .env("AWS_ACCESS_KEY_ID", "somebody")
+        .env("AWS_SECRET_ACCESS_KEY", "verysecret");
+    let ended = Ended::of(&mut command).code(0);
+    assert_eq!(
+        ended.stderr.matches("warning").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("cannot be reached"),
+        "{}",
+        ended.stderr
+    );
+    // Nothing of who asked is anywhere.
+    for text in [&ended.stdout, &ended.stderr] {
+        assert!(!text.contains("verysecret") && !text.contains("somebody"));
+    }
+    holds_nowhere(&sandbox.store(), "verysecret");
+    holds_nowhere(&sandbox.data(), "verysecret");
+}
+
+fn holds_nowhere(folder: &Path, word: &str) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            holds_nowhere(&path, word);
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            let held = bytes
+                .windows(word.len())
+                .any(|window| window == word.as_bytes());
+            assert!(!held, "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_push_sends_what_a_run_did_not() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    let mut run = Sandbox::run_arguments(&BOTH);
+    run.push("--no-remote".to_owned());
+    one.prep(&words(&run)).code(0);
+    assert_eq!(lab.files(""), Vec::<PathBuf>::new());
+    let push = |count: &str| {
+        let push = [
+            "push",
+            "--skip-verification",
+            "--source",
+            "source",
+            "--json",
+        ];
+        let report = one.prep(&push).code(0).json();
+        let competitions = report["competitions"].as_array().unwrap();
+        let sent = competitions.iter().map(|one| one[count].as_u64().unwrap());
+        (sent.sum::<u64>(), report["bytes"].as_u64().unwrap())
+    };
+    let (new, bytes) = push("new");
+    assert!(new > 5 && bytes > 0);
+    assert_eq!(push("new"), (0, 0), "what is there does not move");
+    let (two, _) = lab.machine(&[&key], "");
+    pull(&two).code(0);
+    same(&one, &two);
+}
+
+#[test]
+fn shares_of_a_selection_add_up() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
+    let mut done = Vec::new();
+    for task in ["7", "8"] {
+        let arguments = Sandbox::run_arguments(&BOTH);
+        let mut command = one.command(&words(&arguments));
+        command
+            .args(["--unit", "2", "--no-remote"])
+            .env("SLURM_ARRAY_TASK_ID", task)
+            .env("SLURM_ARRAY_TASK_MIN", "7");
+        let report = Ended::of(&mut command).code(0).json();
+        let ids = report["competitions"].as_array().unwrap();
+        assert_eq!(ids.len(), 1);
+        done.push(ids[0]["id"].as_str().unwrap().to_owned());
+    }
+    done.sort();
+    assert_eq!(done, [Gallery::ID, Harbour::ID]);
+    let arguments = Sandbox::run_arguments(&BOTH);
+    let mut command = one.command(&words(&arguments));
+    let ended = Ended::of(command.args(["--unit", "2"])).code(2);
+    assert!(ended.stderr.contains("--unit I/2"), "{}", ended.stderr);
+}
+
+#[test]
+fn scripts_and_manifests_hold_no_secret() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    for kind in [&["slurm"][..], &["k8s", "--image", "r/prep:1"]] {
+        let mut command = one.command(&["jobs"]);
+        command
+            .args(kind)
+            .args(BOTH)
+            .args(["--remote", "https://user:verysecret@host/p?sig=verysecret"])
+            .env("AWS_SECRET_ACCESS_KEY", "verysecret");
+        let ended = Ended::of(&mut command).code(0);
+        assert!(ended.stdout.contains(Harbour::ID) && ended.stdout.contains("https://host/p"));
+        assert!(!ended.stdout.contains("verysecret"), "{}", ended.stdout);
+        assert!(!ended.stderr.contains("verysecret"), "{}", ended.stderr);
+    }
+    let config = one.prep(&["config", "--json"]).code(0).json();
+    let settings = config["settings"].as_array().unwrap();
+    let url = settings
+        .iter()
+        .find(|one| one["name"] == "remote.url")
+        .unwrap();
+    assert!(
+        url["from"].as_str().unwrap().ends_with("prep.toml"),
+        "{url}"
+    );
+}
