@@ -155,6 +155,10 @@ pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) 
         _ => RemoteError::Failed {
             remote,
             cause: match status(&text) {
+                // Servers that cannot write do not all say why.
+                Some("500") if writing => {
+                    "it answered a write with the HTTP status 500; its disk may be full".to_owned()
+                }
                 Some(status) => format!("it answered with the HTTP status {status}"),
                 None => "an answer that cannot be understood".to_owned(),
             },
@@ -210,6 +214,7 @@ mod tests {
             ("error sending request for url", false, "cannot be reached"),
             ("404: <Code>NoSuchBucket</Code>", false, "no such bucket"),
             ("status code: 500 oops", false, "HTTP status 500"),
+            ("status code: 500 oops", true, "may be full"),
             ("odd", false, "cannot be understood"),
         ] {
             let error = meaning("s3://b", &said(&format!("{text} {secret}")), writing);

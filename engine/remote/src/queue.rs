@@ -144,13 +144,15 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
     objects.sort_unstable();
     objects.dedup();
+    // What was made again with one that is damaged there may be damaged, too, without anybody having looked.
+    let anew = objects.iter().any(|digest| inner.is_wrong(digest));
     let sent = stream::iter(objects)
         .map(|digest| async move {
             let area = match is_public && !offer.given.contains(&digest) {
                 true => Area::Open,
                 false => Area::Private,
             };
-            match object(inner, area, digest, store).await? {
+            match object(inner, area, digest, store, anew).await? {
                 true => Ok(Ok(())),
                 false => Ok(Err(digest)),
             }
@@ -193,8 +195,9 @@ async fn object(
     area: Area,
     digest: Digest,
     store: &Store,
+    anew: bool,
 ) -> Result<bool, RemoteError> {
-    if held(&inner.there).contains(&digest) {
+    if !anew && held(&inner.there).contains(&digest) {
         return Ok(true);
     }
     let store = store.clone();
@@ -222,7 +225,6 @@ async fn object(
             return Ok(false);
         }
     };
-    let anew = inner.is_wrong(&digest);
     let file = Arc::new(file);
     inner.remote.put_object(area, &digest, file, anew).await?;
     inner.set_sent(digest);
