@@ -32,7 +32,7 @@ const LONGEST_TREE: u64 = 32 << 20;
 /// Bytes of one request at most.
 const REQUEST: u64 = 8 << 20;
 /// Requests ahead of the reader.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 /// Requests whose bytes are kept: threads read side by side, each in its own place.
 const KEPT: usize = 16;
 /// A gap that is read along with its neighbours.
