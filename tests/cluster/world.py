@@ -125,7 +125,8 @@ class Weed:
         command = [self.program, "server", "-ip=127.0.0.1", f"-dir={self.base}/data", "-filer", "-s3",
                    f"-s3.port={self.port}", f"-s3.config={self.base}/keys.json", f"-master.port={p['master']}",
                    f"-volume.port={p['volume']}", f"-filer.port={p['filer']}", "-master.volumeSizeLimitMB=64",
-                   "-volume.max=0" if not self.space else "-volume.max=8", "-volume.minFreeSpace=1", "-master.telemetry=false"]
+                   "-volume.max=0" if not self.space else "-volume.max=8", "-volume.minFreeSpace=1", "-master.telemetry=false",
+                   "-s3.port.iceberg=0", "-s3.port.lance=0"]
         log = open(self.base / "log", "a")
         self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.base)
         end = time.time() + 60
