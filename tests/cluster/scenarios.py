@@ -543,15 +543,76 @@ def slurmd(world):
             raise AssertionError("no task ran on n2")
         victim = cluster.processes.pop("n2")
         children = subprocess.run(["pgrep", "-P", str(victim.pid)], capture_output=True, text=True).stdout.split()
-        steps = subprocess.run(["pgrep", "-f", "slurmstepd: .*"], capture_output=True, text=True).stdout.split()
         kill(victim)
         job = on[0].split()[0]
         for pid in children:
             subprocess.run(["kill", "-9", pid])
-        del steps
         cluster.wait(500)
         assert home.tree() == world.alone(), "another tree"
         return f"task {job} was on the node; the tree equals that of a single machine"
 
 
-ALL |= {"slurm": slurm, "slurmd": slurmd}
+def k8s(world):
+    """The manifest of `prep jobs k8s` against Kubernetes' schema; it is not run."""
+    one = Machine(world, "one", "s3://lab/team", "http://127.0.0.1:1")
+    manifest = one.home / "prepare.yaml"
+    manifest.write_text(one.call("jobs", "k8s", "--image", "registry.lab.org/prep:1", *world.ids).stdout)
+    validate = Path(world.weed).with_name("kubernetes-validate")
+    held = subprocess.run([validate, "--strict", manifest], capture_output=True, text=True)
+    assert held.returncode == 0, held.stderr + held.stdout
+    return (held.stderr + held.stdout).strip().splitlines()[-1]
+
+
+def cut_off(world):
+    """A shared folder is cut off while a node prepares into it; the other one has its own mount."""
+    if not Path("/dev/fuse").exists():
+        raise LeftOut("no /dev/fuse")
+    base = world.base / "fuse"
+    subprocess.run(["umount", "-l", str(base / "m1")], capture_output=True)
+    subprocess.run(["umount", "-l", str(base / "m2")], capture_output=True)
+    shutil.rmtree(base, ignore_errors=True)
+    base.mkdir()
+    meta = f"sqlite3://{base}/meta.db"
+    call = lambda *words: subprocess.run([world.juicefs, *map(str, words)], check=True, capture_output=True)
+    call("format", meta, "lab", "--storage", "file", "--bucket", f"{base}/objects/", "--trash-days", 0)
+    mounts, daemons = [base / "m1", base / "m2"], []
+    try:
+        for mount in mounts:
+            mount.mkdir()
+            log = open(f"{mount}.log", "a")
+            words = ["mount", meta, mount, "--no-usage-report", "--cache-dir", f"{mount}.cache"]
+            daemons.append(subprocess.Popen([world.juicefs, *map(str, words)], stdout=log, stderr=log))
+            end = time.time() + 30
+            while not os.path.ismount(mount):
+                assert time.time() < end, "JuiceFS does not mount"
+                time.sleep(0.2)
+        with server(world, "cut-off") as (weed, remote):
+            one = Machine(world, "one", remote, weed.url)
+            two = Machine(world, "two", remote, weed.url, trusted=[one.key])
+            ids = world.ids
+            words = ["run", "--skip-verification", "--no-download", "--json", "--source", world.source, *ids]
+            running = subprocess.Popen(
+                [world.prep, *map(str, words), "--data-dir", mounts[0] / "data", "--cache-dir", one.home / "store"],
+                env=one.around, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            time.sleep(1.5)
+            subprocess.run(["umount", "-l", str(mounts[0])])
+            children = subprocess.run(["pgrep", "-P", str(daemons[0].pid)], capture_output=True, text=True).stdout.split()
+            kill(daemons[0])
+            for pid in children:
+                subprocess.run(["kill", "-9", pid])
+            out, err = running.communicate(timeout=120)
+            ended = subprocess.run(
+                [world.prep, *map(str, words), "--data-dir", mounts[1] / "data", "--cache-dir", two.home / "store"],
+                env=two.around, capture_output=True, text=True, timeout=300)
+            assert ended.returncode == 0, ended.stderr
+            assert tree(mounts[1] / "data") == world.alone()
+            first = [line for line in err.splitlines() if line.startswith("error")][:1]
+            return f"the first node ended with {running.returncode} ({' '.join(first)[:120]}), the second made the whole tree"
+    finally:
+        for mount in mounts:
+            subprocess.run([world.juicefs, "umount", "--force", str(mount)], capture_output=True)
+        for daemon in daemons:
+            daemon.terminate()
+
+
+ALL |= {"slurm": slurm, "slurmd": slurmd, "k8s": k8s, "cut-off": cut_off}

@@ -41,7 +41,7 @@ impl Lab {
         let (one, key) = self.machine(&[], "mirror = true\n");
         one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
         one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
-        let ended = one.prep(&words(&Sandbox::run_arguments(&BOTH))).code(0);
+        let ended = one.run_all(&BOTH).code(0);
         assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
         (one, key)
     }
@@ -58,10 +58,6 @@ impl Lab {
         files.sort();
         files
     }
-}
-
-fn words(arguments: &[String]) -> Vec<&str> {
-    arguments.iter().map(String::as_str).collect()
 }
 
 fn pull(sandbox: &Sandbox) -> Ended {
@@ -205,8 +201,7 @@ fn a_remote_that_is_away_is_said_once_and_the_run_goes_on() {
     let lab = Lab::new();
     let (sandbox, _) = lab.machine(&[], "");
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
-    let arguments = Sandbox::run_arguments(&[Harbour::ID]);
-    let mut command = sandbox.command(&words(&arguments));
+    let mut command = sandbox.run_command(&[Harbour::ID]);
     command
         .args(["--remote", "s3://bucket/team"])
         .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -253,9 +248,8 @@ fn a_push_sends_what_a_run_did_not() {
     let (one, key) = lab.machine(&[], "mirror = true\n");
     one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
     one.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
-    let mut run = Sandbox::run_arguments(&BOTH);
-    run.push("--no-remote".to_owned());
-    one.prep(&words(&run)).code(0);
+    let mut run = one.run_command(&BOTH);
+    Ended::of(run.arg("--no-remote")).code(0);
     assert_eq!(lab.files(""), Vec::<PathBuf>::new());
     let push = |count: &str| {
         let push = [
@@ -286,8 +280,7 @@ fn shares_of_a_selection_add_up() {
     one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
     let mut done = Vec::new();
     for task in ["7", "8"] {
-        let arguments = Sandbox::run_arguments(&BOTH);
-        let mut command = one.command(&words(&arguments));
+        let mut command = one.run_command(&BOTH);
         command
             .args(["--unit", "2", "--no-remote"])
             .env("SLURM_ARRAY_TASK_ID", task)
@@ -299,8 +292,7 @@ fn shares_of_a_selection_add_up() {
     }
     done.sort();
     assert_eq!(done, [Gallery::ID, Harbour::ID]);
-    let arguments = Sandbox::run_arguments(&BOTH);
-    let mut command = one.command(&words(&arguments));
+    let mut command = one.run_command(&BOTH);
     let ended = Ended::of(command.args(["--unit", "2"])).code(2);
     assert!(ended.stderr.contains("--unit I/2"), "{}", ended.stderr);
 }

@@ -218,7 +218,6 @@ spec:
   parallelism: {side_by_side}
   backoffLimitPerIndex: {ATTEMPTS}
   maxFailedIndexes: {count}
-  activeDeadlineSeconds: {deadline}
   podFailurePolicy:
     rules:
       - action: Ignore
@@ -233,6 +232,7 @@ spec:
   template:
     spec:
       restartPolicy: Never
+      activeDeadlineSeconds: {deadline}
       containers:
         - name: prep
           image: {image}
