@@ -176,8 +176,10 @@ struct Shared {
 struct State {
     /// Announced requests by their ends, disjoint.
     expected: BTreeMap<u64, Range<u64>>,
-    /// By their beginnings; the last used at the end.
+    /// In the order in which they were made.
     requests: VecDeque<Request>,
+    /// Reads so far: when a request was last used.
+    reads: u64,
     /// Where the last read that was not announced ended, and how long it was.
     last: Range<u64>,
     /// It cannot be had.
@@ -188,6 +190,27 @@ struct Request {
     range: Range<u64>,
     /// None: on its way.
     bytes: Option<Bytes>,
+    /// 0: nobody has read of it yet.
+    used: u64,
+}
+
+impl State {
+    /// Lets go of what was used longest ago. What was sent for ahead stays until it is read, unless nobody comes for it.
+    fn make_room(&mut self) {
+        while self.requests.len() >= KEPT {
+            let arrived = self.requests.iter().enumerate();
+            let arrived = arrived.filter(|(_, one)| one.bytes.is_some());
+            let too_many = self.requests.len() >= 2 * KEPT;
+            let may_go = arrived.filter(|(_, one)| one.used > 0 || too_many);
+            let oldest = may_go
+                .min_by_key(|(_, one)| one.used)
+                .map(|(place, _)| place);
+            match oldest {
+                Some(place) => drop(self.requests.remove(place)),
+                None => return,
+            }
+        }
+    }
 }
 
 impl Link {
@@ -251,15 +274,11 @@ impl Shared {
         if state.requests.iter().any(|one| one.range == range) {
             return;
         }
-        while state.requests.len() >= KEPT {
-            let Some(oldest) = state.requests.iter().position(|one| one.bytes.is_some()) else {
-                break;
-            };
-            state.requests.remove(oldest);
-        }
+        state.make_room();
         state.requests.push_back(Request {
             range: range.clone(),
             bytes: None,
+            used: 0,
         });
         let (shared, tree) = (self.clone(), tree.clone());
         self.link.spawn(async move {
@@ -327,11 +346,13 @@ impl Shared {
             }
             // Another thread's requests may have put it out.
             self.request(&mut state, &tree, wanted.clone());
-            let place = state.requests.iter().position(|one| one.range == wanted);
-            let here = place.and_then(|place| state.requests.remove(place));
-            let bytes = here.as_ref().and_then(|one| one.bytes.clone());
-            // The last used goes last.
-            state.requests.extend(here);
+            state.reads += 1;
+            let now = state.reads;
+            let here = state.requests.iter_mut().find(|one| one.range == wanted);
+            let bytes = here.and_then(|one| {
+                one.used = now;
+                one.bytes.clone()
+            });
             if let Some(bytes) = bytes {
                 self.go_ahead(&mut state, &tree, &wanted);
                 let start = usize::try_from(offset - wanted.start).unwrap_or(usize::MAX);
