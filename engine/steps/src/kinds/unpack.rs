@@ -8,7 +8,8 @@
 
 use std::io::{self, Write};
 
-use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{Directory, Method, ZipLimits};
 use prep_formats::{sevenz, tar};
 use thiserror::Error;
@@ -101,7 +102,7 @@ impl Step for Unpack {
                     digest: file.digest,
                     bytes: file.bytes,
                 };
-                list_zip(&opener, &content, "").map_err(|cause| self.failed(cause))?
+                list_zip(context, &opener, &content, "").map_err(|cause| self.failed(cause))?
             }
             Some(path) => {
                 let tree = Tree::load(context, archive)?;
@@ -146,10 +147,10 @@ impl Unpack {
             (Kind::Zip, Content::Member { entry, .. }) if entry.method == Method::Deflate => {
                 let extracted =
                     extract(context, opener, content).map_err(|cause| self.failed(cause))?;
-                list_zip(opener, &extracted, &prefix).map_err(|cause| self.failed(cause))
+                list_zip(context, opener, &extracted, &prefix).map_err(|cause| self.failed(cause))
             }
             (Kind::Zip, content) => {
-                list_zip(opener, content, &prefix).map_err(|cause| self.failed(cause))
+                list_zip(context, opener, content, &prefix).map_err(|cause| self.failed(cause))
             }
             (Kind::Tar, content) => {
                 let joined = join_tar(context, opener, content, &prefix);
@@ -164,7 +165,12 @@ impl Unpack {
 }
 
 /// The members of a zip that lies in `content` as it is.
-fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuilder, Cause> {
+fn list_zip(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
     let file = opener.base(content.base())?;
     let range = match content {
         Content::Object { bytes, .. } => 0..*bytes,
@@ -178,7 +184,11 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuil
         max_total: most(range.end - range.start),
         ..ZipLimits::default()
     };
-    let members = Directory::read(&file, range, &limits)?;
+    let watched = Watched {
+        cancel: &context.cancel,
+        file: &file,
+    };
+    let members = Directory::read(&watched, range, &limits)?;
     let base = content.base();
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
@@ -188,6 +198,19 @@ fn list_zip(opener: &Opener, content: &Content, prefix: &str) -> Result<TreeBuil
         files.push_member(&path, base, &member);
     }
     Ok(files)
+}
+
+/// A file of which nothing is read any more once the run is cancelled: a directory may have millions of members.
+struct Watched<'a, R> {
+    cancel: &'a Cancel,
+    file: &'a R,
+}
+
+impl<R: ReadAt> ReadAt for Watched<'_, R> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.cancel.check()?;
+        self.file.read_at(buf, offset)
+    }
 }
 
 /// Writes a content into the store as an object of its own.
@@ -353,4 +376,32 @@ pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
         other.is_some_and(|other| other.eq_ignore_ascii_case(name))
     });
     alike.map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_core::Failure;
+
+    use super::*;
+
+    /// What the parser of archives makes of it is still the user's wish.
+    #[test]
+    fn ctrl_c_ends_the_reading_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
+        let mut file = prep_formats::zip::ZipWriter::new(Vec::new());
+        file.add_directory("x")?;
+        let file = file.finish()?;
+        let cancel = Cancel::default();
+        let read = || {
+            let watched = Watched {
+                cancel: &cancel,
+                file: &file,
+            };
+            Directory::read(&watched, 0..file.len() as u64, &ZipLimits::default())
+        };
+        assert_eq!(read()?.len(), 1);
+        cancel.cancel();
+        let error = read().map(|_| ()).map_err(StepError::input);
+        assert!(matches!(error, Err(error) if error.failure() == Failure::Cancelled));
+        Ok(())
+    }
 }
