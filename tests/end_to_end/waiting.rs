@@ -67,3 +67,12 @@ fn ctrl_c_ends_the_wait_for_a_step_that_another_process_runs() {
     drop(held);
     sandbox.run_well(Harbour::ID);
 }
+
+#[test]
+fn ctrl_c_ends_the_wait_for_a_collection_of_garbage() {
+    let sandbox = Harbour::prepared();
+    let held = lock(sandbox.store().join("locks/use"));
+    interrupt(&sandbox, "collection").code(130);
+    drop(held);
+    sandbox.run_well(Harbour::ID);
+}
