@@ -133,7 +133,7 @@ impl Display {
     }
 
     /// Shows a line above the bars.
-    pub fn notice(&self) -> impl Fn(&str) + Send + use<> {
+    pub fn notice(&self) -> impl Fn(&str) + Send + Sync + use<> {
         let shared = self.shared.clone();
         move |text| shared.line(text)
     }

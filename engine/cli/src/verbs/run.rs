@@ -1,6 +1,7 @@
 //! `prep run`: prepares competitions.
 
 use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use clap::Args;
 use prep_app::{Catalog, Options, Preparation, Run, Task, Unit};
@@ -158,19 +159,31 @@ pub fn carry_out(
     find_only: bool,
 ) -> Result<Preparation, CliError> {
     let cancel = Cancel::default();
+    let runtime = prep_app::runtime()?;
+    // Before anything is looked at, which may take a while, and through the display once there is one.
+    let shown: Arc<OnceLock<Notice>> = Arc::default();
+    {
+        let (shown, printer) = (shown.clone(), session.printer.clone());
+        let _inside = runtime.enter();
+        interrupt::watch(cancel.clone(), move || match shown.get() {
+            Some(notice) => notice(STOPPING),
+            None => printer.message(STOPPING),
+        })?;
+    }
     let mut run = Run::begin(task, ids, &cancel, &|note| session.printer.note(&note))?;
     if find_only {
         run.find_only();
     }
     let display = Display::new(&session.printer, &run.plan.work());
-    let notice = display.notice();
-    prep_app::runtime()?.block_on(async {
-        interrupt::watch(cancel, move || {
-            notice("stopping; press Ctrl-C again to end at once")
-        })?;
-        Ok(run.execute(display.reporter()).await?)
-    })
+    // Nobody else sets it.
+    let _ = shown.set(Box::new(display.notice()));
+    Ok(runtime.block_on(run.execute(display.reporter()))?)
 }
+
+/// Says something beside a display.
+type Notice = Box<dyn Fn(&str) + Send + Sync>;
+
+const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
 /// The code of all endings together.
 pub fn exit(preparation: &Preparation) -> Exit {
