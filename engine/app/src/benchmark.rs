@@ -4,6 +4,9 @@
 /// Facts of the benchmark's 82 competitions, by id.
 const TABLE: &str = include_str!("../data/benchmark.csv");
 
+/// The benchmark's files that list competitions: name, and the set or the one competition in it.
+const LISTS: &str = include_str!("../data/lists.csv");
+
 /// One competition of the benchmark. Paths are below `prepared`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Definition {
@@ -41,10 +44,38 @@ pub fn definition(id: &str) -> Option<Definition> {
     definitions().find(|one| one.id == id)
 }
 
+/// The benchmark's lists of competitions: the name of each one's file, and its ids in the order of the file.
+pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    LISTS.lines().skip(1).filter_map(|line| {
+        let (name, listed) = line.split_once(',')?;
+        let mut ids = match prep_splits::set(listed) {
+            Some(set) => set.to_vec(),
+            None => vec![listed],
+        };
+        // The benchmark lists its whole by name, its sets by hand.
+        if listed == "all" {
+            ids.sort_unstable();
+        }
+        Some((name, ids))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
+
+    #[test]
+    fn lists_name_competitions() {
+        let names: Vec<&str> = lists().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 7);
+        for (name, ids) in lists() {
+            assert!(!ids.is_empty(), "{name}");
+            for id in ids {
+                assert!(definition(id).is_some(), "{name}: {id}");
+            }
+        }
+    }
 
     #[test]
     fn answers_lie_where_the_pipelines_have_them() {

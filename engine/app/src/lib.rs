@@ -66,7 +66,7 @@ mod watch;
 pub use ask::ask_all;
 pub use assemble::{Competition, Verification};
 pub use audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
-pub use benchmark::{Definition, definition, definitions};
+pub use benchmark::{Definition, definition, definitions, lists};
 pub use catalog::{Catalog, Entry};
 pub use check::check;
 pub use digests::facts;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Definition, Entry, definition};
+use prep_app::{Catalog, Definition, Entry, definition, lists};
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
@@ -20,16 +20,6 @@ pub struct Definitions {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
-
-/// The benchmark's names of the sets' files, and ours.
-const SETS: [(&str, &str); 6] = [
-    ("dev", "dev"),
-    ("high", "high"),
-    ("low", "low"),
-    ("medium", "medium"),
-    ("split75", "all"),
-    ("systemcard", "systemcard"),
-];
 
 /// The functions of a competition in Python: name, imports, parameters, their names, result.
 const FUNCTIONS: [(&str, &str, &str, &str, &str); 2] = [
@@ -59,14 +49,9 @@ impl Definitions {
                 index.insert(entry.id.clone(), found);
             }
         }
-        for (name, set) in SETS {
-            let mut ids = prep_splits::set(set).unwrap_or_default().to_vec();
-            if set == "all" {
-                ids.sort_unstable();
-            }
+        for (name, ids) in lists() {
             self.write(&format!("splits/{name}.txt"), &ids.join("\n"))?;
         }
-        self.write("splits/spaceship-titanic.txt", "spaceship-titanic")?;
         // Last: whoever finds it finds the rest.
         self.write("index.json", &(Value::Object(index).to_string() + "\n"))?;
         Ok(Exit::Success)
