@@ -111,7 +111,7 @@ def arrays(bundle, count):
                 # Half of a band is noise, and half the same: about as much as real ones shrink.
                 out.writestr(f"{folder}/{name}.npy", band[:-2**20] + draw.randbytes(2**20))
             for name in masks:
-                out.writestr(f"{folder}/{name}.npy", npy("|i4", (256, 256, 1), draw.randrange(3)).replace(b"|i4", b"<i4"))
+                out.writestr(f"{folder}/{name}.npy", npy("<i4", (256, 256, 1), draw.randrange(3)))
         numbers = [str(draw.getrandbits(60)) for _ in range(count)]
         for number in numbers:
             record(f"train/{number}", ("human_individual_masks", "human_pixel_masks"))

@@ -17,8 +17,7 @@ raw, public, private = (target / name for name in ("raw", "public", "private"))
 for folder in (raw, public, private):
     folder.mkdir(parents=True)
 extract(bundle, raw, recursive=False)
-module = competition.replace("/", ".")
-importlib.import_module(f"mlebench.competitions.{module}.prepare").prepare(raw, public, private)
+importlib.import_module(f"mlebench.competitions.{competition}.prepare").prepare(raw, public, private)
 """
 
 

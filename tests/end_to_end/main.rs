@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input
+//! diff          what differs between variants, pipelines, data folders
 //! digests       digests, the lock file, the log of gradings
 //! audit         why data are not what was published: bundles, outputs, trees
 //! devices       store and data folder on different file systems
@@ -51,6 +52,7 @@ mod cases;
 mod demo;
 mod description;
 mod devices;
+mod diff;
 mod differential;
 mod digests;
 mod download;

@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!(
         "{} of {} steps to run",
         plan.work().get(id).unwrap_or(&0),
-        plan.steps(id).len()
+        plan.steps(id)?.len()
     );
 
     // Do it. A reporter of one's own would see every step begin and end.

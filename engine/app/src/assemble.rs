@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prep_core::{Failure, Graph, Source};
+use prep_core::{Context, Failure, Graph, Source};
 use prep_digests::{Locked, Sha256, Trees};
 use prep_fetch::{KaggleBundle, LazyNetwork, Members, PartOfBundle};
 use prep_grade::Grader;
@@ -93,6 +93,7 @@ pub struct Around<'a> {
     pub loader: &'a Loader<'a>,
     pub engine: &'a prep_sql::Session,
     pub network: &'a LazyNetwork,
+    pub context: &'a Context,
 }
 
 /// Builds the graph of all competitions `ids`. Reads pipelines, looks for bundles, writes nothing.
@@ -120,23 +121,37 @@ pub fn assemble(
         competitions: Vec::new(),
         refused: Vec::new(),
     };
-    for id in ids {
-        let entry = catalog.get(id)?;
-        // Built beside the others first: the steps of one that is refused half-way stay out.
-        let built = part(entry, options, around.loader).and_then(|part| {
-            let locked = part.locked();
-            let trees = match &lock {
-                Some(lock) => Some(lock::require(lock, id, &options.variant, &locked)?),
-                None => None,
-            };
-            add(&mut Graph::new(), &part, options, around, trees)?;
-            let mut one = add(&mut assembly.graph, &part, options, around, trees)?;
-            one.locked = locked;
-            Ok(one)
-        });
+    let entries = ids.iter().map(|id| catalog.get(id));
+    let entries = entries.collect::<Result<Vec<&Entry>, Error>>()?;
+    // Each for itself: the steps of one that is refused half-way stay out.
+    let mut built = around.context.spread(
+        entries.len(),
+        0,
+        || (),
+        |(), number| {
+            let built = entries.get(number).map(|entry| {
+                let part = part(entry, options, around.loader)?;
+                let locked = part.locked();
+                let trees = match &lock {
+                    Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
+                    None => None,
+                };
+                let (graph, mut one) = add(&part, options, around, trees)?;
+                one.locked = locked;
+                Ok((graph, one))
+            });
+            Ok((number, built))
+        },
+    )?;
+    built.sort_by_key(|(number, _)| *number);
+    for (id, (_, built)) in ids.iter().zip(built) {
         match built {
-            Ok(competition) => assembly.competitions.push(competition),
-            Err(error) => assembly.refused.push((id.clone(), error)),
+            Some(Ok((graph, competition))) => {
+                assembly.graph.append(graph)?;
+                assembly.competitions.push(competition);
+            }
+            Some(Err(error)) => assembly.refused.push((id.clone(), error)),
+            None => {}
         }
     }
     Ok(assembly)
@@ -188,12 +203,11 @@ fn metric(pipeline: &Pipeline) -> Option<String> {
 }
 
 fn add(
-    graph: &mut Graph,
     part: &Part,
     options: &Options,
     around: &Around<'_>,
     locked: Option<Trees>,
-) -> Result<Competition, Error> {
+) -> Result<(Graph, Competition), Error> {
     let id = &part.entry.id;
     let data_dir = &around.settings.data_dir;
     let folders: Vec<&Path> = options.source.iter().map(PathBuf::as_path).collect();
@@ -232,9 +246,10 @@ fn add(
         bundle: source,
         further,
     };
-    prep_steps::build(graph, &part.pipeline, brings, &surroundings)
+    let mut graph = Graph::new();
+    prep_steps::build(&mut graph, &part.pipeline, brings, &surroundings)
         .map_err(|error| Error::new(Failure::Pipeline, format!("{id}: {error}")))?;
-    Ok(Competition {
+    let competition = Competition {
         id: id.clone(),
         kaggle: bundle.kaggle.clone(),
         verification: part.verification,
@@ -246,7 +261,8 @@ fn add(
         part: wanted,
         without_checksum: without_checksum(part),
         locked: Locked::default(),
-    })
+    };
+    Ok((graph, competition))
 }
 
 /// A source with the mirror before it, if there is one. `name`: under which the store remembers what it held.

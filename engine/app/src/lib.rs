@@ -16,7 +16,7 @@
 //! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
-//! leaks      what gives answers away
+//! leaks      what gives answers away                           diff      what differs between variants, folders
 //! digests    what a score rests on                                 lock      prep.lock     grade_log  who asked the grader
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
 //! ```
@@ -35,6 +35,7 @@ mod benchmark;
 mod catalog;
 mod check;
 mod comparable;
+mod diff;
 mod digests;
 mod disk;
 mod draft;
@@ -69,6 +70,7 @@ pub use audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
 pub use benchmark::{Definition, definition, definitions, lists};
 pub use catalog::{Catalog, Entry};
 pub use check::check;
+pub use diff::{Differences, PipelineDifference, diff_data, diff_pipelines, diff_variants};
 pub use digests::facts;
 pub use disk::Peak;
 pub use draft::{Draft, draft};

@@ -3,8 +3,8 @@
 //! A pipeline is parsed every time, which takes about a millisecond. Planning its queries takes much longer, so the
 //! store keeps a note once text and program were found to go together, and the planning is left out.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prep_cache::{Digest, LedgerEntry, Store};
@@ -20,7 +20,7 @@ use crate::error::Error;
 pub struct Loader<'a> {
     store: Option<&'a Store>,
     program: &'a str,
-    planner: OnceCell<prep_sql::Session>,
+    planner: OnceLock<prep_sql::Session>,
 }
 
 impl<'a> Loader<'a> {
@@ -29,7 +29,7 @@ impl<'a> Loader<'a> {
         Loader {
             store: Some(store),
             program,
-            planner: OnceCell::new(),
+            planner: OnceLock::new(),
         }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Loader<'a> {
         Loader {
             store: None,
             program: "",
-            planner: OnceCell::new(),
+            planner: OnceLock::new(),
         }
     }
 

@@ -1,11 +1,11 @@
 //! What would be done, and why: the one answer that a plan, a run and the question "why" share.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use prep_cache::Store;
 use prep_core::{
-    Action, Cancel, Context, Graph, LastRun, NodeId, Reason, Resolution, State, resolve,
+    Action, Cancel, Context, Graph, LastSteps, NodeId, Reason, Resolution, State, resolve,
 };
 use prep_fetch::LazyNetwork;
 use serde::Serialize;
@@ -37,8 +37,6 @@ pub struct Plan {
     pub(crate) resolution: Resolution,
     /// Nodes of every competition, inputs first.
     pub(crate) nodes: HashMap<String, Vec<NodeId>>,
-    /// What is known of earlier runs, by competition and step.
-    last: HashMap<String, BTreeMap<String, LastRun>>,
 }
 
 /// Whether a step runs.
@@ -83,6 +81,7 @@ impl Plan {
             loader: &Loader::new(&context.store, &task.settings.program),
             engine,
             network: task.network,
+            context,
         };
         let Assembly {
             graph,
@@ -96,29 +95,31 @@ impl Plan {
             let competition = graph.node(*node).competition.clone();
             nodes.entry(competition).or_default().push(*node);
         }
-        let mut last = HashMap::new();
-        for id in nodes.keys() {
-            last.insert(id.clone(), last_runs(&context.store, id, variant)?);
-        }
         Ok(Plan {
             graph: Arc::new(graph),
             competitions,
             refused,
             resolution,
             nodes,
-            last,
         })
     }
 
     /// The steps of a competition, inputs first.
-    pub fn steps(&self, id: &str) -> Vec<PlannedStep> {
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
+        let last = self.last_runs(id)?;
         let nodes = self.nodes_of(id).iter();
-        nodes.map(|node| self.step(id, *node)).collect()
+        Ok(nodes.map(|node| self.step(&last, *node)).collect())
     }
 
     /// What is known of the last run of each step of a competition.
-    pub fn last_runs(&self, id: &str) -> Option<&BTreeMap<String, LastRun>> {
-        self.last.get(id)
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn last_runs(&self, id: &str) -> Result<Arc<LastSteps>, Error> {
+        Ok(self.resolution.last.of(id)?)
     }
 
     /// How many steps of each competition run, or may run.
@@ -186,10 +187,9 @@ impl Plan {
         self.nodes.get(id).map_or(&[][..], Vec::as_slice)
     }
 
-    fn step(&self, competition: &str, id: NodeId) -> PlannedStep {
+    fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {
         let node = self.graph.node(id);
-        let ran = self.last.get(competition);
-        let ran = ran.is_some_and(|steps| steps.contains_key(&node.name));
+        let ran = last.contains_key(&node.name);
         let state = self.resolution.states.get(&id);
         let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
             (_, None) => (Runs::No, None),
@@ -205,14 +205,4 @@ impl Plan {
             reason,
         }
     }
-}
-
-/// The last runs of a competition's steps. A record of another version of this program may have another shape: nothing is
-/// known then.
-fn last_runs(store: &Store, id: &str, variant: &str) -> Result<BTreeMap<String, LastRun>, Error> {
-    let history = store.last_run(id, variant)?.unwrap_or_default();
-    let steps = history.steps.into_iter();
-    Ok(steps
-        .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)))
-        .collect())
 }

@@ -103,6 +103,7 @@ pub enum Verb {
     Validate(verbs::validate::Validate),
     Score(verbs::score::Score),
     Medals(verbs::medals::Medals),
+    Diff(verbs::diff::Diff),
     Digest(verbs::digest::DigestArgs),
     Leaks(verbs::leaks::Leaks),
     Export(verbs::export::ExportArgs),

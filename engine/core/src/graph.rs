@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use petgraph::Direction;
 use petgraph::algo::toposort;
 use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use thiserror::Error;
 
@@ -32,6 +33,11 @@ pub struct Node {
 pub(crate) struct Edge {
     pub input: String,
     pub output: String,
+}
+
+/// The number of a node.
+fn index(id: NodeId) -> u32 {
+    id.index() as u32
 }
 
 #[derive(Debug, Error)]
@@ -82,6 +88,53 @@ impl Graph {
             );
         }
         Ok(id)
+    }
+
+    /// Takes the steps of another graph in.
+    ///
+    /// # Errors
+    /// When both have a step with the same name in the same competition.
+    pub fn append(&mut self, other: Graph) -> Result<(), GraphError> {
+        let before = self.nodes.node_count();
+        for (competition, name) in other.names.keys() {
+            if self.find(competition, name).is_some() {
+                return Err(GraphError::Duplicate(format!("{competition}/{name}")));
+            }
+        }
+        // Numbers of nodes go up from 0: none is ever removed.
+        let moved = |id: NodeId| NodeId::new(before + id.index());
+        let (nodes, edges) = other.nodes.into_nodes_edges();
+        for node in nodes {
+            self.nodes.add_node(node.weight);
+        }
+        for edge in edges {
+            let (from, to) = (moved(edge.source()), moved(edge.target()));
+            self.nodes.add_edge(from, to, edge.weight);
+        }
+        let names = other.names.into_iter();
+        self.names
+            .extend(names.map(|(label, id)| (label, moved(id))));
+        Ok(())
+    }
+
+    /// The nodes of `order` in parts that have no edge between them; each in the given order.
+    pub(crate) fn parts(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
+        let mut sets = UnionFind::<u32>::new(self.nodes.node_count());
+        for edge in self.nodes.edge_references() {
+            sets.union(index(edge.source()), index(edge.target()));
+        }
+        let mut places: HashMap<u32, usize> = HashMap::new();
+        let mut parts: Vec<Vec<NodeId>> = Vec::new();
+        for id in order {
+            let place = *places.entry(sets.find(index(*id))).or_insert(parts.len());
+            if place == parts.len() {
+                parts.push(Vec::new());
+            }
+            if let Some(part) = parts.get_mut(place) {
+                part.push(*id);
+            }
+        }
+        parts
     }
 
     pub fn node(&self, id: NodeId) -> &Node {

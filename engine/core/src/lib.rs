@@ -4,7 +4,7 @@
 //! graph     which steps there are and what feeds what (petgraph)
 //! key       what a step's result depends on, as a stored record; its hash is the step's key
 //! resolve   forward: keys and what the ledger knows; backward: what is needed        -> Resolution
-//! reason    why a step runs: the comparison of two key records, field by field
+//! reason    why a step runs: the comparison of two key records, field by field        last      what ran last time
 //! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
 //! units     sizes and durations in messages
 //! event     what happened, as data; progress bars, logs and JSON are readers of it
@@ -26,6 +26,7 @@ mod figures;
 mod file;
 mod graph;
 mod key;
+mod last;
 mod memory;
 mod reason;
 mod resolve;
@@ -45,9 +46,10 @@ pub use figures::{Figures, Waited};
 pub use file::{FileValue, FolderFile, FolderValue};
 pub use graph::{Graph, GraphError, Node, NodeId, Port};
 pub use key::{KeyRecord, canonical};
+pub use last::{LastRun, LastRuns, LastSteps};
 pub use memory::Claim;
 pub use reason::{Change, Reason};
-pub use resolve::{LastRun, Resolution, ResolveError, State, resolve};
+pub use resolve::{Resolution, ResolveError, State, resolve};
 pub use run::{RunOptions, RunReport, run};
 pub use timings::{Timing, write_trace};
 pub use value::Value;

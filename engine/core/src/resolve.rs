@@ -6,13 +6,13 @@
 //! made again only when something that runs needs them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use prep_cache::Digest;
-use serde::{Deserialize, Serialize};
 
-use crate::graph::{Graph, GraphError, NodeId};
+use crate::graph::{Graph, GraphError, Node, NodeId};
 use crate::reason::changes;
-use crate::{Action, Context, Failure, KeyRecord, Reason, SourceState, StepError};
+use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 
 /// What is known about one node.
 #[derive(Debug, Clone)]
@@ -41,37 +41,35 @@ pub struct Resolution {
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    pub(crate) last: LastRecords,
+    /// What ran last time.
+    pub last: Arc<LastRuns>,
 }
 
-/// Last key record of every step of a competition, by step name; read from the store's history.
-pub(crate) type LastRecords = HashMap<(String, String), KeyRecord>;
-
-/// What the history keeps of a step: the record under which it was last up to date, and why it last ran.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct LastRun {
-    pub record: KeyRecord,
-    pub reason: Option<Reason>,
-}
-
-/// Resolves the whole graph. Writes nothing.
+/// Resolves the whole graph; parts of it that have nothing to do with each other side by side. Writes nothing.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
     variant: &str,
 ) -> Result<Resolution, ResolveError> {
     let order = graph.order()?;
-    let last = last_records(graph, context, variant, &order)?;
+    let last = Arc::new(LastRuns::new(&context.store, variant));
+    let parts = graph.parts(&order);
+    let resolved = context.spread(
+        parts.len(),
+        0,
+        || (),
+        |(), number| {
+            let part = parts.get(number).map_or(&[][..], Vec::as_slice);
+            Ok(resolve_part(graph, context, part, &last))
+        },
+    );
+    let resolved = resolved.map_err(|cause| ResolveError::Step {
+        step: "the graph".to_owned(),
+        cause,
+    })?;
     let mut states: HashMap<NodeId, State> = HashMap::with_capacity(order.len());
-    for &id in &order {
-        let state = resolve_node(graph, context, id, &states, &last).map_err(|cause| {
-            let node = graph.node(id);
-            ResolveError::Step {
-                step: format!("{}/{}", node.competition, node.name),
-                cause,
-            }
-        })?;
-        states.insert(id, state);
+    for part in resolved {
+        states.extend(part?);
     }
     let work = work(graph, &order, &states);
     Ok(Resolution {
@@ -107,28 +105,25 @@ impl ResolveError {
     }
 }
 
-fn last_records(
+/// The states of nodes that are fed by each other alone, inputs first.
+fn resolve_part(
     graph: &Graph,
     context: &Context,
-    variant: &str,
-    order: &[NodeId],
-) -> Result<LastRecords, prep_cache::StoreError> {
-    let mut last = LastRecords::new();
-    let mut seen = std::collections::HashSet::new();
-    for &id in order {
-        let competition = &graph.node(id).competition;
-        if !seen.insert(competition.clone()) {
-            continue;
-        }
-        if let Some(history) = context.store.last_run(competition, variant)? {
-            for (step, remembered) in history.steps {
-                if let Ok(LastRun { record, .. }) = serde_json::from_value(remembered.record) {
-                    last.insert((competition.clone(), step), record);
-                }
+    part: &[NodeId],
+    last: &LastRuns,
+) -> Result<HashMap<NodeId, State>, ResolveError> {
+    let mut states = HashMap::with_capacity(part.len());
+    for &id in part {
+        let state = resolve_node(graph, context, id, &states, last).map_err(|cause| {
+            let node = graph.node(id);
+            ResolveError::Step {
+                step: format!("{}/{}", node.competition, node.name),
+                cause,
             }
-        }
+        })?;
+        states.insert(id, state);
     }
-    Ok(last)
+    Ok(states)
 }
 
 /// The state of one node, given those of its inputs.
@@ -137,7 +132,7 @@ pub(crate) fn resolve_node(
     context: &Context,
     id: NodeId,
     states: &HashMap<NodeId, State>,
-    last: &LastRecords,
+    last: &LastRuns,
 ) -> Result<State, StepError> {
     let node = graph.node(id);
     if let Action::Source(source) = &node.action {
@@ -176,12 +171,11 @@ pub(crate) fn resolve_node(
     }
     let record = record(&node.action, inputs);
     let key = record.key();
-    let label = (node.competition.clone(), node.name.clone());
     if let Action::Sink(sink) = &node.action {
         if sink.is_current(context, &key)? {
             return Ok(State::Current { record });
         }
-        let reason = reason(last.get(&label), &record).unwrap_or(Reason::NotCurrent);
+        let reason = reason(last, node, &record)?.unwrap_or(Reason::NotCurrent);
         return Ok(State::Stale {
             record: Some(record),
             reason,
@@ -202,7 +196,7 @@ pub(crate) fn resolve_node(
             })
         }
         None => {
-            let reason = reason(last.get(&label), &record).unwrap_or(Reason::FirstRun);
+            let reason = reason(last, node, &record)?.unwrap_or(Reason::FirstRun);
             Ok(State::Stale {
                 record: Some(record),
                 reason,
@@ -235,13 +229,11 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
 }
 
 /// Why `new` is not what ran last; none when nothing is known of an earlier run or the records agree.
-fn reason(last: Option<&KeyRecord>, new: &KeyRecord) -> Option<Reason> {
-    let changes = changes(last?, new);
-    if changes.is_empty() {
-        None
-    } else {
-        Some(Reason::Changed { changes })
-    }
+fn reason(last: &LastRuns, node: &Node, new: &KeyRecord) -> Result<Option<Reason>, StepError> {
+    let steps = last.of(&node.competition).map_err(StepError::machine)?;
+    let changes = steps.get(&node.name).map(|last| changes(&last.record, new));
+    let changes = changes.filter(|changes| !changes.is_empty());
+    Ok(changes.map(|changes| Reason::Changed { changes }))
 }
 
 /// What runs or may run: stale and pending nodes, and lost outputs that those need.

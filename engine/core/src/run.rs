@@ -25,10 +25,10 @@ use tokio::task::JoinSet;
 
 use crate::figures::millis;
 use crate::graph::{Graph, NodeId};
-use crate::resolve::{LastRecords, ResolveError, State, resolve, resolve_node};
+use crate::resolve::{ResolveError, State, resolve, resolve_node};
 use crate::{
-    Context, Event, Failure, Figures, Reason, Reporter, Resolution, StepError, StepOutcome, Waited,
-    chain,
+    Context, Event, Failure, Figures, LastRuns, Reason, Reporter, Resolution, StepError,
+    StepOutcome, Waited, chain,
 };
 use execute::{Ended, Task};
 
@@ -68,7 +68,7 @@ struct Shared {
     graph: Arc<Graph>,
     context: Context,
     reporter: Arc<dyn Reporter>,
-    last: LastRecords,
+    last: Arc<LastRuns>,
     began: Instant,
 }
 

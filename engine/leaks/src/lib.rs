@@ -20,19 +20,16 @@
 //! more than what honest data give. What is significant and small is a note, and tests of fewer than 50 items give only notes.
 
 mod detectors;
-mod entries;
 mod fields;
 mod finding;
 mod matlab;
 mod statistics;
-mod table;
 mod world;
 
 use std::collections::BTreeMap;
 
 pub use detectors::NAMES;
 pub use finding::{Finding, Level};
-pub use table::Table;
 pub use world::{LeaksError, Place};
 
 use world::World;

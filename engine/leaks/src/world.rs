@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use prep_diff::{Table, entries, numbers};
 use prep_formats::image::ImageHeader;
 use thiserror::Error;
 
-use crate::table::{Table, numbers};
-use crate::{entries, fields};
+use crate::fields;
 
 /// Longest text that is looked through.
 const TEXT: u64 = 64 << 20;

@@ -177,6 +177,11 @@ def pandas_json():
     pieces = list(pd.read_json(io.StringIO(text), lines=True, chunksize=3))
     (out / "pieces.jsonl").write_text("".join(piece.to_json(orient="records", lines=True) for piece in pieces))
     (out / "pieces.csv").write_text("".join(piece[["id", "f", "w"]].to_csv(index=False, header=not number) for number, piece in enumerate(pieces)))
+    for number, piece in enumerate(pieces):
+        piece[["id", "n", "w"]] = piece[["id", "n", "w"]].astype(str)
+        piece.insert(0, "piece", number)
+    pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
+    (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
     records = [
         {"id": 1, "w": 1080, "h": 5, "t": None, "big": 2**64, "x": {"k": 1}},
         {"id": 2, "w": None, "h": 0.5, "b": True, "big": -1, "late": 1},
@@ -276,6 +281,14 @@ def formats():
     np.save(out / "a.npy", array[1::3])
     np.save(bundle / "flat.npy", np.arange(9))
     pd.DataFrame({"value": np.arange(9)}).to_csv(out / "flat.csv", index=False)
+    value = pd.Series(np.arange(9), dtype=float)
+    pd.DataFrame({"value": value, "half": value / 2}).to_csv(out / "halves.csv", index=False)
+    numbers = frame.id.astype(float)
+    pd.DataFrame({"id": numbers, "third": numbers / 3}).to_csv(out / "thirds.csv", index=False)
+    (bundle / "counts").mkdir()
+    for name, first in (("a", 0), ("b", 5)):
+        pd.DataFrame({"n": range(first, first + 5)}).to_csv(bundle / f"counts/{name}.csv", index=False)
+    pd.DataFrame({"quarter": np.arange(10) / 4}).to_csv(out / "quarters.csv", index=False)
     rows = [{"id": i, "t": r.choice(["ü", "a b", "q"]), "more": [i]} for i in range(30)]
     (bundle / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     pd.DataFrame(rows)[["id", "t"]].to_csv(out / "l.csv", index=False)

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod config;
 pub mod definitions;
 pub mod demo;
+pub mod diff;
 pub mod digest;
 pub mod experiments;
 pub mod export;
@@ -61,6 +62,7 @@ pub fn call(verb: Verb, session: &Session) -> Ended {
         Verb::Medals(verb) => verb.call(session),
         Verb::Fetch(verb) => verb.call(session),
         Verb::Definitions(verb) => verb.call(session),
+        Verb::Diff(verb) => verb.call(session),
         Verb::Digest(verb) => verb.call(session),
         Verb::Export(verb) => verb.call(session),
         Verb::Leaks(verb) => verb.call(session),

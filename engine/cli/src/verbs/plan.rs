@@ -94,7 +94,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     for competition in &plan.competitions {
         let id = &competition.id;
         let manifest = prep_app::manifest(&session.settings.folder_of(&how.variant), id)?;
-        let steps = plan.steps(id);
+        let steps = plan.steps(id)?;
         let sources = competition.sources.iter().map(|source| PlannedSource {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
             source: source.clone(),

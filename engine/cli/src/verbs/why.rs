@@ -1,7 +1,5 @@
 //! `prep why`: why a step would run now, and why it last did.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use prep_app::{PlannedStep, Runs, reasons};
 use prep_core::{LastRun, Reason};
@@ -33,9 +31,8 @@ pub struct Why {
 impl Why {
     pub fn call(&self, session: &Session) -> Ended {
         let plan = of_one(session, &self.id, &self.how)?;
-        let nothing = BTreeMap::new();
-        let last = plan.last_runs(&self.id).unwrap_or(&nothing);
-        let mut steps = plan.steps(&self.id);
+        let last = plan.last_runs(&self.id)?;
+        let mut steps = plan.steps(&self.id)?;
         if let Some(wanted) = &self.step {
             if steps.iter().all(|step| step.step != *wanted) {
                 return Err(unknown(&self.id, wanted, &steps));

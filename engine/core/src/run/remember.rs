@@ -6,9 +6,9 @@ use prep_cache::{History, HistoryStep};
 
 use super::execute::unix_seconds;
 use super::{Scheduler, Shared};
-use crate::StepOutcome;
 use crate::graph::NodeId;
-use crate::resolve::{LastRun, State};
+use crate::resolve::State;
+use crate::{LastRun, StepOutcome};
 
 /// Keeps the key record of every step that is up to date now, and why it last ran, for `why`.
 pub(super) fn remember(

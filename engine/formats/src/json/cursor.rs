@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 
-use super::parse::parse_at;
-use super::{JsonError, JsonErrorKind, JsonString, Numbers, Position, Value};
+use super::parse::{Reading, parse_at};
+use super::scan::Scan;
+use super::{JsonError, JsonErrorKind, JsonString, Nested, Numbers, Position, Value};
 
 /// The input is read in pieces of this size.
 const PIECE: usize = 256 * 1024;
@@ -20,7 +21,7 @@ pub(super) struct Cursor<R> {
     /// The place of `buffer[start]` in the text.
     position: Position,
     limit: usize,
-    numbers: Numbers,
+    reading: Reading,
     at_end: bool,
 }
 
@@ -32,7 +33,7 @@ impl<R: Read> Cursor<R> {
             start: 0,
             position: Position::START,
             limit: DEFAULT_LIMIT,
-            numbers: Numbers::Python,
+            reading: Reading::default(),
             at_end: false,
         }
     }
@@ -44,7 +45,12 @@ impl<R: Read> Cursor<R> {
 
     /// Reads numbers with this arithmetic.
     pub fn set_numbers(&mut self, numbers: Numbers) {
-        self.numbers = numbers;
+        self.reading.numbers = numbers;
+    }
+
+    /// Reads what is nested, or passes over it.
+    pub fn set_nested(&mut self, nested: Nested) {
+        self.reading.nested = nested;
     }
 
     /// The next byte that is not blank; `None` at the end.
@@ -65,7 +71,7 @@ impl<R: Read> Cursor<R> {
     pub fn element(&mut self, depth: usize) -> Result<Value, JsonError> {
         let length = self.length(Scan::default())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let value = parse_at(text, self.position, depth, self.numbers)?;
+        let value = parse_at(text, self.position, depth, self.reading)?;
         self.consume(length);
         Ok(value)
     }
@@ -75,12 +81,9 @@ impl<R: Read> Cursor<R> {
         if self.skip_blanks()? != Some(b'"') {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         }
-        let length = self.length(Scan {
-            is_key: true,
-            ..Scan::default()
-        })?;
+        let length = self.length(Scan::of_key())?;
         let text = self.unread().get(..length).unwrap_or_default();
-        let Value::String(key) = parse_at(text, self.position, 0, self.numbers)? else {
+        let Value::String(key) = parse_at(text, self.position, 0, self.reading)? else {
             return Err(self.error(JsonErrorKind::ExpectedKey));
         };
         self.consume(length);
@@ -168,42 +171,5 @@ impl<R: Read> Cursor<R> {
             kind,
             position: self.position,
         }
-    }
-}
-
-/// Finds the end of an element without reading it: quotes and brackets suffice.
-#[derive(Debug, Default)]
-struct Scan {
-    /// The element is a string, and what follows is not a comma.
-    is_key: bool,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
-}
-
-impl Scan {
-    /// The end of the element in `text`, which continues what was seen before.
-    fn end(&mut self, text: &[u8]) -> Option<usize> {
-        for (place, byte) in text.iter().enumerate() {
-            if self.in_string {
-                match byte {
-                    _ if self.escaped => self.escaped = false,
-                    b'\\' => self.escaped = true,
-                    b'"' if self.is_key => return Some(place + 1),
-                    b'"' => self.in_string = false,
-                    _ => {}
-                }
-                continue;
-            }
-            match byte {
-                b'"' => self.in_string = true,
-                b'[' | b'{' => self.depth += 1,
-                b']' | b'}' if self.depth > 0 => self.depth -= 1,
-                // A colon belongs to no element: where one stands, a comma is missing before it.
-                b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place),
-                _ => {}
-            }
-        }
-        None
     }
 }

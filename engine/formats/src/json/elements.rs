@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, JsonString, Numbers, Value};
+use super::{JsonError, JsonErrorKind, JsonString, Nested, Numbers, Value};
 
 /// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
 /// object with their keys.
@@ -61,6 +61,12 @@ impl<R: Read> JsonElements<R> {
     /// Reads numbers with this arithmetic instead of Python's.
     pub fn with_numbers(mut self, numbers: Numbers) -> Self {
         self.cursor.set_numbers(numbers);
+        self
+    }
+
+    /// What becomes of the lists and objects inside an element that is a list or an object.
+    pub fn with_nested(mut self, nested: Nested) -> Self {
+        self.cursor.set_nested(nested);
         self
     }
 

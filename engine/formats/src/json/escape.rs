@@ -9,13 +9,13 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
     let mut place = plain(text, 0);
     if text.get(place) == Some(&b'"') {
         // No escapes: the usual case, copied in one piece.
-        let bytes = text.get(..place).unwrap_or_default().to_vec();
+        let bytes = text.get(..place).unwrap_or_default();
         return Ok((JsonString::from_wtf8(bytes), place + 1));
     }
     let mut bytes = text.get(..place).unwrap_or_default().to_vec();
     loop {
         match text.get(place) {
-            Some(b'"') => return Ok((JsonString::from_wtf8(bytes), place + 1)),
+            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), place + 1)),
             Some(b'\\') => {
                 place += escape(text.get(place..).unwrap_or_default(), &mut bytes)
                     .map_err(|kind| (kind, Some(place)))?

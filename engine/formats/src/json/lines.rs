@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead};
 
-use super::parse::parse_at;
-use super::{JsonError, Numbers, Position, Value};
+use super::parse::{Reading, parse_at};
+use super::{JsonError, Nested, Numbers, Position, Value};
 
 /// Iterator over the values of a file with one value per line. Lines of blanks
 /// only are skipped, as pandas does; `\r\n` and a missing last line break are
@@ -15,7 +15,7 @@ pub struct JsonLines<R> {
     position: Position,
     /// The line of the last value.
     number: u64,
-    numbers: Numbers,
+    reading: Reading,
     done: bool,
 }
 
@@ -27,14 +27,20 @@ impl<R: BufRead> JsonLines<R> {
             line: Vec::new(),
             position: Position::START,
             number: 0,
-            numbers: Numbers::Python,
+            reading: Reading::default(),
             done: false,
         }
     }
 
     /// Reads numbers with this arithmetic instead of Python's.
     pub fn with_numbers(mut self, numbers: Numbers) -> Self {
-        self.numbers = numbers;
+        self.reading.numbers = numbers;
+        self
+    }
+
+    /// What becomes of the lists and objects inside a line's list or object.
+    pub fn with_nested(mut self, nested: Nested) -> Self {
+        self.reading.nested = nested;
         self
     }
 
@@ -62,7 +68,7 @@ impl<R: BufRead> JsonLines<R> {
             self.position = start.after(&self.line);
             if !self.line.trim_ascii().is_empty() {
                 self.number = start.line;
-                return parse_at(&self.line, start, 0, self.numbers).map(Some);
+                return parse_at(&self.line, start, 0, self.reading).map(Some);
             }
         }
     }

@@ -12,7 +12,7 @@ const INDEX_FROM: usize = 24;
 pub struct Object {
     entries: Vec<(JsonString, Value)>,
     /// Place of every key, once there are many.
-    index: Option<HashMap<JsonString, usize>>,
+    index: Option<Box<HashMap<JsonString, usize>>>,
 }
 
 impl Object {
@@ -63,11 +63,8 @@ impl Object {
         self.entries.push((key, value));
         if self.index.is_none() && self.entries.len() > INDEX_FROM {
             let places = self.entries.iter().enumerate();
-            self.index = Some(
-                places
-                    .map(|(place, (key, _))| (key.clone(), place))
-                    .collect(),
-            );
+            let places = places.map(|(place, (key, _))| (key.clone(), place));
+            self.index = Some(Box::new(places.collect()));
         }
         None
     }

@@ -5,6 +5,11 @@ use super::{JsonErrorKind, JsonString, JsonWriteError, Value};
 
 /// Fraction digits that ujson takes into account.
 const FRACTION_DIGITS: usize = 15;
+/// The value of the last of that many fraction digits.
+const UNITS: [f64; FRACTION_DIGITS + 1] = [
+    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
+    1e-15,
+];
 /// Fraction digits that `to_json` prints (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
@@ -39,7 +44,7 @@ fn float(spelled: &str) -> Result<f64, JsonErrorKind> {
     let numerator = fraction
         .bytes()
         .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
-    let unit: f64 = format!("1e-{}", fraction.len()).parse().unwrap_or(1.0);
+    let unit = UNITS.get(fraction.len()).copied().unwrap_or(1.0);
     let value = (whole as f64 + numerator * unit) * sign;
     if exponent.is_empty() {
         return Ok(value);

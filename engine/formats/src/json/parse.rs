@@ -1,5 +1,6 @@
 //! The reader for a whole text in memory.
 
+use super::scan::Scan;
 use super::{JsonError, JsonErrorKind, Object, Position, Value, escape, number, pandas};
 
 /// Lists and objects may be nested this deep. Python's limit depends on the
@@ -11,7 +12,7 @@ pub const MAX_DEPTH: usize = 980;
 /// # Errors
 /// [`JsonError::Syntax`] where Python's `json.load` refuses the text.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    parse_at(text, Position::START, 0, Numbers::Python)
+    parse_at(text, Position::START, 0, Reading::default())
 }
 
 /// Reads a number at the front of a text: the value and its length.
@@ -37,12 +38,30 @@ impl Numbers {
     }
 }
 
+/// What becomes of the lists and objects in a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Nested {
+    /// They are read.
+    #[default]
+    Read,
+    /// They are passed over, so that a list or object is an empty one; of what is in them only quotes and brackets are
+    /// looked at. For who only wants to know what kind of value a member has.
+    PassedOver,
+}
+
+/// How values are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reading {
+    pub numbers: Numbers,
+    pub nested: Nested,
+}
+
 /// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.
 pub(super) fn parse_at(
     text: &[u8],
     start: Position,
     depth: usize,
-    numbers: Numbers,
+    reading: Reading,
 ) -> Result<Value, JsonError> {
     let syntax = |kind, offset| {
         let before = text.get(..offset).unwrap_or(text);
@@ -60,7 +79,11 @@ pub(super) fn parse_at(
     let mut parser = Parser {
         text,
         place: 0,
-        number: numbers.reader(),
+        number: reading.numbers.reader(),
+        deepest: match reading.nested {
+            Nested::Read => usize::MAX,
+            Nested::PassedOver => depth,
+        },
     };
     let result = parser.value(depth).and_then(|value| {
         parser.skip_blanks();
@@ -78,6 +101,8 @@ struct Parser<'a> {
     text: &'a [u8],
     place: usize,
     number: NumberReader,
+    /// Lists and objects inside more than so many others are passed over.
+    deepest: usize,
 }
 
 impl Parser<'_> {
@@ -97,42 +122,30 @@ impl Parser<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
         self.skip_blanks();
-        match self.peek() {
-            Some(b'"') => self.string().map(Value::String),
-            Some(b'{' | b'[') if depth >= MAX_DEPTH => Err(JsonErrorKind::TooDeep),
-            Some(b'{') => self.object(depth + 1),
-            Some(b'[') => self.list(depth + 1),
-            _ => match self.word() {
-                Some((value, length)) => {
-                    self.place += length;
-                    Ok(value)
-                }
-                None => {
-                    let (value, length) = (self.number)(self.rest())?;
-                    self.place += length;
-                    Ok(value)
-                }
-            },
-        }
-    }
-
-    fn word(&self) -> Option<(Value, usize)> {
-        let words = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("NaN", Value::Float(f64::NAN)),
-            ("Infinity", Value::Float(f64::INFINITY)),
-            ("-Infinity", Value::Float(f64::NEG_INFINITY)),
-        ];
         let rest = self.rest();
-        if matches!(rest, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]) {
-            return None;
+        let (word, value) = match rest {
+            [b'"', ..] => return self.string().map(Value::String),
+            [b'{' | b'[', ..] if depth >= MAX_DEPTH => return Err(JsonErrorKind::TooDeep),
+            [b'{' | b'[', ..] if depth > self.deepest => return self.passed_over(depth),
+            [b'{', ..] => return self.object(depth + 1),
+            [b'[', ..] => return self.list(depth + 1),
+            [b'n', ..] => ("null", Value::Null),
+            [b't', ..] => ("true", Value::Bool(true)),
+            [b'f', ..] => ("false", Value::Bool(false)),
+            [b'N', ..] => ("NaN", Value::Float(f64::NAN)),
+            [b'I', ..] => ("Infinity", Value::Float(f64::INFINITY)),
+            [b'-', b'I', ..] => ("-Infinity", Value::Float(f64::NEG_INFINITY)),
+            number => {
+                let (value, length) = (self.number)(number)?;
+                self.place += length;
+                return Ok(value);
+            }
+        };
+        if !rest.starts_with(word.as_bytes()) {
+            return Err(JsonErrorKind::ExpectedValue);
         }
-        words.into_iter().find_map(|(word, value)| {
-            rest.starts_with(word.as_bytes())
-                .then_some((value, word.len()))
-        })
+        self.place += word.len();
+        Ok(value)
     }
 
     /// A string; `place` is at its opening quote.
@@ -148,6 +161,21 @@ impl Parser<'_> {
                 Err(kind)
             }
         }
+    }
+
+    /// The list or object that begins here, as an empty one.
+    fn passed_over(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
+        let is_list = self.peek() == Some(b'[');
+        match Scan::default().end(self.rest()) {
+            Some(length) => self.place += length,
+            // It has no end: reading it tells why.
+            None if is_list => return self.list(depth + 1),
+            None => return self.object(depth + 1),
+        }
+        Ok(match is_list {
+            true => Value::List(Vec::new()),
+            false => Value::Object(Object::new()),
+        })
     }
 
     fn list(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {

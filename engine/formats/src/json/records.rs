@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, Numbers, Value};
+use super::{JsonError, JsonErrorKind, Nested, Numbers, Value};
 
 /// Iterator over the records of a list.
 ///
@@ -42,6 +42,12 @@ impl<R: Read> JsonRecords<R> {
     /// Reads numbers with this arithmetic instead of Python's.
     pub fn with_numbers(mut self, numbers: Numbers) -> Self {
         self.cursor.set_numbers(numbers);
+        self
+    }
+
+    /// What becomes of the lists and objects inside an element that is a list or an object.
+    pub fn with_nested(mut self, nested: Nested) -> Self {
+        self.cursor.set_nested(nested);
         self
     }
 

@@ -3,6 +3,8 @@
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 
+use compact_str::CompactString;
+
 /// A string as Python holds it: any code points, also U+D800 to U+DFFF, which
 /// JSON can spell (`"\ud83c"`) and UTF-8 cannot.
 ///
@@ -15,11 +17,12 @@ pub struct JsonString {
     wtf8: Text,
 }
 
-/// Valid text is kept as such, so that reading it needs no second validation.
+/// Valid text is kept as such, so that reading it needs no second validation. Most texts are keys: those of up to 24 bytes
+/// need no memory of their own.
 #[derive(Clone)]
 enum Text {
-    Utf8(String),
-    Wtf8(Vec<u8>),
+    Utf8(CompactString),
+    Wtf8(Box<[u8]>),
 }
 
 impl Text {
@@ -58,11 +61,11 @@ impl std::hash::Hash for Text {
 }
 
 impl JsonString {
-    /// From WTF-8 bytes, as the reader collects them.
-    pub(super) fn from_wtf8(bytes: Vec<u8>) -> Self {
-        let wtf8 = match String::from_utf8(bytes) {
-            Ok(text) => Text::Utf8(text),
-            Err(error) => Text::Wtf8(error.into_bytes()),
+    /// From WTF-8 bytes, as the reader finds them.
+    pub(super) fn from_wtf8(bytes: &[u8]) -> Self {
+        let wtf8 = match std::str::from_utf8(bytes) {
+            Ok(text) => Text::Utf8(text.into()),
+            Err(_) => Text::Wtf8(bytes.into()),
         };
         Self { wtf8 }
     }
@@ -89,7 +92,7 @@ impl JsonString {
 impl From<&str> for JsonString {
     fn from(text: &str) -> Self {
         Self {
-            wtf8: Text::Utf8(text.to_owned()),
+            wtf8: Text::Utf8(text.into()),
         }
     }
 }
@@ -97,7 +100,7 @@ impl From<&str> for JsonString {
 impl From<String> for JsonString {
     fn from(text: String) -> Self {
         Self {
-            wtf8: Text::Utf8(text),
+            wtf8: Text::Utf8(text.into()),
         }
     }
 }

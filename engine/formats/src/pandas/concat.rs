@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use super::join::Joined;
 use super::quote::push_minimal;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::{Value, value};
+use super::value::value;
 use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
 
 /// Text that is gathered before it is written, in bytes.
@@ -214,8 +214,7 @@ impl<W: Write> RowSink for Printer<'_, W> {
             let block = block.map(|column| column.block(row.number, self.scan.block_rows));
             let printed = block.and_then(|block| value(&cell, block, *joined, self.parser));
             match printed {
-                Some(Value::Text(text)) => push_minimal(&mut self.text, text, b','),
-                Some(value) => value.print(&mut self.text),
+                Some(value) => value.push_cell(&mut self.text),
                 None => return Err(changed),
             }
         }

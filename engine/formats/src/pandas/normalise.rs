@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use super::quote::push_minimal;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::{Value, value};
+use super::value::value;
 use super::{CsvError, FloatParser, ReadOptions, Scan};
 
 /// Text that is gathered before it is written, in bytes.
@@ -82,10 +82,7 @@ impl<W: Write> RowSink for Printer<'_, W> {
                     found: row.number,
                 });
             };
-            match value {
-                Value::Text(text) => push_minimal(&mut self.line, text, b','),
-                value => value.print(&mut self.line),
-            }
+            value.push_cell(&mut self.line);
         }
         // Python's writer marks the only field of a row when it is empty.
         if self.line.len() == start && self.scan.columns.len() == 1 {

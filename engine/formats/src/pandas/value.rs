@@ -3,6 +3,7 @@
 use super::infer::BlockType;
 use super::integers::{Integer, parse_i64, parse_u64};
 use super::join::Joined;
+use super::quote::push_minimal;
 use super::words::{is_missing, parse_bool};
 use super::{ColumnType, FloatParser, floats, print};
 
@@ -29,6 +30,14 @@ impl Value<'_> {
             Self::Float(value) => print::push_f64(out, value),
             Self::Float32(value) => print::push_f32(out, value),
             Self::Text(value) => out.extend_from_slice(value),
+        }
+    }
+
+    /// Appends what `to_csv` prints as a cell of a row.
+    pub fn push_cell(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Text(text) => push_minimal(out, text, b','),
+            value => value.print(out),
         }
     }
 }

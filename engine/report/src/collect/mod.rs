@@ -177,9 +177,10 @@ fn competition(
         files: manifest.as_ref().map_or_else(Vec::new, |manifest| {
             files::files(manifest, pipeline.as_ref(), entry, &history, store)
         }),
-        steps: plan
-            .as_ref()
-            .map_or_else(Vec::new, |plan| steps::steps(plan, id, &history, store)),
+        steps: match &plan {
+            Some(plan) => steps::steps(plan, id, &history, store)?,
+            None => Vec::new(),
+        },
         drawing,
         tables: looks.tables,
         labels: looks.labels,

@@ -1,6 +1,6 @@
 //! When and why each step ran last, and whether it would run now.
 
-use prep_app::{Plan, Runs, reasons};
+use prep_app::{Error, Plan, Runs, reasons};
 use prep_cache::{Digest, History, Store};
 
 /// One step of a pipeline.
@@ -17,13 +17,17 @@ pub struct Step {
     pub now: Option<String>,
 }
 
-pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Vec<Step> {
-    let last = plan.last_runs(id);
-    let planned = plan.steps(id).into_iter();
+/// The steps of a competition.
+///
+/// # Errors
+/// When the history cannot be read.
+pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Result<Vec<Step>, Error> {
+    let last = plan.last_runs(id)?;
+    let planned = plan.steps(id)?.into_iter();
     let steps = planned.map(|step| {
         let noted = history.steps.get(&step.step);
         let made = noted.and_then(|noted| made(store, &noted.key));
-        let why = last.and_then(|last| last.get(&step.step));
+        let why = last.get(&step.step);
         let why = why.map(|last| match &last.reason {
             Some(reason) => reasons::short(reason),
             None => "its result was found, it never ran here".to_owned(),
@@ -41,7 +45,7 @@ pub fn steps(plan: &Plan, id: &str, history: &History, store: &Store) -> Vec<Ste
             name: step.step,
         }
     });
-    steps.collect()
+    Ok(steps.collect())
 }
 
 /// When a result was made, in seconds since 1970, and what it took in milliseconds.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int64Array, StringArray, UInt64Array,
 };
+use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use prep_formats::npy::{Elements, NpyArray};
-use prep_formats::pandas::{ColumnType, Schema, arrow_type};
+use prep_formats::pandas::{ColumnType, arrow_type};
 use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::Chosen;
-use crate::value::Positions;
+use crate::value::{Positions, TableValue};
 
 #[derive(Debug)]
 pub(crate) struct ArrayRelation {
@@ -24,12 +25,14 @@ pub(crate) struct ArrayRelation {
 impl ArrayRelation {
     pub(crate) fn new(
         array: Arc<NpyArray<Arc<File>>>,
-        schema: &Schema,
+        table: &TableValue,
         positions: Option<Arc<Positions>>,
     ) -> ArrayRelation {
-        let columns = schema.columns.iter().map(|column| RelationColumn {
+        let columns = table.schema.columns.iter().enumerate();
+        let columns = columns.map(|(index, column)| RelationColumn {
             name: column.name.clone(),
             data_type: match column.kind {
+                _ if table.numbers.contains(&index) => DataType::Float64,
                 // Printed with fewer digits than a double.
                 ColumnType::Float32 => DataType::Float32,
                 kind => arrow_type(kind),
@@ -37,7 +40,7 @@ impl ArrayRelation {
             hidden: column.name == RECORD,
         });
         ArrayRelation {
-            chosen: Chosen::new(schema.rows, positions),
+            chosen: Chosen::new(table.schema.rows, positions),
             columns: columns.collect(),
             array,
         }
@@ -73,7 +76,13 @@ impl Relation for ArrayRelation {
                     return Err("entries of an array cannot be computed with".into());
                 }
                 let rows = self.chosen.origins(first, len);
-                arrays.push(values(self.array.elements(&rows)?));
+                let array = values(self.array.elements(&rows)?);
+                // What is inferred stays what the array has.
+                let wanted = self.columns.get(*column).map(|column| &column.data_type);
+                arrays.push(match wanted {
+                    Some(DataType::Float64) => cast(&array, &DataType::Float64)?,
+                    _ => array,
+                });
             }
             Ok(Values {
                 rows: len,

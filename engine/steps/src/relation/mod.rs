@@ -78,8 +78,8 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
         Storage::Parquet { object } => {
             let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
-            let relation =
-                ParquetRelation::open(file, object.len(), positions).map_err(StepError::input)?;
+            let relation = ParquetRelation::open(file, object.len(), &table.numbers, positions)
+                .map_err(StepError::input)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::None,
@@ -91,7 +91,7 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             let file = object.file().try_clone().map_err(StepError::machine)?;
             let array = NpyArray::open(Arc::new(file), 0..object.len());
             let array = Arc::new(array.map_err(StepError::internal)?);
-            let relation = ArrayRelation::new(array.clone(), &table.schema, positions);
+            let relation = ArrayRelation::new(array.clone(), &table, positions);
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::Array(array),

@@ -1,6 +1,7 @@
 //! A parquet file as a relation, read batch by batch. Rows that were chosen in another order than the file's are gathered part
 //! by part: each part is one pass over the row groups that it needs.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::sync::Arc;
@@ -32,15 +33,21 @@ pub(crate) struct ParquetRelation {
 }
 
 impl ParquetRelation {
+    /// The columns at the places `numbers` are doubles, whatever the file has.
     pub(crate) fn open(
         file: File,
         bytes: u64,
+        numbers: &BTreeSet<usize>,
         positions: Option<Arc<Positions>>,
     ) -> Result<ParquetRelation, ParquetError> {
         let table = ParquetTable::open(Arc::new(file), 0..bytes)?;
-        let columns = table.schema().fields().iter().map(|field| RelationColumn {
+        let fields = table.schema().fields().iter().enumerate();
+        let columns = fields.map(|(index, field)| RelationColumn {
             name: field.name().clone(),
-            data_type: plain(field.data_type()),
+            data_type: match numbers.contains(&index) {
+                true => DataType::Float64,
+                false => plain(field.data_type()),
+            },
             hidden: false,
         });
         let columns = columns.collect();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_formats::pandas::{ColumnType, RowSelection, TextTable, arrow_type};
-use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
+use prep_formats::pandas::{RowSelection, TextTable, arrow_type};
+use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::{Chosen, StoredRows};
 use crate::value::{Positions, TableValue};
@@ -30,8 +30,7 @@ impl TextRelation {
                 true => DataType::Float64,
                 false => arrow_type(column.kind),
             },
-            // The table is a JSON file's, with the whole records.
-            hidden: value.has_record && column.name == RECORD && column.kind == ColumnType::Json,
+            hidden: value.hidden.contains(&index),
         });
         let columns = columns.collect();
         TextRelation {

@@ -41,9 +41,9 @@ pub struct TableValue {
     /// What pandas infers of columns that are text to queries.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inferred: BTreeMap<String, ColumnType>,
-    /// The last column is the hidden `record`.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub has_record: bool,
+    /// Columns that `*` does not mean: `record`, and `piece`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub hidden: BTreeSet<usize>,
     /// Columns that were declared numbers: queries compute with doubles, even where all cells are integers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub numbers: BTreeSet<usize>,
@@ -59,7 +59,7 @@ impl TableValue {
             storage,
             rows: None,
             inferred: BTreeMap::new(),
-            has_record: false,
+            hidden: BTreeSet::new(),
             numbers: BTreeSet::new(),
             needs: Vec::new(),
         }
@@ -78,7 +78,7 @@ impl TableValue {
             storage: Storage::Listing { object },
             rows: None,
             inferred: BTreeMap::new(),
-            has_record: false,
+            hidden: BTreeSet::new(),
             numbers: BTreeSet::new(),
             needs,
         }

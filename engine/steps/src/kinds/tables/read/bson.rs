@@ -6,7 +6,7 @@
 use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::Value;
+use prep_formats::json::{Nested, Value};
 use prep_spec::words::{Holds, Word};
 
 use super::Format;
@@ -24,7 +24,7 @@ pub(super) const FORMAT: Format = Format {
     plain: Some(plain),
 };
 
-fn documents<'r>(path: &'r str, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn documents<'r>(path: &'r str, _: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let documents = BsonDocuments::new(reader);
     Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
 }

@@ -3,15 +3,12 @@
 //! The bytes go around between three threads, piece by piece, if there are as many: this one inflates them, the next scans
 //! them, the object's own writes them. None waits for another by more than a few pieces.
 
-use std::collections::BTreeSet;
 use std::io::{self, ErrorKind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{
-    FloatParser, ReadOptions, Scan, Scanner, Schema, first_misfit, normalise,
-};
+use prep_formats::pandas::{ReadOptions, Scan, Scanner, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
@@ -41,19 +38,7 @@ fn read(
     content: &Content,
     read: &Read,
 ) -> Result<TableValue, StepError> {
-    let text = read
-        .columns
-        .iter()
-        .filter(|column| column.kind == ColumnKind::Text);
-    let options = ReadOptions {
-        text: text.map(|column| column.name.value.clone()).collect(),
-        delimiter: read.delimiter,
-        floats: match read.float_precision.as_str() {
-            "high" => FloatParser::Fast,
-            _ => FloatParser::RoundTrip,
-        },
-        ..ReadOptions::default()
-    };
+    let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
     let raw = context.store.writer()?;
     let (inflated, scanned) = match context.threads.try_take() {
@@ -96,21 +81,9 @@ fn read(
         text.commit()?.digest
     };
     let mut schema = scan.schema;
-    let inferred = check_columns(read, &mut schema)
+    let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
-    let numbers = numbers(read, &schema);
-    let mut table = TableValue::new(schema, Storage::Text { object });
-    table.inferred = inferred;
-    Ok(table.with_numbers(numbers))
-}
-
-/// The columns that are declared numbers.
-fn numbers(read: &Read, schema: &Schema) -> BTreeSet<usize> {
-    let declared = read.columns.iter();
-    let numbers = declared.filter(|column| column.kind == ColumnKind::Number);
-    numbers
-        .filter_map(|column| schema.position(&column.name.value))
-        .collect()
+    Ok(declared.table(schema, Storage::Text { object }))
 }
 
 /// An error about a column's type, with the first cell that it is about: the file is read once more to find it.

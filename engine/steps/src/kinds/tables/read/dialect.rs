@@ -9,14 +9,14 @@ use serde::Serialize;
 pub(super) const DIALECT: Key = Key::optional(
     "dialect",
     Value::Word(DIALECTS),
-    "Whose way of reading JSON. Default: `python`.",
+    "Whose way of reading JSON. In the dialects of pandas a column that is declared text is one in the record, too, as `astype(str)` makes it. Default: `python`.",
     "ujson",
 );
 
 pub(super) const CHUNKSIZE: Key = Key::optional(
     "chunksize",
     Value::Natural,
-    "So many lines at a time are a table of their own: members and types in the dialect `dataframe` or `ujson` are those of the piece. Default: the whole file is one.",
+    "So many lines at a time are a table of their own: members and types in the dialect `dataframe` or `ujson` are those of the piece. The hidden column `piece` numbers them, from 0. Default: the whole file is one.",
     "1000",
 );
 
@@ -34,6 +34,9 @@ static DIALECTS: &[Word] = &[
         doc: "`pandas.read_json`: as `dataframe`, doubles are ujson's (not always the nearest), columns of texts that spell numbers are numbers, and columns of doubles that are all whole are integers",
     },
 ];
+
+/// Name of the column that says which piece of its file a row is from.
+pub(super) const PIECE: &str = "piece";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,9 +80,15 @@ pub(super) fn chunksize(declaration: &Declaration) -> Option<u64> {
     has.then(|| declaration.natural("chunksize")).flatten()
 }
 
-/// Pieces have at least a line, and make a difference where records follow their table.
+/// Pieces have at least a line, a column of their own, and make a difference where records follow their table.
 pub(super) fn check(declaration: &Declaration) -> Option<Diagnostic> {
     let size = chunksize(declaration)?;
+    let mut columns = declaration.columns("columns").iter();
+    if let Some(column) = columns.find(|column| column.name.value == PIECE) {
+        let message = "with `chunksize` the column `piece` says which piece a row is from";
+        let fault = Diagnostic::error("duplicate-column", column.name.span, message);
+        return Some(fault.help("remove it from `columns`; `record` has the member"));
+    }
     if size == 0 {
         let fault = declaration.fault("chunksize", "bad-parameter", "a piece has no lines");
         return Some(fault.help("write 1 or more"));

@@ -6,15 +6,12 @@
 use std::io::Read as _;
 
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{
-    Column, ColumnType, Concatenation, FloatParser, ReadOptions, Scan, Scanner, Schema,
-};
-use prep_spec::model::ColumnKind;
+use prep_formats::pandas::{Concatenation, Scan, Scanner, Schema};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE, FLOAT_PRECISION_KEY, Read, WORDS, check, check_columns,
-    columns, failed_at, read_params,
+    columns, failed_at, file_column, read_params,
 };
 use crate::kinds::{Kind, one};
 use crate::relation::for_each_file;
@@ -84,7 +81,7 @@ impl Step for ReadEach {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {
@@ -107,17 +104,7 @@ pub(super) fn csv(
     inputs: &Inputs,
     read: &Read,
 ) -> Result<TableValue, StepError> {
-    let text = read.columns.iter();
-    let text = text.filter(|column| column.kind == ColumnKind::Text);
-    let options = ReadOptions {
-        text: text.map(|column| column.name.value.clone()).collect(),
-        delimiter: read.delimiter,
-        floats: match read.float_precision.as_str() {
-            "high" => FloatParser::Fast,
-            _ => FloatParser::RoundTrip,
-        },
-        ..ReadOptions::default()
-    };
+    let options = read.csv_options();
     let names = read.columns.iter().map(|column| column.name.value.clone());
     let mut together = Concatenation::new(names);
     let mut scans: Vec<Scan> = Vec::new();
@@ -144,15 +131,11 @@ pub(super) fn csv(
         scans.push(scan);
         Ok(())
     })?;
-    let mut columns = vec![Column {
-        name: FILE.to_owned(),
-        kind: ColumnType::Text,
-        nullable: false,
-    }];
+    let mut columns = vec![file_column()];
     columns.extend(together.columns());
     let rows = scans.iter().map(|scan| scan.schema.rows).sum();
     let mut schema = Schema { columns, rows };
-    let inferred = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
     let mut out = context.store.writer()?;
     let mut head = prep_formats::pandas::CsvWriter::new(&mut out);
     head.header(schema.columns.iter().map(|column| column.name.as_str()))
@@ -169,7 +152,5 @@ pub(super) fn csv(
         Ok(())
     })?;
     let object = out.commit()?.digest;
-    let mut table = TableValue::new(schema, Storage::Text { object });
-    table.inferred = inferred;
-    Ok(table)
+    Ok(declared.table(schema, Storage::Text { object }))
 }

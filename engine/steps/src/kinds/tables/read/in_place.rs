@@ -9,7 +9,7 @@ use prep_formats::pandas::{Column as StoredColumn, ColumnType};
 use prep_spec::model::{Column, ColumnKind};
 use thiserror::Error;
 
-use super::{FILE, Read};
+use super::{Read, file_column, stored};
 use crate::relation::{for_each_file, open_table};
 use crate::value::{Opener, TableValue, TableWriter};
 
@@ -39,16 +39,10 @@ pub(super) fn each_table(
     inputs: &Inputs,
     read: &Read,
 ) -> Result<TableValue, StepError> {
-    let file_column = StoredColumn {
-        name: FILE.to_owned(),
-        kind: ColumnType::Text,
-        nullable: false,
-    };
-    let mut columns = vec![file_column];
+    let mut columns = vec![file_column()];
     columns.extend(read.columns.iter().map(|column| StoredColumn {
-        name: column.name.value.clone(),
-        kind: stored(column.kind),
         nullable: true,
+        ..stored(column)
     }));
     let mut out = TableWriter::new(context, columns)?;
     let mut types: Vec<Option<DataType>> = vec![None; read.columns.len()];
@@ -114,16 +108,6 @@ pub(super) fn each_table(
         }
     }
     Ok(table)
-}
-
-fn stored(kind: ColumnKind) -> ColumnType {
-    match kind {
-        ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
-        ColumnKind::Integer => ColumnType::Int64,
-        ColumnKind::Number => ColumnType::Float64,
-        ColumnKind::Boolean => ColumnType::Bool,
-        ColumnKind::Json => ColumnType::Json,
-    }
 }
 
 /// The type as which values are written; none of what has no plain value.

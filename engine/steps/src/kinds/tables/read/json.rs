@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use prep_core::BoxError;
-use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Object, Value};
+use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Nested, Object, Value};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
@@ -18,12 +18,14 @@ pub(super) const LIST: Format = Format {
     endings: &["json"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|_, reader| {
-            list(read, reader)
+        records(context, opener, content, read, &|_, nested, reader| {
+            list(read, nested, reader)
         })
     },
     each: |context, inputs, read| {
-        each_record(context, inputs, read, &|_, reader| list(read, reader))
+        each_record(context, inputs, read, &|_, nested, reader| {
+            list(read, nested, reader)
+        })
     },
     plain: None,
 };
@@ -36,26 +38,32 @@ pub(super) const LINES: Format = Format {
     endings: &["jsonl", "ndjson"],
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
-        records(context, opener, content, read, &|_, reader| {
-            lines(read, reader)
+        records(context, opener, content, read, &|_, nested, reader| {
+            lines(read, nested, reader)
         })
     },
     each: |context, inputs, read| {
-        each_record(context, inputs, read, &|_, reader| lines(read, reader))
+        each_record(context, inputs, read, &|_, nested, reader| {
+            lines(read, nested, reader)
+        })
     },
     plain: None,
 };
 
-fn list<'r>(read: &Read, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn list<'r>(read: &Read, nested: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let numbers = read.dialect.numbers();
     match &read.at {
         None => {
-            let records = JsonRecords::new(reader).with_numbers(numbers);
+            let records = JsonRecords::new(reader)
+                .with_numbers(numbers)
+                .with_nested(nested);
             Box::new(records.map(|record| Ok(Record::from(record?))))
         }
         Some(path) => {
             let steps = path.split('.').filter(|step| !step.is_empty());
-            let elements = JsonElements::new(reader, steps).with_numbers(numbers);
+            let elements = JsonElements::new(reader, steps)
+                .with_numbers(numbers)
+                .with_nested(nested);
             Box::new(elements.map(|element| Ok(Record::from(member(element?)))))
         }
     }
@@ -74,9 +82,11 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
     }
 }
 
-fn lines<'r>(read: &Read, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn lines<'r>(read: &Read, nested: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
-    let mut lines = JsonLines::new(reader).with_numbers(read.dialect.numbers());
+    let mut lines = JsonLines::new(reader)
+        .with_numbers(read.dialect.numbers())
+        .with_nested(nested);
     Box::new(std::iter::from_fn(move || {
         let value = match lines.next()? {
             Ok(value) => value,

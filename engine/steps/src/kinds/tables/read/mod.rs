@@ -15,12 +15,14 @@ mod npy;
 mod parquet;
 mod records;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::sync::Arc;
 
 use prep_core::{BoxError, Context, Failure, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{ColumnType, Misfit, Schema};
+use prep_formats::pandas::{
+    Column as StoredColumn, ColumnType, FloatParser, Misfit, ReadOptions, Schema,
+};
 use prep_spec::model::{Column, ColumnKind, Declaration};
 use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value, Word};
 use prep_spec::{Diagnostic, alternatives};
@@ -32,9 +34,9 @@ use crate::kinds::outputs::copy::Absent;
 use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{Kind, one};
 use crate::placed::{Subject, blamed};
-use crate::value::{Content, Opener, TableValue, only_tree};
+use crate::value::{Content, Opener, Storage, TableValue, only_tree};
 
-use dialect::{CHUNKSIZE, DIALECT, Dialect};
+use dialect::{CHUNKSIZE, DIALECT, Dialect, PIECE};
 pub(crate) use each::KIND as EACH;
 
 pub(crate) static KIND: Kind = Kind {
@@ -182,6 +184,21 @@ impl Read {
             path,
         })
     }
+
+    /// How pandas reads the CSV.
+    fn csv_options(&self) -> ReadOptions {
+        let text = self.columns.iter();
+        let text = text.filter(|column| column.kind == ColumnKind::Text);
+        ReadOptions {
+            text: text.map(|column| column.name.value.clone()).collect(),
+            delimiter: self.delimiter,
+            floats: match self.float_precision.as_str() {
+                "high" => FloatParser::Fast,
+                _ => FloatParser::RoundTrip,
+            },
+            ..ReadOptions::default()
+        }
+    }
 }
 
 /// The format that is declared, or that the file's name tells.
@@ -201,6 +218,12 @@ fn columns(declaration: &Declaration) -> Vec<MadeColumn> {
     let mut columns: Vec<MadeColumn> = declared
         .map(|column| MadeColumn::new(&column.name.value, column.kind))
         .collect();
+    if dialect::chunksize(declaration).is_some() {
+        columns.push(MadeColumn {
+            hidden: true,
+            ..MadeColumn::integer(PIECE)
+        });
+    }
     let record = format(declaration).and_then(|format| format.record);
     if let Some(holds) = record.filter(|_| columns.iter().all(|one| one.name != RECORD)) {
         columns.push(MadeColumn {
@@ -330,7 +353,7 @@ impl Step for ReadTable {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn params(&self) -> serde_json::Value {
@@ -414,13 +437,52 @@ fn shortened(text: &str) -> String {
     }
 }
 
+/// A declared column of a table that is written.
+fn stored(column: &Column) -> StoredColumn {
+    let kind = match column.kind {
+        ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
+        ColumnKind::Integer => ColumnType::Int64,
+        ColumnKind::Number => ColumnType::Float64,
+        ColumnKind::Boolean => ColumnType::Bool,
+        ColumnKind::Json => ColumnType::Json,
+    };
+    StoredColumn {
+        name: column.name.value.clone(),
+        kind,
+        nullable: false,
+    }
+}
+
+/// The column that says which file a row is from.
+fn file_column() -> StoredColumn {
+    StoredColumn {
+        name: FILE.to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    }
+}
+
+/// What the declaration says of columns besides their stored types.
+#[derive(Default)]
+struct Declared {
+    /// What was inferred of columns that are text to queries.
+    inferred: BTreeMap<String, ColumnType>,
+    /// Places of the columns that queries compute with as doubles.
+    numbers: BTreeSet<usize>,
+}
+
+impl Declared {
+    fn table(self, schema: Schema, storage: Storage) -> TableValue {
+        let mut table = TableValue::new(schema, storage).with_numbers(self.numbers);
+        table.inferred = self.inferred;
+        table
+    }
+}
+
 /// Holds the file against its declaration. A column declared text or inferred is text to queries, whatever its cells look
-/// like; what was inferred is returned. Columns of a file without rows are what they are declared to be.
-fn check_columns(
-    read: &Read,
-    schema: &mut Schema,
-) -> Result<BTreeMap<String, ColumnType>, ReadError> {
-    let mut inferred = BTreeMap::new();
+/// like. Columns of a file without rows are what they are declared to be.
+fn check_columns(read: &Read, schema: &mut Schema) -> Result<Declared, ReadError> {
+    let mut declarations = Declared::default();
     let rows = schema.rows;
     let path = &read.path;
     for column in &read.columns {
@@ -437,10 +499,13 @@ fn check_columns(
             continue;
         };
         let is_empty = rows == 0 && stored.kind == ColumnType::Text;
+        if declared == ColumnKind::Number {
+            declarations.numbers.insert(place);
+        }
         match declared {
             ColumnKind::Inferred => {
                 if stored.kind != ColumnType::Text {
-                    inferred.insert(name.clone(), stored.kind);
+                    declarations.inferred.insert(name.clone(), stored.kind);
                 }
                 stored.kind = ColumnType::Text;
             }
@@ -460,7 +525,7 @@ fn check_columns(
             }
         }
     }
-    Ok(inferred)
+    Ok(declarations)
 }
 
 fn is_integer(stored: ColumnType) -> bool {

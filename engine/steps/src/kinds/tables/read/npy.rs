@@ -38,6 +38,7 @@ fn read(
             nullable: true,
         });
     }
+    let record = columns.len();
     // No cell of it is ever read as text.
     columns.push(Column {
         name: RECORD.to_owned(),
@@ -48,14 +49,14 @@ fn read(
         columns,
         rows: header.rows(),
     };
-    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
-    let mut table = TableValue::new(
+    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    let mut table = declared.table(
         schema,
         Storage::Npy {
             object: *content.base(),
         },
     );
-    table.has_record = true;
+    table.hidden.insert(record);
     Ok(table)
 }
 

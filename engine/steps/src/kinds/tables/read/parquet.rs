@@ -39,8 +39,8 @@ fn read(
         columns: columns.collect(),
         rows: table.rows(),
     };
-    check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
-    Ok(TableValue::new(
+    let declared = check_columns(read, &mut schema).map_err(|error| error.blamed(read))?;
+    Ok(declared.table(
         schema,
         Storage::Parquet {
             object: *content.base(),

@@ -5,20 +5,22 @@
 //! have to be declared `json`.
 //!
 //! Where the dialect is pandas', the records themselves are those of its table: all members in each, with the types of
-//! their columns. Types depend on the whole file (or on a piece of it), so it is gone through twice.
+//! their columns. Types depend on the whole file (or on a piece of it), so it is gone through twice; the
+//! first time, what is nested in members is passed over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 
 use prep_core::{BoxError, Context, Failure, Inputs, StepError};
 use prep_formats::json::{
-    Columns, Frame, FrameError, Inference, Inferred, Typing, Value, WriteOptions,
+    Columns, Frame, FrameError, Inference, Inferred, Nested, Object, Typing, Value, WriteOptions,
 };
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD;
 
-use super::{FILE, Read, ReadError, failed, failed_at, shortened};
+use super::dialect::PIECE;
+use super::{Read, ReadError, failed, failed_at, file_column, shortened, stored};
 use crate::placed::{Subject, blamed};
 use crate::relation::for_each_file;
 use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
@@ -38,8 +40,8 @@ impl From<Value> for Record {
 /// Records of a file, one after the other.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file, and is told its name.
-type Parse<'p> = dyn for<'r> Fn(&'r str, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+/// Parses a file, given what it is called, and whether what is nested in records matters.
+type Parse<'p> = dyn for<'r> Fn(&'r str, Nested, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
 /// One file as a table.
 pub(super) fn records(
@@ -50,8 +52,8 @@ pub(super) fn records(
     parse: &Parse<'_>,
 ) -> Result<TableValue, StepError> {
     let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-    table(context, read, false, &|act| {
-        for_each(&opened, &read.path, read, parse, act)
+    table(context, read, false, &|nested, act| {
+        for_each(&opened, &read.path, read, nested, parse, act)
     })
 }
 
@@ -62,9 +64,9 @@ pub(super) fn each_record(
     read: &Read,
     parse: &Parse<'_>,
 ) -> Result<TableValue, StepError> {
-    table(context, read, true, &|act| {
+    table(context, read, true, &|nested, act| {
         for_each_file(context, inputs, &mut |file, opened| {
-            for_each(opened, file, read, parse, act)
+            for_each(opened, file, read, nested, parse, act)
         })
     })
 }
@@ -73,7 +75,7 @@ pub(super) fn each_record(
 type Act<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
 
 /// Goes through all records.
-type Walk<'a> = dyn Fn(&mut Act<'_>) -> Result<(), StepError> + 'a;
+type Walk<'a> = dyn Fn(Nested, &mut Act<'_>) -> Result<(), StepError> + 'a;
 
 /// Makes a table of the records that `walk` hands over, of files that have names where `with_file`.
 fn table(
@@ -91,25 +93,37 @@ fn table(
         None => Types::Members(infer_members(read, &declared, walk)?),
         Some(typing) => Types::Pieces(infer_pieces(context, read, typing, walk)?),
     };
-    let file = with_file.then(|| StoredColumn {
-        name: FILE.to_owned(),
-        kind: ColumnType::Text,
-        nullable: false,
-    });
     let before = usize::from(with_file);
-    let mut columns: Vec<StoredColumn> = file.into_iter().collect();
+    let mut columns: Vec<StoredColumn> = with_file.then(file_column).into_iter().collect();
     columns.extend(declared.iter().map(|column| stored(column)));
+    let mut hidden = BTreeSet::new();
+    if read.chunksize.is_some() {
+        hidden.insert(columns.len());
+        columns.push(StoredColumn {
+            name: PIECE.to_owned(),
+            kind: ColumnType::Int64,
+            nullable: false,
+        });
+    }
+    // Who declares it wants it among the others.
+    if declared.len() == read.columns.len() {
+        hidden.insert(columns.len());
+    }
     columns.push(StoredColumn {
         name: RECORD.to_owned(),
         kind: ColumnType::Json,
         nullable: false,
     });
     let mut table = TableWriter::new(context, columns)?;
-    walk(&mut |path, number, record| {
+    walk(Nested::Read, &mut |path, number, record| {
         if with_file {
             table.cells().text(path);
         }
-        let record = types.record(record)?;
+        let piece = record.piece;
+        let mut record = types.record(record)?;
+        if let (Types::Pieces(_), Value::Object(record)) = (&types, &mut record) {
+            spell_texts(record, &declared)?;
+        }
         for (index, column) in declared.iter().enumerate() {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
@@ -137,11 +151,14 @@ fn table(
                 blamed(Failure::Input, Subject::At(column.name.span), error)
             })?;
         }
+        if read.chunksize.is_some() {
+            table.cells().integer(piece);
+        }
         table.cells().text(&compact(&record)?);
         table.end_row()
     })?;
     let mut table = table.finish()?;
-    table.has_record = true;
+    table.hidden = hidden;
     table.inferred = types.inferred(&declared);
     Ok(table)
 }
@@ -151,6 +168,7 @@ fn for_each(
     opened: &OpenContent<'_>,
     path: &str,
     read: &Read,
+    nested: Nested,
     parse: &Parse<'_>,
     act: &mut Act<'_>,
 ) -> Result<(), StepError> {
@@ -159,7 +177,7 @@ fn for_each(
         opened.reader().map_err(|cause| failed_at(path, cause))?,
     );
     let reader = BufReader::new(read.encoding.reader(reader));
-    for (number, record) in (1..).zip(parse(path, Box::new(reader))) {
+    for (number, record) in (1..).zip(parse(path, nested, Box::new(reader))) {
         act(
             path,
             number,
@@ -238,7 +256,7 @@ fn infer_members(
         return Ok(Vec::new());
     }
     let mut seen: Vec<Inference> = declared.iter().map(|_| Inference::default()).collect();
-    walk(&mut |_, _, record| {
+    walk(Nested::PassedOver, &mut |_, _, record| {
         for (column, seen) in declared.iter().zip(&mut seen) {
             let member = record.value.get(&column.name.value);
             seen.see(Some(match member.map(|member| plain(read, member)) {
@@ -273,7 +291,7 @@ fn infer_pieces(
     };
     let mut pieces = BTreeMap::new();
     let mut current: Option<(u64, Frame)> = None;
-    walk(&mut |_, _, record| {
+    walk(Nested::PassedOver, &mut |_, _, record| {
         context.check()?;
         if let Some((piece, frame)) = current.take_if(|(piece, _)| *piece != record.piece) {
             pieces.insert(piece, frame.finish().map_err(failed)?);
@@ -298,19 +316,22 @@ fn plain<'m>(read: &Read, member: &'m Value) -> Plain<'m> {
     plain.map_or(Plain::Same(member), Plain::Other)
 }
 
-fn stored(column: &Column) -> StoredColumn {
-    let kind = match column.kind {
-        ColumnKind::Text | ColumnKind::Inferred => ColumnType::Text,
-        ColumnKind::Integer => ColumnType::Int64,
-        ColumnKind::Number => ColumnType::Float64,
-        ColumnKind::Boolean => ColumnType::Bool,
-        ColumnKind::Json => ColumnType::Json,
-    };
-    StoredColumn {
-        name: column.name.value.clone(),
-        kind,
-        nullable: false,
+/// What is declared a text is one in pandas' table, as `astype(str)` makes it: numbers as Python prints them.
+fn spell_texts(record: &mut Object, declared: &[&Column]) -> Result<(), StepError> {
+    let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
+    for column in texts {
+        if let Some(member) = record.get_mut(&column.name.value) {
+            match member {
+                Value::Float(value) if value.is_nan() => {}
+                Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+                    *member = Value::from(compact(member)?.as_str());
+                }
+                Value::Bool(value) => *member = Value::from(if *value { "True" } else { "False" }),
+                _ => {}
+            }
+        }
     }
+    Ok(())
 }
 
 fn is_missing(member: &Value) -> bool {

@@ -129,7 +129,7 @@ impl Iterator for Records<'_> {
 }
 
 /// Cells that mean that there is no value.
-pub(crate) fn is_missing(cell: &str) -> bool {
+pub fn is_missing(cell: &str) -> bool {
     matches!(
         cell.trim().to_ascii_lowercase().as_str(),
         "" | "na" | "n/a" | "nan" | "null" | "none" | "unknown"
@@ -137,7 +137,7 @@ pub(crate) fn is_missing(cell: &str) -> bool {
 }
 
 /// The numbers of a column, if nearly all cells are numbers; those that are not are NaN.
-pub(crate) fn numbers(cells: &[String]) -> Option<Vec<f64>> {
+pub fn numbers(cells: &[String]) -> Option<Vec<f64>> {
     let parsed: Vec<f64> = cells
         .iter()
         .map(|cell| cell.trim().parse().unwrap_or(f64::NAN))

@@ -9,7 +9,7 @@ use prep_formats::zip::{Directory, EntryKind, ZipLimits};
 use prep_formats::{sevenz, tar};
 
 /// What is visited: path (an archive is a folder), length, and content.
-pub(crate) type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> io::Result<()>;
+pub type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> io::Result<()>;
 
 /// An archive inside an archive is held in memory up to this length; of a larger one only the name is seen.
 const WHOLE: u64 = 256 << 20;
@@ -18,7 +18,10 @@ const WHOLE: u64 = 256 << 20;
 const MOST: u64 = 1 << 50;
 
 /// Visits all files below a folder, in the order of their paths.
-pub(crate) fn of_folder(root: &Path, visit: Visit<'_>) -> io::Result<()> {
+///
+/// # Errors
+/// When something cannot be read, and those of `visit`.
+pub fn of_folder(root: &Path, visit: Visit<'_>) -> io::Result<()> {
     below(root, "", visit)
 }
 
@@ -44,7 +47,10 @@ fn below(root: &Path, inner: &str, visit: Visit<'_>) -> io::Result<()> {
 }
 
 /// Visits a file and, if it is an archive, its members.
-pub(crate) fn of_file(place: &Path, path: &str, visit: Visit<'_>) -> io::Result<()> {
+///
+/// # Errors
+/// As [`of_folder`].
+pub fn of_file(place: &Path, path: &str, visit: Visit<'_>) -> io::Result<()> {
     let file = File::open(place)?;
     let length = file.metadata()?.len();
     match kind(path) {

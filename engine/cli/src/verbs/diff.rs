@@ -1,0 +1,186 @@
+//! `prep diff`: what differs between two variants, two pipelines or two data folders.
+
+use std::path::Path;
+
+use clap::Args;
+use prep_app::{Catalog, Differences};
+use prep_core::units;
+use prep_diff::{FileDifference, TableDifference};
+use prep_spec::{BASE_VARIANT, known_variants};
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::{Ended, Session};
+
+/// Show what differs between two variants, two pipelines or two data folders: what pipelines say, then what came of it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep diff spaceship-titanic v1 fixed
+  prep diff old/pipeline.yaml new/pipeline.yaml
+  prep diff spaceship-titanic ~/data-of-march ~/data
+  prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
+
+Outputs are compared file by file, archives entered; tables by the column that names their rows. Outputs of variants are those
+in the data folder, where both are prepared. Ends with 1 where something differs.")]
+pub struct Diff {
+    /// ID and two variants or two data folders; or two files of pipelines
+    #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
+    what: Vec<String>,
+}
+
+impl Diff {
+    pub fn call(&self, session: &Session) -> Ended {
+        let found = self.differences(session)?;
+        if session.printer.json {
+            session.printer.json(&whole(&found))?;
+        } else {
+            session.printer.result(&text(&found))?;
+        }
+        Ok(match found.is_empty() {
+            true => Exit::Success,
+            false => Exit::Failed,
+        })
+    }
+
+    fn differences(&self, session: &Session) -> Result<Differences, CliError> {
+        let is_variant = |name: &str| known_variants().any(|known| known == name);
+        let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
+        let catalog = Catalog::of(&session.settings)?;
+        match words.as_slice() {
+            [id, old, new] if is_variant(old) && is_variant(new) => {
+                let variants = [*old, *new];
+                Ok(prep_app::diff_variants(
+                    &catalog,
+                    &session.settings,
+                    id,
+                    variants,
+                )?)
+            }
+            [id, old, new] => {
+                catalog.get(id)?;
+                Ok(prep_app::diff_data(Path::new(old), Path::new(new), id)?)
+            }
+            [old, new] => {
+                let (old, new) = (Path::new(old), Path::new(new));
+                Ok(prep_app::diff_pipelines(old, new, BASE_VARIANT)?)
+            }
+            _ => Err(CliError::usage("two or three things are expected")),
+        }
+    }
+}
+
+/// With every cell in one list: path, key, column, old, new.
+fn whole(found: &Differences) -> Value {
+    let files = found.outputs.iter().flatten();
+    let cells: Vec<Value> = files
+        .filter_map(|file| Some((file, file.table.as_ref()?)))
+        .flat_map(|(file, table)| {
+            table.cells.iter().map(|cell| {
+                json!({
+                    "path": file.path,
+                    "key": cell.key,
+                    "column": cell.column,
+                    "old": cell.old,
+                    "new": cell.new,
+                })
+            })
+        })
+        .collect();
+    json!({ "pipeline": found.pipeline, "outputs": found.outputs, "cells": cells })
+}
+
+fn text(found: &Differences) -> String {
+    let mut text = String::new();
+    if !found.pipeline.is_empty() {
+        text.push_str("pipeline\n");
+    }
+    for one in &found.pipeline {
+        text.push_str(&format!("  {}\n", one.path));
+        for (sign, said) in [("-", &one.old), ("+", &one.new)] {
+            if let Some(said) = said {
+                text.push_str(&format!("    {sign} {said}\n"));
+            }
+        }
+    }
+    match &found.outputs {
+        None => text.push_str("outputs: not compared, since not both sides are prepared\n"),
+        Some(files) if files.is_empty() => text.push_str("outputs: all the same\n"),
+        Some(files) => {
+            text.push_str("outputs\n");
+            files.iter().for_each(|file| of_file(file, &mut text));
+        }
+    }
+    text
+}
+
+/// Files of one folder beyond this are only counted in what follows.
+const EXAMPLES: usize = 3;
+
+fn of_file(file: &FileDifference, text: &mut String) {
+    let what = match (file.bytes, &file.renamed_to) {
+        ([Some(_), _], Some(other)) => format!("is now {other}"),
+        ([Some(old), None], None) => format!("is gone, {}", units::bytes(old)),
+        ([None, Some(new)], None) => format!("is new, {}", units::bytes(new)),
+        ([Some(old), Some(new)], None) => {
+            format!(
+                "changed, {} before, {} now",
+                units::bytes(old),
+                units::bytes(new)
+            )
+        }
+        _ => String::new(),
+    };
+    text.push_str(&format!("  {} {what}\n", file.path));
+    if let Some(table) = &file.table {
+        of_table(table, text);
+    }
+}
+
+fn of_table(table: &TableDifference, text: &mut String) {
+    let mut say = |line: String| text.push_str(&format!("    {line}\n"));
+    let [before, after] = table.rows;
+    if before != after {
+        say(format!("rows: {before} before, {after} now"));
+    }
+    for (what, names) in [
+        ("columns gone", &table.columns_removed),
+        ("columns new", &table.columns_added),
+    ] {
+        if !names.is_empty() {
+            say(format!("{what}: {}", names.join(", ")));
+        }
+    }
+    for (what, count, ids) in [
+        ("rows gone", table.rows_removed, &table.ids_removed),
+        ("rows new", table.rows_added, &table.ids_added),
+    ] {
+        if count > 0 {
+            let shown: Vec<&str> = ids.iter().take(EXAMPLES).map(String::as_str).collect();
+            let key = table.key.as_deref().unwrap_or("whole rows");
+            say(format!("{what}: {count} ({key} {} ...)", shown.join(", ")));
+        }
+    }
+    if table.reordered {
+        say("rows that both have come in another order".to_owned());
+    }
+    if table.cells_changed > 0 {
+        say(format!("cells changed: {}", table.cells_changed));
+        for cell in table.cells.iter().take(EXAMPLES) {
+            let (old, new) = (&cell.old, &cell.new);
+            say(format!(
+                "  {} {}: {old:?} before, {new:?} now",
+                cell.key, cell.column
+            ));
+        }
+    }
+    for counts in &table.counts {
+        let changed = counts.values.iter().filter(|(_, [old, new])| old != new);
+        let shown: Vec<String> = changed
+            .take(2 * EXAMPLES)
+            .map(|(value, [old, new])| format!("{value:?} {old} before, {new} now"))
+            .collect();
+        say(format!("{}: {}", counts.column, shown.join("; ")));
+    }
+}

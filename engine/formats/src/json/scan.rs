@@ -1,0 +1,103 @@
+//! Finding the end of an element without reading it: quotes and brackets suffice.
+
+use memchr::memchr2;
+
+/// What was seen of an element that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The element is a string, and what follows is not a comma.
+    is_key: bool,
+    depth: usize,
+    in_string: bool,
+    /// The piece before ended with a backslash.
+    escaped: bool,
+}
+
+impl Scan {
+    /// Of a key: it is a string, and ends with its quote.
+    pub fn of_key() -> Scan {
+        Scan {
+            is_key: true,
+            ..Scan::default()
+        }
+    }
+
+    /// The end of the element in `text`, which continues what was seen before.
+    pub fn end(&mut self, text: &[u8]) -> Option<usize> {
+        let mut place = 0;
+        loop {
+            let rest = text.get(place..).unwrap_or_default();
+            if self.in_string {
+                if self.escaped {
+                    rest.first()?;
+                    self.escaped = false;
+                    place += 1;
+                    continue;
+                }
+                let found = memchr2(b'"', b'\\', rest)?;
+                place += found + 1;
+                match rest.get(found) {
+                    Some(b'\\') => self.escaped = true,
+                    _ if self.is_key => return Some(place),
+                    _ => self.in_string = false,
+                }
+                continue;
+            }
+            for (offset, byte) in rest.iter().enumerate() {
+                match byte {
+                    b'"' => {
+                        self.in_string = true;
+                        place += offset + 1;
+                        break;
+                    }
+                    b'[' | b'{' => self.depth += 1,
+                    b']' | b'}' if self.depth > 0 => self.depth -= 1,
+                    // A colon belongs to no element: where one stands, a comma is missing before it.
+                    b']' | b'}' | b',' | b':' if self.depth == 0 => return Some(place + offset),
+                    _ => {}
+                }
+            }
+            if !self.in_string {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same, byte by byte.
+    fn plainly(text: &[u8], is_key: bool) -> Option<usize> {
+        let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+        for (place, byte) in text.iter().enumerate() {
+            match (in_string, byte) {
+                (true, _) if escaped => escaped = false,
+                (true, b'\\') => escaped = true,
+                (true, b'"') if is_key => return Some(place + 1),
+                (_, b'"') => in_string = !in_string,
+                (true, _) => {}
+                (false, b'[' | b'{') => depth += 1,
+                (false, b']' | b'}') if depth > 0 => depth -= 1,
+                (false, b']' | b'}' | b',' | b':') if depth == 0 => return Some(place),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_of_any_size_have_the_same_end(text in r#"[a"\\\[\]{},: 1]{0,60}"#, cut in 0_usize..60, is_key: bool) {
+            let text = text.as_bytes();
+            let cut = cut.min(text.len());
+            let mut scan = Scan { is_key, ..Scan::default() };
+            let found = scan.end(&text[..cut]);
+            let found = found.or_else(|| scan.end(&text[cut..]).map(|end| cut + end));
+            prop_assert_eq!(found, plainly(text, is_key));
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `prep diff`: variants, pipelines, data folders.
+
+use crate::support::{Ended, Harbour};
+
+const CORRECTED: &str = "
+variants:
+  fixed:
+    tables:
+      train, test: { seed: 1 }
+    public:
+      sample_submission.csv: SELECT id, 1 AS docked FROM test
+      ships.csv: SELECT id FROM labelled
+";
+
+#[test]
+fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
+    let sandbox = Harbour::prepared();
+    let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    let diff = ["diff", Harbour::ID, "v1", "fixed", "--json"];
+    // Before both are prepared, pipelines alone.
+    let found = sandbox.prep(&diff).code(1).json();
+    let said = |path: &str| {
+        let all = found["pipeline"].as_array().expect("a list");
+        let one = all.iter().find(|one| one["path"] == path);
+        one.map(|one| (one["old"].clone(), one["new"].clone()))
+    };
+    assert_eq!(
+        said("tables/train, test: seed"),
+        Some(("0".into(), "1".into()))
+    );
+    assert!(said("public/ships.csv: csv").is_some_and(|(old, _)| old.is_null()));
+    assert!(found["outputs"].is_null());
+    let mut command = sandbox.run_command(&[Harbour::ID]);
+    Ended::of(command.args(["--variant", "fixed"])).code(0);
+    let found = sandbox.prep(&diff).code(1).json();
+    let outputs = found["outputs"].as_array().expect("a list");
+    let output = |path: &str| {
+        outputs
+            .iter()
+            .find(|one| one["path"] == path)
+            .expect("a file")
+    };
+    assert!(output("public/ships.csv")["bytes"][0].is_null());
+    let answers = &output("private/test.csv")["table"];
+    assert_eq!(answers["key"], "id");
+    let (removed, added) = (&answers["rows_removed"], &answers["rows_added"]);
+    assert_eq!(removed, added);
+    assert!(removed.as_u64().expect("a number") > 0);
+    let cells = found["cells"].as_array().expect("a list");
+    let constant = |cell: &&serde_json::Value| {
+        cell["path"] == "public/sample_submission.csv" && cell["column"] == "docked"
+    };
+    let one = cells.iter().find(constant).expect("a cell");
+    assert_eq!((&one["old"], &one["new"]), (&"0".into(), &"1".into()));
+    // A variant and itself, and the two data folders.
+    sandbox.prep(&["diff", Harbour::ID, "v1", "v1"]).code(0);
+    let folders = ["diff", Harbour::ID, "data", "data/fixed", "--json"];
+    assert_eq!(
+        sandbox.prep(&folders).code(1).json()["outputs"],
+        found["outputs"]
+    );
+    sandbox.write(
+        "other.yaml",
+        Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
+    );
+    let files = ["diff", "pipelines/harbour/pipeline.yaml", "other.yaml"];
+    let said = sandbox.prep(&files).code(1).stdout;
+    assert!(
+        said.contains("tables/train, test: seed\n    - 0\n    + 2\n"),
+        "{said}"
+    );
+}
