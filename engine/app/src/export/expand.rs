@@ -4,9 +4,10 @@
 //! another one around it. The data are what they were: checksums, the store and the data folder know nothing of it.
 //! Archives within archives stay.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
 use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
@@ -39,6 +40,10 @@ pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(
         .filter(|item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some())
         .cloned()
         .collect();
+    let mut there: HashMap<String, PathBuf> = items
+        .iter()
+        .map(|item| (item.path.clone(), item.source.clone()))
+        .collect();
     for (number, archive) in archives.iter().enumerate() {
         let staging = staging.join(number.to_string());
         let inside = unpack(archive, &staging).map_err(|error| {
@@ -47,13 +52,18 @@ pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(
                 .help("leave --expand-archives out, or name the archive's folder in the pipeline")
         })?;
         for item in inside {
-            if items.iter().any(|other| other.path == item.path) {
+            if let Some(other) = there.get(&item.path) {
+                // Some competitions publish an archive and what is in it.
+                if is_same(other, &item.source) {
+                    continue;
+                }
                 let message = format!(
-                    "{} has a file {}, which is there already",
+                    "{} has a file {}, which is there already and differs",
                     archive.path, item.path
                 );
                 return Err(Error::new(Failure::Input, message).help("leave --expand-archives out"));
             }
+            there.insert(item.path.clone(), item.source.clone());
             items.push(item);
         }
         if wanted == Expand::Instead {
@@ -61,6 +71,13 @@ pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Whether two files have the same bytes, as far as they can be read.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
+    let read = |path: &Path| fs::read(path).ok();
+    length(one).is_some() && length(one) == length(other) && read(one) == read(other)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +106,7 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
     let Some((kind, folder)) = kind(&archive.path) else {
         return Ok(Vec::new());
     };
-    let mut paths = Vec::new();
+    let (mut paths, mut seen) = (Vec::new(), HashSet::new());
     let mut write = |path: &str, content: &mut dyn Read| {
         let to = staging.join(path);
         if let Some(parent) = to.parent() {
@@ -97,7 +114,7 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
         }
         // Of a path that occurs twice in a tar archive the last one counts.
         io::copy(content, &mut File::create(&to)?)?;
-        if !paths.iter().any(|own| own == path) {
+        if seen.insert(path.to_owned()) {
             paths.push(path.to_owned());
         }
         Ok::<(), io::Error>(())
@@ -151,7 +168,6 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
 mod tests {
     use super::*;
     use prep_formats::tar::TarWriter;
-    use std::path::PathBuf;
 
     fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> Item {
         let mut writer = TarWriter::new(Vec::new());
@@ -189,6 +205,24 @@ mod tests {
             );
             let last = items.last().unwrap();
             assert_eq!(fs::read_to_string(&last.source).unwrap(), "3");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_there_already_and_equal_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let one = archive(dir.path(), "a.tar", &[("x.txt", "1")]);
+        let source = dir.path().join("x.txt");
+        for (content, fits) in [("1", true), ("2", false)] {
+            fs::write(&source, content).unwrap();
+            let there = Item {
+                path: "prepared/public/a/x.txt".into(),
+                source: source.clone(),
+            };
+            let mut items = vec![one.clone(), there];
+            let expanded = expand(&mut items, Expand::Beside, &dir.path().join(content));
+            assert_eq!(expanded.is_ok(), fits);
+            assert_eq!(items.len(), 2);
         }
     }
 
