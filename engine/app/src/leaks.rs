@@ -41,7 +41,10 @@ pub fn leaks(
         sample: folder.join(&grade.sample.value),
         bundle: bundle(settings, id, folders),
     };
-    let accepted: BTreeMap<String, String> = BTreeMap::new();
+    let accepted = pipeline.accepted.iter();
+    let accepted: BTreeMap<String, String> = accepted
+        .map(|(name, why)| (name.value.clone(), why.clone()))
+        .collect();
     prep_leaks::find(&place, &accepted).map_err(|error| {
         let failure = match &error {
             LeaksError::Read { .. } => Failure::Machine,

@@ -53,7 +53,7 @@ impl Report {
     }
 }
 
-/// Looks for leaks. `accepted` says of detectors why what they find is accepted.
+/// Looks for leaks. `accepted` says of detectors why what they find is accepted, and names what no detector can find.
 ///
 /// # Errors
 /// When something cannot be read, or the answers do not name the test items.
@@ -71,6 +71,14 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
     }
     // What chance explains is not worth a word.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    // What no look at the data can find is known all the same.
+    for (name, why) in accepted {
+        if !NAMES.contains(&name.as_str()) {
+            let mut finding = Finding::new(Level::Note, "declared", name.clone());
+            finding.accepted = Some(why.clone());
+            findings.push(finding);
+        }
+    }
     findings.sort_by(|a, b| b.level.cmp(&a.level).then(a.what.cmp(&b.what)));
     Ok(Report {
         findings,

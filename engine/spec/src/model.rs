@@ -34,6 +34,8 @@ pub struct Pipeline {
     pub public: Vec<Output>,
     pub private: Vec<Output>,
     pub checks: Vec<Check>,
+    /// What is known to give answers away, and why it stays.
+    pub accepted: Vec<(Spanned<String>, String)>,
     /// The section as written; `prep-grade` gives it its meaning.
     pub grade: Option<Spanned<Grade>>,
     /// Which variant this is.

@@ -190,6 +190,7 @@ fn simple(value: &Value) -> &'static str {
         Value::Tables => "mapping from tables' names to queries or mappings, see below",
         Value::Outputs => "mapping from outputs' paths to queries or mappings, see below",
         Value::Queries | Value::Checks => "mapping from names to queries",
+        Value::Reasons => "mapping from names to texts",
         Value::Patch => "part of a pipeline",
     }
 }

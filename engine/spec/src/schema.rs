@@ -134,6 +134,7 @@ fn value(of: &Value) -> Json {
         Value::Tables => mapping(reference("table")),
         Value::Outputs => mapping(reference("output")),
         Value::Queries | Value::Checks => mapping(reference("query")),
+        Value::Reasons => mapping(value(&Value::Text)),
         Value::Grade => reference("grade"),
         Value::Patch => reference("patch"),
     }

@@ -76,6 +76,7 @@ fn pipeline(
     let public = section("public").unwrap_or_default();
     let private = section("private").unwrap_or_default();
     let checks = fields.get("checks").map(|node| context.checks(node));
+    let accepted = fields.get("accepted").map(|node| context.accepted(node));
     let grade = fields
         .get("grade")
         .and_then(|node| context.grade(node, &public, &private));
@@ -104,6 +105,7 @@ fn pipeline(
         public,
         private,
         checks: checks.unwrap_or_default(),
+        accepted: accepted.unwrap_or_default(),
         grade,
         variant,
         source: Arc::clone(&context.source),
@@ -183,6 +185,21 @@ impl Context {
             texts.push(text);
         }
         texts.into_iter().map(|text| text.value).collect()
+    }
+
+    fn accepted(&mut self, node: &Node) -> Vec<(Spanned<String>, String)> {
+        let entries = self.entries(node, "reasons by name", "duplicate-key", "the reason of");
+        let mut accepted = Vec::new();
+        for entry in entries.unwrap_or_default() {
+            let name = Spanned {
+                value: entry.key.clone(),
+                span: entry.key_span,
+            };
+            if let Some(reason) = self.text(&entry.value, "a reason") {
+                accepted.push((name, reason.value));
+            }
+        }
+        accepted
     }
 
     fn checks(&mut self, node: &Node) -> Vec<Check> {

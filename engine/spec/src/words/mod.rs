@@ -154,6 +154,8 @@ pub enum Value {
     Outputs,
     /// Checks by name.
     Checks,
+    /// Reasons by what they are for.
+    Reasons,
     Grade,
     /// Any part of a pipeline.
     Patch,

@@ -67,6 +67,12 @@ pub static PIPELINE: Section = Section {
             "{ answers: private/answers.csv, sample: public/sample_submission.csv }",
         ),
         Key::optional(
+            "accepted",
+            Value::Reasons,
+            "What is known to give answers away and is left as it is, with the reason: detectors of `prep leaks`, and what no look at the data can find.",
+            "{ groups: pictures of one patient are in both parts as in the original }",
+        ),
+        Key::optional(
             "variants",
             Value::Section(&VARIANTS),
             "Other versions of the pipeline, as differences from what the file says: mappings are merged, everything else is replaced, and `null` removes a key.",
