@@ -12,6 +12,10 @@ const INDEX_FROM: usize = 24;
 pub struct Object {
     entries: Vec<(JsonString, Value)>,
     /// Place of every key, once there are many.
+    #[allow(
+        clippy::box_collection,
+        reason = "few objects have one, and all would be 40 bytes longer"
+    )]
     index: Option<Box<HashMap<JsonString, usize>>>,
 }
 
