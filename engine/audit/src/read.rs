@@ -23,7 +23,10 @@ pub(crate) enum Bytes {
 /// Compares two files up to the first difference.
 pub(crate) fn compare(theirs: &Path, ours: &Path) -> io::Result<Bytes> {
     let (mut a, mut b) = (File::open(theirs)?, File::open(ours)?);
-    let (mut one, mut two) = (vec![0; BUFFER], vec![0; BUFFER]);
+    // Most files are small, and clearing memory for them would take longer than reading them.
+    let longest = a.metadata()?.len().max(b.metadata()?.len());
+    let room = usize::try_from(longest + 1).unwrap_or(BUFFER).min(BUFFER);
+    let (mut one, mut two) = (vec![0; room], vec![0; room]);
     let mut at = 0;
     loop {
         let (m, n) = (fill(&mut a, &mut one)?, fill(&mut b, &mut two)?);

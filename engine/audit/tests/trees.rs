@@ -866,3 +866,57 @@ fn every_mismatch_has_its_causes_and_no_others() {
         wrong.join("\n")
     );
 }
+
+#[test]
+fn no_changed_byte_goes_unnoticed() {
+    let home = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (home.path().join("ours"), home.path().join("theirs"));
+    write(&ours, 0, 0.2);
+    write(&theirs, 0, 0.2);
+    let roles = Roles::default();
+    let options = Options {
+        threads: 1,
+        roles: &roles,
+        split: None,
+    };
+    let paths = [
+        "public/train.csv",
+        "private/test.csv",
+        "public/names.csv",
+        "public/events.parquet",
+        "public/meta.json",
+        "public/rows.jsonl",
+        "public/more.zip",
+        "public/notes.txt",
+    ];
+    let mut state = 1_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for _ in 0..400 {
+        let place = theirs.join(paths[random(paths.len())]);
+        let good = fs::read(&place).unwrap();
+        let mut bytes = good.clone();
+        match random(3) {
+            0 => bytes.truncate(random(good.len())),
+            1 => bytes.insert(
+                random(good.len()),
+                [b'\"', b',', b'\n', b'\r', 0, 0xff, b'0'][random(7)],
+            ),
+            _ => {
+                let at = random(good.len());
+                bytes[at] ^= 1 << random(8);
+            }
+        }
+        fs::write(&place, &bytes).unwrap();
+        let compared = tree::compare(&theirs, &ours, &options).unwrap();
+        assert!(
+            bytes == good || !compared.findings.is_empty(),
+            "{}: {:?}",
+            place.display(),
+            String::from_utf8_lossy(&bytes)
+        );
+        fs::write(&place, good).unwrap();
+    }
+}
