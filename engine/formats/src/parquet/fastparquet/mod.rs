@@ -44,6 +44,7 @@ pub struct FastparquetWriter<W> {
     columns: Vec<Spool>,
     scratch: std::path::PathBuf,
     rows: u64,
+    group_rows: u64,
 }
 
 impl<W: Write> FastparquetWriter<W> {
@@ -65,7 +66,15 @@ impl<W: Write> FastparquetWriter<W> {
             columns: columns.collect::<Result<_, _>>()?,
             scratch: scratch.to_owned(),
             rows: 0,
+            group_rows: ROW_GROUP_ROWS,
         })
+    }
+
+    /// With row groups of at most so many rows, as the library's option `row_group_offsets` makes them.
+    #[must_use]
+    pub fn with_row_group_rows(mut self, rows: u64) -> Self {
+        self.group_rows = rows.max(1);
+        self
     }
 
     /// Appends rows.
@@ -107,7 +116,7 @@ impl<W: Write> FastparquetWriter<W> {
             spooled.push(values);
         }
         let mut groups = Vec::new();
-        for rows in group_sizes(self.rows) {
+        for rows in group_sizes(self.rows, self.group_rows) {
             let mut chunks: Vec<Chunk> = Vec::new();
             for (column, values) in columns.iter().zip(&mut spooled) {
                 let chunk = write_chunk(
@@ -138,12 +147,12 @@ impl<W: Write> FastparquetWriter<W> {
     }
 }
 
-/// Rows of each row group.
-fn group_sizes(rows: u64) -> Vec<u64> {
+/// Rows of each row group: about equal, none above `at_most`.
+fn group_sizes(rows: u64, at_most: u64) -> Vec<u64> {
     if rows == 0 {
         return Vec::new();
     }
-    let parts = (rows - 1) / ROW_GROUP_ROWS + 1;
+    let parts = (rows - 1) / at_most + 1;
     let each = (rows - 1) / parts + 1;
     let mut sizes = Vec::new();
     let mut left = rows;
@@ -161,12 +170,15 @@ mod tests {
 
     #[test]
     fn row_groups_are_about_equal() {
-        assert_eq!(group_sizes(0), Vec::<u64>::new());
-        assert_eq!(group_sizes(1), [1]);
-        assert_eq!(group_sizes(50_000_000), [50_000_000]);
-        assert_eq!(group_sizes(50_000_001), [25_000_001, 25_000_000]);
+        assert_eq!(group_sizes(0, ROW_GROUP_ROWS), Vec::<u64>::new());
+        assert_eq!(group_sizes(1, ROW_GROUP_ROWS), [1]);
+        assert_eq!(group_sizes(50_000_000, ROW_GROUP_ROWS), [50_000_000]);
         assert_eq!(
-            group_sizes(118_801_236),
+            group_sizes(50_000_001, ROW_GROUP_ROWS),
+            [25_000_001, 25_000_000]
+        );
+        assert_eq!(
+            group_sizes(118_801_236, ROW_GROUP_ROWS),
             [39_600_412, 39_600_412, 39_600_412]
         );
     }
