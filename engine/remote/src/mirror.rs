@@ -178,6 +178,8 @@ struct State {
     expected: BTreeMap<u64, Range<u64>>,
     /// In the order in which they were made.
     requests: VecDeque<Request>,
+    /// Where the furthest request that was announced ends.
+    front: u64,
     /// Reads so far: when a request was last used.
     reads: u64,
     /// Where the last read that was not announced ended, and how long it was.
@@ -349,9 +351,11 @@ impl Shared {
             state.reads += 1;
             let now = state.reads;
             let here = state.requests.iter_mut().find(|one| one.range == wanted);
+            // What somebody still waits for was not used, or it would be let go of before he wakes.
             let bytes = here.and_then(|one| {
+                let bytes = one.bytes.clone()?;
                 one.used = now;
-                one.bytes.clone()
+                Some(bytes)
             });
             if let Some(bytes) = bytes {
                 self.go_ahead(&mut state, &tree, &wanted);
@@ -374,8 +378,12 @@ impl Shared {
     /// Sends for what is announced behind a request.
     fn go_ahead(self: &Arc<Self>, state: &mut State, tree: &Arc<Tree>, from: &Range<u64>) {
         let next = state.expected.range(from.end + 1..).take(AHEAD);
+        // What was sent for once was read, or is: a slow reader does not bring it again.
+        let next = next.filter(|(end, _)| **end > state.front);
         let next: Vec<Range<u64>> = next.map(|(_, range)| range.clone()).collect();
+        state.front = state.front.max(from.end);
         for range in next {
+            state.front = state.front.max(range.end);
             self.request(state, tree, range);
         }
     }
@@ -396,7 +404,9 @@ impl Ranges for MirroredBundle {
         let ranges = ranges.into_iter();
         let aligned = ranges.map(|range| self.shared.aligned(&tree, range));
         let expected = together(aligned.collect());
-        held(&self.shared.state).expected = expected
+        let mut state = held(&self.shared.state);
+        state.front = 0;
+        state.expected = expected
             .into_iter()
             .map(|range| (range.end, range))
             .collect();

@@ -403,6 +403,47 @@ fn a_bundle_is_read_where_it_lies() {
     });
 }
 
+/// Threads that read side by side do not send for anything twice.
+#[test]
+fn many_readers_move_nothing_twice() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.zip");
+    let bytes: Vec<u8> = (0..10_000_000u32).flat_map(u32::to_le_bytes).collect();
+    std::fs::write(&path, &bytes).unwrap();
+    let content = Content {
+        digest: Digest::of(&bytes),
+        bytes: bytes.len() as u64,
+        md5: None,
+        sha256: None,
+    };
+    let one = Machine::new(Remote::over(store, "r", Some(key("a")), &[]));
+    let file = File::open(&path).unwrap();
+    one.link.send_source("c", &content, Some(file)).unwrap();
+    let bundle = one.link.bundle(content.digest, content.bytes);
+    let members: Vec<u64> = (0..400).map(|n| n * 98_304).collect();
+    bundle.expect(members.iter().map(|at| *at..*at + 16_384).collect());
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut read = vec![0; 16_384];
+                loop {
+                    let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    let Some(at) = members.get(number) else {
+                        return;
+                    };
+                    let count = bundle.read_at(&mut read, *at).unwrap();
+                    assert_eq!(read[..count], bytes[*at as usize..][..count]);
+                }
+            });
+        }
+    });
+    let tree = content.bytes / 256;
+    let moved = one.link.remote().received();
+    assert!(moved <= tree + 400 * 17_000, "{moved}");
+}
+
 #[test]
 fn a_damaged_bundle_is_lost_not_wrong() {
     for fault in [Fault::Corrupt, Fault::Partial, Fault::Away] {
