@@ -95,7 +95,7 @@ pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let count = sorted.len() as f64;
     let harmonic: f64 = (1..=sorted.len()).map(|k| 1.0 / k as f64).sum();
     let holds = |(place, p): &(usize, f64)| *p <= (*place as f64 + 1.0) * RATE / (count * harmonic);
-    let last = sorted.iter().copied().enumerate().filter(holds).last();
+    let last = sorted.iter().copied().enumerate().rfind(holds);
     last.map_or(0.0, |(_, p)| p)
 }
 

@@ -40,8 +40,9 @@ pub(super) fn compare(
         findings.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
     }
     if findings.is_empty() {
-        let layout = there.to_string() == here.to_string();
-        let cause = if layout {
+        // As text, numbers are what they are spelled as.
+        let spelled = |value: &serde_json::Value| value.to_string();
+        let cause = if spelled(&there) == spelled(&here) {
             &text::DOCUMENT_LAYOUT
         } else {
             &NOT_CLASSIFIED

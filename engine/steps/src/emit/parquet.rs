@@ -14,7 +14,7 @@ use crate::relation::{Running, Wanted, open_tables};
 
 /// One of the writers.
 enum Writer<W: Write + Send> {
-    Own(ParquetWriter<W>),
+    Own(Box<ParquetWriter<W>>),
     Fastparquet(FastparquetWriter<W>),
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn write_parquet(
     let schema = std::sync::Arc::new(Schema::new(fields));
     let out = context.store.writer()?;
     let mut writer = match versions {
-        None => ParquetWriter::new(out, &schema).map(Writer::Own),
+        None => ParquetWriter::new(out, &schema).map(|writer| Writer::Own(Box::new(writer))),
         Some(versions) => {
             FastparquetWriter::new(out, &schema, versions.clone(), &context.temp_dir())
                 .map(Writer::Fastparquet)

@@ -57,7 +57,7 @@ fn merge(
                 out.push(*b);
                 right = right_rest;
             }
-            if out.len() % STRETCH == 0 {
+            if out.len().is_multiple_of(STRETCH) {
                 cancel.check()?;
             }
         }
