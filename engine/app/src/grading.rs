@@ -36,7 +36,9 @@ pub struct Grading {
 
 /// Whether gradings are noted in the data folder's log, and who is told when that cannot be done.
 #[derive(Clone, Default)]
-pub struct Log(Option<Arc<dyn Fn(&Error) + Send + Sync>>);
+pub struct Log(Option<Arc<Trouble>>);
+
+type Trouble = dyn Fn(&Error) + Send + Sync;
 
 impl Log {
     /// They are. A data folder that cannot be written does not keep anyone from grading.

@@ -16,8 +16,10 @@ use prep_audit::published::{self, Checked};
 const OURS: &str =
     "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
 
-/// The published file's content, and the cause.
-const CASES: &[(&str, fn() -> String, Option<&str>)] = &[
+/// What it is called, the published file's content, and the cause.
+type Case = (&'static str, fn() -> String, Option<&'static str>);
+
+const CASES: &[Case] = &[
     ("equal", || OURS.into(), None),
     ("crlf", || OURS.replace('\n', "\r\n"), Some("line-ends")),
     ("bom", || format!("\u{feff}{OURS}"), Some("byte-order-mark")),

@@ -443,6 +443,10 @@ mod tests {
     use super::*;
 
     #[test]
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "one range is what is meant"
+    )]
     fn neighbours_move_together_and_gaps_do_not() {
         let k = 1u64 << 10;
         let m = 1u64 << 20;
