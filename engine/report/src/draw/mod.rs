@@ -229,7 +229,7 @@ pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {
         _ if value == 0.0 => return "0".to_owned(),
-        _ if size >= 1e6 || size < 1e-4 => return format!("{value:.1e}").replace(".0e", "e"),
+        _ if !(1e-4..1e6).contains(&size) => return format!("{value:.1e}").replace(".0e", "e"),
         _ if size >= 100.0 => format!("{value:.0}"),
         _ if size >= 10.0 => format!("{value:.1}"),
         _ if size >= 1.0 => format!("{value:.2}"),
