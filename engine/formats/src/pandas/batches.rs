@@ -15,8 +15,8 @@ use super::table::cell_content;
 use super::words::parse_bool;
 use super::{Cells, ColumnType, CsvError, FloatParser, TextTable};
 
-/// A batch ends early when its text has this many bytes, so that 32-bit offsets do.
-const TEXT_LIMIT: usize = 1 << 29;
+/// A batch ends early when its rows have this many bytes. Whoever works on it may hold several of its size.
+const TEXT_LIMIT: usize = 8 << 20;
 
 /// Which rows are read.
 #[derive(Debug, Clone)]
