@@ -78,11 +78,11 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         .map(|at| format!("s{at:02},{}.5,{}\n", at * 7 % 30, at % 2))
         .collect();
     let mut archive = Archive::new()
-        .file("suitcases.csv", &format!("id,Weight,found\n{rows}"))
+        .file("suitcases.csv", format!("id,Weight,found\n{rows}"))
         .file("test.csv", "id,Weight\nx1,2.5\n")
         .file("sample_submission.csv", "id,found\nx1,0.5\n");
     for at in 0..50 {
-        archive = archive.file(&format!("photos/s{at:02}.jpg"), &format!("photo {at}"));
+        archive = archive.file(&format!("photos/s{at:02}.jpg"), format!("photo {at}"));
     }
     sandbox.bundle("lost-luggage", &archive.bytes());
     sandbox

@@ -130,6 +130,8 @@ fn details(reason: Option<&Reason>, indent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use prep_core::{Change, KeyRecord};
 
