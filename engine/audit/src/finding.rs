@@ -17,7 +17,7 @@ pub struct Finding {
     pub cells: u64,
     /// Why it is this cause and no other.
     pub proof: Option<String>,
-    /// Exact values, [`EXAMPLES`] at most.
+    /// Exact values, the first few.
     pub examples: Vec<String>,
 }
 
