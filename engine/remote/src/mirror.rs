@@ -174,8 +174,8 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Announced requests by their ends, disjoint.
-    expected: BTreeMap<u64, Range<u64>>,
+    /// Announced requests by their ends, disjoint; and how many of their bytes were announced.
+    expected: BTreeMap<u64, (Range<u64>, u64)>,
     /// In the order in which they were made.
     requests: VecDeque<Request>,
     /// Where the furthest request that was announced ends.
@@ -194,16 +194,19 @@ struct Request {
     bytes: Option<Bytes>,
     /// 0: nobody has read of it yet.
     used: u64,
+    /// Announced bytes that nobody has read yet.
+    left: u64,
 }
 
 impl State {
-    /// Lets go of what was used longest ago. What was sent for ahead stays until it is read, unless nobody comes for it.
+    /// Lets go of what was used longest ago. What was sent for ahead stays until all of it is read, unless nobody comes for
+    /// it.
     fn make_room(&mut self) {
         while self.requests.len() >= KEPT {
             let arrived = self.requests.iter().enumerate();
             let arrived = arrived.filter(|(_, one)| one.bytes.is_some());
             let too_many = self.requests.len() >= 2 * KEPT;
-            let may_go = arrived.filter(|(_, one)| one.used > 0 || too_many);
+            let may_go = arrived.filter(|(_, one)| one.used > 0 && one.left == 0 || too_many);
             let oldest = may_go
                 .min_by_key(|(_, one)| one.used)
                 .map(|(place, _)| place);
@@ -277,10 +280,13 @@ impl Shared {
             return;
         }
         state.make_room();
+        let announced = state.expected.get(&range.end);
+        let announced = announced.filter(|(expected, _)| *expected == range);
         state.requests.push_back(Request {
             range: range.clone(),
             bytes: None,
             used: 0,
+            left: announced.map_or(0, |(_, bytes)| *bytes),
         });
         let (shared, tree) = (self.clone(), tree.clone());
         self.link.spawn(async move {
@@ -316,7 +322,7 @@ impl Shared {
     /// The request that brings the byte at `offset`.
     fn wanted(&self, state: &mut State, tree: &Tree, offset: u64, length: u64) -> Range<u64> {
         let announced = state.expected.range(offset + 1..).next();
-        if let Some((_, range)) = announced.filter(|(_, range)| range.contains(&offset)) {
+        if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
             return range.clone();
         }
         let here = state
@@ -362,6 +368,10 @@ impl Shared {
                 let start = usize::try_from(offset - wanted.start).unwrap_or(usize::MAX);
                 let rest = bytes.get(start..).unwrap_or_default();
                 let count = rest.len().min(buffer.len());
+                let here = state.requests.iter_mut().find(|one| one.range == wanted);
+                if let Some(here) = here {
+                    here.left = here.left.saturating_sub(count as u64);
+                }
                 if let (Some(to), Some(from)) = (buffer.get_mut(..count), rest.get(..count)) {
                     to.copy_from_slice(from);
                 }
@@ -380,7 +390,7 @@ impl Shared {
         let next = state.expected.range(from.end + 1..).take(AHEAD);
         // What was sent for once was read, or is: a slow reader does not bring it again.
         let next = next.filter(|(end, _)| **end > state.front);
-        let next: Vec<Range<u64>> = next.map(|(_, range)| range.clone()).collect();
+        let next: Vec<Range<u64>> = next.map(|(_, (range, _))| range.clone()).collect();
         state.front = state.front.max(from.end);
         for range in next {
             state.front = state.front.max(range.end);
@@ -401,15 +411,26 @@ impl Ranges for MirroredBundle {
     fn expect(&self, ranges: Vec<Range<u64>>) {
         // Without the tree nothing can be read, which the first read says.
         let Ok(tree) = self.shared.tree() else { return };
-        let ranges = ranges.into_iter();
-        let aligned = ranges.map(|range| self.shared.aligned(&tree, range));
+        let aligned = ranges.iter().cloned();
+        let aligned = aligned.map(|range| self.shared.aligned(&tree, range));
         let expected = together(aligned.collect());
+        let mut expected: BTreeMap<u64, (Range<u64>, u64)> = expected
+            .into_iter()
+            .map(|range| (range.end, (range, 0)))
+            .collect();
+        for range in ranges {
+            let over = expected.range_mut(range.start + 1..);
+            for (request, bytes) in over.map(|(_, (request, bytes))| (&*request, bytes)) {
+                let common = request.start.max(range.start)..request.end.min(range.end);
+                if common.is_empty() {
+                    break;
+                }
+                *bytes += common.end - common.start;
+            }
+        }
         let mut state = held(&self.shared.state);
         state.front = 0;
-        state.expected = expected
-            .into_iter()
-            .map(|range| (range.end, range))
-            .collect();
+        state.expected = expected;
     }
 }
 
