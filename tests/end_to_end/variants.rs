@@ -159,7 +159,7 @@ const MISTAKES: &[Mistake] = &[
         count: |_, prepared| {
             let files = ["public/train.json", "public/test.json"];
             let text = |file: &&str| fs::read_to_string(prepared.join(file)).expect("a file");
-            let texts: Vec<String> = files.iter().map(|file| text(file)).collect();
+            let texts: Vec<String> = files.iter().map(text).collect();
             texts
                 .iter()
                 .map(|text| text.matches("giver_username").count())
