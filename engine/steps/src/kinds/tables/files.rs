@@ -11,6 +11,9 @@ use crate::kinds::{Kind, one};
 use crate::relation::listing_schema;
 use crate::value::{TableValue, TreeBuilder, memory_of_trees, only_tree};
 
+/// Files between two looks at whether the run was cancelled.
+const BETWEEN_CHECKS: usize = 1024;
+
 pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
@@ -69,6 +72,9 @@ impl Step for FileTable {
         let tree = only_tree(context, inputs)?;
         let mut chosen = TreeBuilder::default();
         for file in tree.files() {
+            if file.index().is_multiple_of(BETWEEN_CHECKS) {
+                context.check()?;
+            }
             let (_, path) = split_source(file.path());
             if !file.is_folder() && matcher.is_match(path) {
                 chosen.push_file(file.path(), file);

@@ -349,6 +349,9 @@ impl Tree {
     }
 }
 
+/// Files between two looks at whether the run was cancelled.
+const BETWEEN_CHECKS: usize = 1024;
+
 /// Stores the listing of so many files; returns it and the objects of the store that it refers to.
 fn save_entries<'a>(
     context: &Context,
@@ -357,7 +360,12 @@ fn save_entries<'a>(
     entries: impl Iterator<Item = listing::Entry<'a>>,
 ) -> Result<(Digest, Vec<Digest>), StepError> {
     let mut out = std::io::BufWriter::new(context.store.writer()?);
-    listing::write(bases, count, entries, &mut out).map_err(StepError::machine)?;
+    let watched = entries.enumerate().map_while(|(number, entry)| {
+        let is_on = !number.is_multiple_of(BETWEEN_CHECKS) || !context.cancel.is_cancelled();
+        is_on.then_some(entry)
+    });
+    listing::write(bases, count, watched, &mut out).map_err(StepError::machine)?;
+    context.check()?;
     let out = out
         .into_inner()
         .map_err(|error| StepError::machine(error.into_error()))?;
