@@ -316,6 +316,7 @@ fn audit_tree(
         threads: settings.jobs,
         roles: &roles,
         split: search.as_ref(),
+        temp: &settings.temp_dir(),
     };
     let compared = tree::compare(theirs, ours, &options).map_err(failed)?;
     Ok(TreeAudit {

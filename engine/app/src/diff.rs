@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use prep_core::Failure;
-use prep_diff::{FileDifference, folders};
+use prep_diff::{FileDifference, Options, folders};
 use prep_spec::Pipeline;
 use prep_spec::model::{Declaration, Made, Output, Setting};
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub fn diff_variants(
     let [before, after] = variants.map(|variant| settings.folder_of(variant));
     Ok(Differences {
         pipeline: pipelines(&old?, &new?),
-        outputs: outputs(&before, &after, id)?,
+        outputs: outputs(settings, &before, &after, id)?,
     })
 }
 
@@ -84,8 +84,13 @@ pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<Differenc
 ///
 /// # Errors
 /// When it is not in both, or something cannot be read.
-pub fn diff_data(old: &Path, new: &Path, id: &str) -> Result<Differences, Error> {
-    let outputs = outputs(old, new, id)?.ok_or_else(|| {
+pub fn diff_data(
+    settings: &Settings,
+    old: &Path,
+    new: &Path,
+    id: &str,
+) -> Result<Differences, Error> {
+    let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
         let message = format!("`{id}` is not prepared in both folders");
         Error::new(Failure::Input, message)
     })?;
@@ -95,13 +100,22 @@ pub fn diff_data(old: &Path, new: &Path, id: &str) -> Result<Differences, Error>
     })
 }
 
-fn outputs(old: &Path, new: &Path, id: &str) -> Result<Option<Vec<FileDifference>>, Error> {
+fn outputs(
+    settings: &Settings,
+    old: &Path,
+    new: &Path,
+    id: &str,
+) -> Result<Option<Vec<FileDifference>>, Error> {
     let folder = |data: &Path| data.join(id).join("prepared");
     let (old, new) = (folder(old), folder(new));
     if !old.is_dir() || !new.is_dir() {
         return Ok(None);
     }
-    let found = folders(&old, &new).map_err(|error| {
+    let options = Options {
+        threads: settings.jobs,
+        temp: &settings.temp_dir(),
+    };
+    let found = folders(&old, &new, &options).map_err(|error| {
         let message = format!(
             "cannot compare {} and {}: {error}",
             old.display(),

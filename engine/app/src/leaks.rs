@@ -40,6 +40,7 @@ pub fn leaks(
         answers: folder.join(&grade.answers.value),
         sample: folder.join(&grade.sample.value),
         bundle: bundle(settings, id, folders),
+        temp: settings.temp_dir(),
     };
     let accepted = pipeline.accepted.iter();
     let accepted: BTreeMap<String, String> = accepted

@@ -58,6 +58,11 @@ impl Settings {
         }
     }
 
+    /// A folder for files that live as long as one call; what a killed process leaves there, the store sweeps away.
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        self.store_dir.join("tmp")
+    }
+
     /// What running steps may use.
     pub fn limits(&self) -> Limits {
         Limits {

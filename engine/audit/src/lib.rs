@@ -9,7 +9,7 @@
 //! finding     one cause in one file            report      findings by cause, the verdict, JSON
 //! bundle/     an archive as it was downloaded: damaged, cut off, not an archive, another one
 //! table/      two tables: a ladder from bytes to keys; where they become equal is the cause
-//! tree/       two trees of files: names, tables, documents, images, archives, splits
+//! tree/       two trees of files: names, documents, images, archives, splits
 //! published/  one file and a published sum: forms of its content that have that sum
 //! ```
 //!
@@ -17,8 +17,8 @@
 //! file gets a cause of its own, cell by cell, so a harmless one never hides a harmful one. What no rule explains is
 //! `not-classified`, never the nearest guess; and a supposed cause of another checksum counts only if that sum comes out.
 //!
-//! Nothing is written. Files are read in pieces; of tables a hash per row is kept, and the rows that have no equal on the
-//! other side.
+//! How files, members and rows are read and paired is `prep-contents`; here is what their differences mean. Nothing is
+//! written but members of archives, for the time of reading them.
 
 pub mod bundle;
 pub mod causes;

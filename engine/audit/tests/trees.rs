@@ -775,7 +775,7 @@ const CASES: &[Case] = &[
                 &zip(&[("x/1.txt", b"one"), ("x/2.txt", b"2wo")]),
             )
         },
-        &[("files-changed", CONTENT)],
+        &[("values-changed", CONTENT)],
     ),
     (
         "archive unpacked",
@@ -795,7 +795,7 @@ const CASES: &[Case] = &[
     (
         "not the format of its name",
         |c| c.put("public/meta.json", b"<html>no</html>"),
-        &[("not-classified", CONTENT)],
+        &[("files-damaged", CONTENT)],
     ),
 ];
 
@@ -821,6 +821,7 @@ fn every_mismatch_has_its_causes_and_no_others() {
         threads: 2,
         roles: &roles,
         split: Some(&search),
+        temp: &home.path().join("temp"),
     };
     let mut wrong = Vec::new();
     for (name, change, expected) in CASES {
@@ -878,6 +879,7 @@ fn no_changed_byte_goes_unnoticed() {
         threads: 1,
         roles: &roles,
         split: None,
+        temp: &home.path().join("temp"),
     };
     let paths = [
         "public/train.csv",

@@ -1,18 +1,31 @@
-//! Two folders, file by file; archives are entered.
+//! Two folders, file by file; archives that differ are entered.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use prep_digests::{Hasher, Sha256};
+use prep_contents::Format;
+use prep_contents::archive::Archive;
+use prep_contents::listing::Listing;
+use prep_contents::members::{self, Member, Unreadable};
+use prep_contents::read::{self, Bytes};
 use serde::Serialize;
 
-use crate::entries;
-use crate::table::Table;
 use crate::tables::{TableDifference, tables};
 
-/// A longer table is compared as a file.
-const LONGEST: u64 = 2 << 30;
+/// Archives in archives that are entered.
+const DEPTH: usize = 8;
+
+/// How folders are compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Options<'a> {
+    /// Files compared at the same time.
+    pub threads: usize,
+    /// A folder for members of archives, for the time of reading.
+    pub temp: &'a Path,
+}
 
 /// A file that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,121 +42,161 @@ pub struct FileDifference {
     pub table: Option<TableDifference>,
 }
 
-struct Known {
-    bytes: u64,
-    sha256: Sha256,
+impl FileDifference {
+    fn new(path: impl Into<String>, bytes: [Option<u64>; 2]) -> FileDifference {
+        FileDifference {
+            path: path.into(),
+            bytes,
+            renamed_to: None,
+            table: None,
+        }
+    }
 }
 
 /// Compares two folders; a folder that is not there is an empty one.
 ///
 /// # Errors
 /// When something cannot be read.
-pub fn folders(old: &Path, new: &Path) -> io::Result<Vec<FileDifference>> {
-    let (before, after) = (known(old)?, known(new)?);
-    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let mut wanted = BTreeSet::new();
-    let mut found = Vec::new();
-    let mut by_content: BTreeMap<Sha256, &String> = BTreeMap::new();
-    for (path, file) in &after {
-        if !before.contains_key(path) {
-            by_content.insert(file.sha256, path);
+pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> io::Result<Vec<FileDifference>> {
+    let (before, after) = (listing(old)?, listing(new)?);
+    let common = before.common(&after);
+    let next = AtomicUsize::new(0);
+    let outcome: Mutex<io::Result<Vec<FileDifference>>> = Mutex::new(Ok(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            scope.spawn(|| {
+                while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let compared = files(path, &old.join(path), &new.join(path), options.temp, 0);
+                    if compared.as_ref().is_ok_and(Vec::is_empty) {
+                        continue;
+                    }
+                    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+                    match (outcome.as_mut(), compared) {
+                        (Ok(found), Ok(more)) => found.extend(more),
+                        (Ok(_), Err(error)) => *outcome = Err(error),
+                        (Err(_), _) => return,
+                    }
+                }
+            });
         }
-    }
-    let mut renamed = BTreeSet::new();
-    for path in paths {
-        let (old, new) = (before.get(path), after.get(path));
-        if let (Some(old), Some(new)) = (old, new)
-            && old.sha256 == new.sha256
-        {
-            continue;
-        }
-        let same = old
-            .filter(|_| new.is_none())
-            .and_then(|old| by_content.get(&old.sha256));
-        if let Some(other) = same {
-            renamed.insert((*other).clone());
-        }
-        if old.is_some() && new.is_some() && is_table(path) {
-            wanted.insert(path.clone());
-        }
-        found.push(FileDifference {
-            path: path.clone(),
-            bytes: [old.map(|file| file.bytes), new.map(|file| file.bytes)],
-            renamed_to: same.map(|other| (*other).clone()),
-            table: None,
-        });
-    }
-    // What was told of under its old name is not told of again.
-    found.retain(|one| {
-        one.bytes.iter().flatten().count() == 2
-            || one.bytes[0].is_some()
-            || !renamed.contains(&one.path)
     });
-    let (mut old, mut new) = (read(old, &wanted)?, read(new, &wanted)?);
-    for one in &mut found {
-        if let (Some(old), Some(new)) = (old.remove(&one.path), new.remove(&one.path)) {
-            one.table = Some(tables(&old, &new));
-        }
-    }
+    let mut found = outcome
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)?;
+    found.extend(one_sided(old, &before, new, &after)?);
+    found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
 }
 
-fn known(folder: &Path) -> io::Result<BTreeMap<String, Known>> {
-    let mut known = BTreeMap::new();
+fn listing(folder: &Path) -> io::Result<Listing> {
     if !folder.is_dir() {
-        return Ok(known);
+        return Ok(Listing::default());
     }
-    entries::of_folder(folder, &mut |path, _, content| {
-        let (mut hasher, mut buffer, mut bytes) = (Hasher::default(), vec![0; 1 << 16], 0);
-        loop {
-            match content.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(count) => {
-                    hasher.update(buffer.get(..count).unwrap_or_default());
-                    bytes += count as u64;
+    let failed = |(path, error): (std::path::PathBuf, io::Error)| {
+        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+    };
+    Listing::read(folder).map_err(failed)
+}
+
+/// Files of one side; those of equal content were renamed.
+fn one_sided(
+    old: &Path,
+    before: &Listing,
+    new: &Path,
+    after: &Listing,
+) -> io::Result<Vec<FileDifference>> {
+    let (gone, mut come) = (before.beside(after), after.beside(before));
+    // Only files of a length that occurs on both sides are read.
+    let lengths: HashSet<u64> = gone.values().copied().collect();
+    let mut by_content: HashMap<blake3::Hash, Vec<String>> = HashMap::new();
+    let mut read_lengths = HashSet::new();
+    for (path, length) in come.iter().rev() {
+        if lengths.contains(length) {
+            let hash = read::content(&new.join(path))?;
+            by_content.entry(hash).or_default().push(path.clone());
+            read_lengths.insert(*length);
+        }
+    }
+    let mut found = Vec::new();
+    for (path, length) in gone {
+        let mut one = FileDifference::new(path, [Some(length), None]);
+        if read_lengths.contains(&length) {
+            let hash = read::content(&old.join(&one.path))?;
+            one.renamed_to = by_content.get_mut(&hash).and_then(Vec::pop);
+        }
+        // What is told of under its old name is not told of again.
+        if let Some(other) = &one.renamed_to {
+            come.remove(other);
+        }
+        found.push(one);
+    }
+    let new = |(path, length)| FileDifference::new(path, [None, Some(length)]);
+    found.extend(come.into_iter().map(new));
+    Ok(found)
+}
+
+/// Two files of one name.
+fn files(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    temp: &Path,
+    depth: usize,
+) -> io::Result<Vec<FileDifference>> {
+    if read::compare(old, new)? == Bytes::Equal {
+        return Ok(Vec::new());
+    }
+    let length = |path: &Path| -> io::Result<u64> { Ok(std::fs::metadata(path)?.len()) };
+    let mut one = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
+    if Archive::of(path).is_some()
+        && depth < DEPTH
+        && let Some(found) = archives(path, old, new, temp, depth)?
+    {
+        return Ok(found);
+    }
+    if let Some(format) = Format::of(path).filter(|format| *format != Format::Lines) {
+        // What is no table for all its name differs as a file.
+        one.table = tables(old, new, format).ok();
+    }
+    Ok(vec![one])
+}
+
+/// Members that differ; none if one side is no archive, or only the packing differs.
+fn archives(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    temp: &Path,
+    depth: usize,
+) -> io::Result<Option<Vec<FileDifference>>> {
+    let mut found = BTreeMap::new();
+    // Theirs is the new one: what only ours has is gone.
+    let compared = members::compare(path, new, old, temp, &mut |name, member| {
+        let inner = format!("{path}/{name}");
+        let mut add = |one: FileDifference| {
+            found.insert(one.path.clone(), one);
+        };
+        match member {
+            Member::OnlyHere { size } => add(FileDifference::new(inner, [Some(size), None])),
+            Member::OnlyThere { size } => add(FileDifference::new(inner, [None, Some(size)])),
+            Member::Renamed { there, size } => {
+                let mut one = FileDifference::new(inner, [Some(size), None]);
+                one.renamed_to = Some(format!("{path}/{there}"));
+                add(one);
+            }
+            Member::Differ { theirs, ours } => {
+                for one in files(&inner, ours, theirs, temp, depth + 1)? {
+                    add(one);
                 }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
             }
         }
-        let sha256 = hasher.finish();
-        known.insert(path.to_owned(), Known { bytes, sha256 });
         Ok(())
-    })?;
-    Ok(known)
-}
-
-fn is_table(path: &str) -> bool {
-    let path = path.to_ascii_lowercase();
-    [".csv", ".tsv", ".json", ".jsonl"]
-        .iter()
-        .any(|end| path.ends_with(end))
-}
-
-/// The tables among these paths.
-fn read(folder: &Path, wanted: &BTreeSet<String>) -> io::Result<BTreeMap<String, Table>> {
-    let mut tables = BTreeMap::new();
-    if wanted.is_empty() {
-        return Ok(tables);
+    });
+    match compared {
+        Ok(_) if found.is_empty() => Ok(None),
+        Ok(_) => Ok(Some(found.into_values().collect())),
+        Err(Unreadable::Theirs(_) | Unreadable::Ours(_)) => Ok(None),
     }
-    entries::of_folder(folder, &mut |path, bytes, content| {
-        if !wanted.contains(path) || bytes > LONGEST {
-            return Ok(());
-        }
-        let mut text = Vec::new();
-        content.read_to_end(&mut text)?;
-        let text = String::from_utf8_lossy(&text);
-        let table = match path.to_ascii_lowercase() {
-            path if path.ends_with(".tsv") => Some(Table::of_csv(&text, '\t')),
-            path if path.ends_with(".csv") => Some(Table::of_csv(&text, ',')),
-            _ => Table::of_json(&text),
-        };
-        if let Some(table) = table {
-            tables.insert(path.to_owned(), table);
-        }
-        Ok(())
-    })?;
-    Ok(tables)
 }
 
 #[cfg(test)]
@@ -168,7 +221,13 @@ mod tests {
         write("b/after.bin", "content");
         write("a/t.csv", "id,x\n1,a\n2,b\n");
         write("b/t.csv", "id,x\n1,a\n2,c\n");
-        let found = folders(&root.path().join("a"), &root.path().join("b")).unwrap();
+        let temp = root.path().join("temp");
+        let options = Options {
+            threads: 2,
+            temp: &temp,
+        };
+        let (a, b) = (root.path().join("a"), root.path().join("b"));
+        let found = folders(&a, &b, &options).unwrap();
         let short: Vec<(&str, [Option<u64>; 2])> = found
             .iter()
             .map(|one| (one.path.as_str(), one.bytes))
@@ -184,5 +243,6 @@ mod tests {
         );
         assert_eq!(found[0].renamed_to.as_deref(), Some("after.bin"));
         assert_eq!(found[3].table.as_ref().unwrap().cells[0].new, "c");
+        assert_eq!(folders(&a, &a, &options).unwrap(), []);
     }
 }

@@ -1,20 +1,15 @@
 //! What differs between two folders: files, members of archives, rows and cells of tables.
 //!
 //! ```text
-//! entries   all files of a folder, and the members of the archives among them
-//! table     tables as texts: CSV, and records in JSON
-//! tables    two tables: rows by a key, columns, cells, counts of values
-//! folders   two folders
+//! folders   two folders, or two archives
+//! tables    two tables: columns, rows, cells, counts of values
 //! ```
 //!
-//! Tables are compared in two steps: rows are paired by a column that names them, then cells are compared. Values are shown
-//! as they stand in the file, never rounded.
+//! What files hold and which rows belong together is `prep-contents`. Values are shown as they stand in the file, never
+//! rounded.
 
-pub mod entries;
 mod folders;
-mod table;
 mod tables;
 
-pub use folders::{FileDifference, folders};
-pub use table::{Table, is_missing, numbers};
+pub use folders::{FileDifference, Options, folders};
 pub use tables::{Cell, Counts, TableDifference, tables};

@@ -1,12 +1,15 @@
 //! Two tables.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
+use prep_contents::pairing::{Column, Columns, Differences, Keys, Pair, pair_rows};
+use prep_contents::table::{Opened, unquoted};
+use prep_contents::{Format, Row, Table};
 use serde::Serialize;
 
-use crate::table::Table;
-
-/// Cells and ids that are shown; all are counted.
+/// Cells and ids that are listed; all are counted.
 const SHOWN: usize = 1000;
 
 /// A column with more values than this has no counts of them.
@@ -17,17 +20,19 @@ const MOST_VALUES: usize = 30;
 pub struct TableDifference {
     /// The column that names rows; none where no column does, and rows are only counted.
     pub key: Option<String>,
-    pub rows: [usize; 2],
+    pub rows: [u64; 2],
     pub columns_removed: Vec<String>,
     pub columns_added: Vec<String>,
-    pub rows_removed: usize,
-    pub rows_added: usize,
+    /// Columns of equal values: old name, new name.
+    pub columns_renamed: Vec<(String, String)>,
+    pub rows_removed: u64,
+    pub rows_added: u64,
     /// Of each, the first.
     pub ids_removed: Vec<String>,
     pub ids_added: Vec<String>,
     /// Rows that both have come in another order.
     pub reordered: bool,
-    pub cells_changed: usize,
+    pub cells_changed: u64,
     /// The first.
     pub cells: Vec<Cell>,
     /// How often each value occurs, of columns of few values where that changed.
@@ -47,177 +52,174 @@ pub struct Cell {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Counts {
     pub column: String,
-    pub values: BTreeMap<String, [usize; 2]>,
+    pub values: BTreeMap<String, [u64; 2]>,
 }
 
 impl TableDifference {
     pub fn is_empty(&self) -> bool {
-        let columns = self.columns_removed.len() + self.columns_added.len();
+        let columns = [
+            self.columns_removed.len(),
+            self.columns_added.len(),
+            self.columns_renamed.len(),
+        ];
         let rows = self.rows_removed + self.rows_added + self.cells_changed;
-        columns + rows == 0 && !self.reordered
+        columns == [0; 3] && rows == 0 && !self.reordered
     }
 }
 
-/// Compares two tables.
-pub fn tables(old: &Table, new: &Table) -> TableDifference {
-    let names = |one: &Table, other: &Table| -> Vec<String> {
-        let other: HashSet<&String> = other.names.iter().collect();
-        let missing = one.names.iter().filter(|name| !other.contains(name));
-        missing.cloned().collect()
-    };
-    let mut found = TableDifference {
-        rows: [old.rows(), new.rows()],
-        columns_removed: names(old, new),
-        columns_added: names(new, old),
-        counts: counts(old, new),
-        ..TableDifference::default()
-    };
-    match key(old, new) {
-        Some(key) => by_key(old, new, &key, &mut found),
-        None => by_row(old, new, &mut found),
-    }
-    found
+/// Compares two files of a format.
+///
+/// # Errors
+/// When one cannot be read as such a table.
+pub fn tables(old: &Path, new: &Path, format: Format) -> io::Result<TableDifference> {
+    let (old, new) = (Opened::open(old, format)?, Opened::open(new, format)?);
+    compare(old.table(), new.table())
 }
 
-/// A column whose values are all different on both sides: of several the one with the most values in common, then the first.
-fn key(old: &Table, new: &Table) -> Option<String> {
-    let candidates = old.names.iter().enumerate().filter_map(|(place, name)| {
-        let (a, b) = (old.column(name)?, new.column(name)?);
-        let (first, second): (HashSet<&String>, HashSet<&String>) =
-            (a.iter().collect(), b.iter().collect());
-        let is_unique = first.len() == a.len() && second.len() == b.len() && !a.is_empty();
-        let common = first.intersection(&second).count();
-        is_unique.then_some((common, std::cmp::Reverse(place), name))
-    });
-    candidates.max().map(|(_, _, name)| name.clone())
-}
-
-fn by_key(old: &Table, new: &Table, key: &str, found: &mut TableDifference) {
-    let (Some(before), Some(after)) = (old.column(key), new.column(key)) else {
-        return;
+fn compare(old: &dyn Table, new: &dyn Table) -> io::Result<TableDifference> {
+    // Theirs is the new one: what is missing there was removed.
+    let columns = Columns::of(new, old)?;
+    let keys = Keys {
+        known: &|_| false,
+        never: &|_| false,
+        strict: true,
+        examples: SHOWN,
     };
-    found.key = Some(key.to_owned());
-    let place_of: HashMap<&String, usize> =
-        after.iter().enumerate().map(|(at, id)| (id, at)).collect();
-    let ids: HashSet<&String> = before.iter().collect();
-    let added: Vec<&String> = after.iter().filter(|id| !ids.contains(id)).collect();
-    let removed: Vec<&String> = before
-        .iter()
-        .filter(|id| !place_of.contains_key(id))
-        .collect();
-    let shown = |ids: &[&String]| ids.iter().take(SHOWN).map(|id| (*id).clone()).collect();
-    (found.rows_removed, found.rows_added) = (removed.len(), added.len());
-    (found.ids_removed, found.ids_added) = (shown(&removed), shown(&added));
-    let pairs: Vec<(usize, usize)> = before
-        .iter()
-        .enumerate()
-        .filter_map(|(at, id)| Some((at, *place_of.get(id)?)))
-        .collect();
-    found.reordered = pairs.windows(2).any(|pair| match pair {
-        [(_, one), (_, next)] => one > next,
-        _ => false,
-    });
-    for name in old.names.iter().filter(|name| *name != key) {
-        let (Some(a), Some(b)) = (old.column(name), new.column(name)) else {
-            continue;
+    let cells = || Cells {
+        columns: &columns.common,
+        changed: 0,
+        first: Vec::new(),
+    };
+    let paired = pair_rows(new, old, &columns.common, &keys, cells)?;
+    let [after, before] = paired.rows;
+    let mut added = columns.added.clone();
+    added.extend(columns.index.iter().map(|index| index.name.clone()));
+    let ids = |rows: &[Row], place: fn(&Column) -> usize| -> Vec<String> {
+        let Some(key) = &paired.key else {
+            return Vec::new();
         };
-        for (one, other) in &pairs {
-            let (Some(a), Some(b), Some(id)) = (a.get(*one), b.get(*other), before.get(*one))
-            else {
-                continue;
-            };
-            if a == b {
+        let ids = rows.iter().map(|row| shown(row.cell(place(key))));
+        ids.collect()
+    };
+    let mut new_rows = paired.added.examples.clone();
+    new_rows.extend(paired.repeated.examples.clone());
+    Ok(TableDifference {
+        rows: [before, after],
+        columns_removed: columns.missing.clone(),
+        columns_added: added,
+        columns_renamed: columns
+            .renamed
+            .iter()
+            .map(|(new, old)| (old.clone(), new.clone()))
+            .collect(),
+        rows_removed: paired.missing.count,
+        rows_added: paired.added.count + paired.repeated.count,
+        ids_removed: ids(&paired.missing.examples, |key| key.here),
+        ids_added: ids(&new_rows, |key| key.there),
+        reordered: paired.reordered > 0,
+        cells_changed: paired.differences.changed,
+        counts: counts(old, new, &columns.common)?,
+        cells: paired.differences.first,
+        key: paired.key.map(|key| key.name),
+    })
+}
+
+fn shown(cell: &[u8]) -> String {
+    String::from_utf8_lossy(&unquoted(cell)).into_owned()
+}
+
+/// Cells that changed.
+struct Cells<'a> {
+    columns: &'a [Column],
+    changed: u64,
+    first: Vec<Cell>,
+}
+
+impl Differences for Cells<'_> {
+    fn pair(&mut self, pair: &Pair<'_>) -> bool {
+        for column in self.columns {
+            let (new, old) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
+            if old == new {
                 continue;
             }
-            found.cells_changed += 1;
-            if found.cells.len() < SHOWN {
-                found.cells.push(Cell {
-                    key: id.clone(),
-                    column: name.clone(),
-                    old: a.clone(),
-                    new: b.clone(),
+            self.changed += 1;
+            if self.first.len() < SHOWN {
+                let key = match pair.key {
+                    Some(key) => shown(pair.ours.cell(key.here)),
+                    None => format!("row {}", pair.here + 1),
+                };
+                self.first.push(Cell {
+                    key,
+                    column: column.name.clone(),
+                    old: String::from_utf8_lossy(old).into_owned(),
+                    new: String::from_utf8_lossy(new).into_owned(),
                 });
             }
         }
+        true
     }
 }
 
-/// Without a key: which rows there are how often.
-fn by_row(old: &Table, new: &Table, found: &mut TableDifference) {
-    let common: Vec<&String> = old
-        .names
-        .iter()
-        .filter(|name| new.column(name).is_some())
-        .collect();
-    let rows = |table: &Table| -> Vec<String> {
-        let columns: Vec<&[String]> = common
-            .iter()
-            .filter_map(|name| table.column(name))
-            .collect();
-        let cell = |column: &&[String], row: usize| column.get(row).cloned().unwrap_or_default();
-        let row =
-            |row: usize| -> Vec<String> { columns.iter().map(|one| cell(one, row)).collect() };
-        (0..table.rows()).map(|at| row(at).join("\u{1f}")).collect()
-    };
-    let (before, after) = (rows(old), rows(new));
-    let mut balance: HashMap<&String, i64> = HashMap::new();
-    for row in &before {
-        *balance.entry(row).or_default() -= 1;
-    }
-    for row in &after {
-        *balance.entry(row).or_default() += 1;
-    }
-    let sum = |sign: i64| -> usize {
-        let counts = balance.values().map(|count| count * sign);
-        let positive = counts.filter(|count| *count > 0);
-        positive
-            .map(|count| usize::try_from(count).unwrap_or(0))
-            .sum()
-    };
-    (found.rows_removed, found.rows_added) = (sum(-1), sum(1));
-    found.reordered = found.rows_removed + found.rows_added == 0 && before != after;
-}
-
-fn counts(old: &Table, new: &Table) -> Vec<Counts> {
-    let mut all = Vec::new();
-    for name in &old.names {
-        let (Some(a), Some(b)) = (old.column(name), new.column(name)) else {
-            continue;
-        };
-        let different: BTreeSet<&String> = a.iter().chain(b).take(100_000).collect();
-        if different.len() > MOST_VALUES || different.len() * 2 > a.len() + b.len() {
-            continue;
-        }
-        let mut values: BTreeMap<String, [usize; 2]> = BTreeMap::new();
-        for value in a {
-            let [before, _] = values.entry(value.clone()).or_default();
-            *before += 1;
-        }
-        for value in b {
-            let [_, after] = values.entry(value.clone()).or_default();
-            *after += 1;
-        }
-        if values.values().any(|[before, after]| before != after) {
-            let column = name.clone();
-            all.push(Counts { column, values });
+/// The values of each common column that has few, with how often they occur.
+fn counts(old: &dyn Table, new: &dyn Table, columns: &[Column]) -> io::Result<Vec<Counts>> {
+    let mut all: Vec<Option<BTreeMap<Vec<u8>, [u64; 2]>>> =
+        columns.iter().map(|_| Some(BTreeMap::new())).collect();
+    let mut rows = 0;
+    for (side, table) in [old, new].into_iter().enumerate() {
+        let (mut reader, mut row) = (table.rows()?, Row::default());
+        while reader.next(&mut row)? {
+            rows += 1;
+            for (column, values) in columns.iter().zip(&mut all) {
+                let place = if side == 0 { column.here } else { column.there };
+                let Some(known) = values else { continue };
+                let cell = row.cell(place);
+                if !known.contains_key(cell) {
+                    known.insert(cell.to_vec(), [0; 2]);
+                }
+                if let Some(count) = known.get_mut(cell).and_then(|both| both.get_mut(side)) {
+                    *count += 1;
+                }
+                if known.len() > MOST_VALUES {
+                    *values = None;
+                }
+            }
         }
     }
-    all
+    let few = columns.iter().zip(all).filter_map(|(column, values)| {
+        let values = values.filter(|values| values.len() * 2 <= rows)?;
+        let changed = values.values().any(|[before, after]| before != after);
+        let text = |cell: Vec<u8>| String::from_utf8_lossy(&cell).into_owned();
+        changed.then(|| Counts {
+            column: column.name.clone(),
+            values: values
+                .into_iter()
+                .map(|(cell, counts)| (text(cell), counts))
+                .collect(),
+        })
+    });
+    Ok(few.collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn table(text: &str) -> Table {
-        Table::of_csv(text, ',')
+    fn compare(old: &str, new: &str) -> TableDifference {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        tables(&write("a", old), &write("b", new), Format::Csv(b',')).unwrap()
     }
 
     #[test]
     fn rows_are_paired_by_their_key_and_cells_compared() {
-        let old = table("id,x,label\n1,a,cat\n2,b,dog\n3,c,dog\n4,d,dog\n5,e,cat\n");
-        let new = table("id,label,y\n3,dog,1\n2,cat,1\n5,cat,1\n4,dog,1\n9,cat,1\n");
-        let found = tables(&old, &new);
+        let found = compare(
+            "id,x,label\n1,a,cat\n2,b,dog\n3,c,dog\n4,d,dog\n5,e,cat\n",
+            "id,label,y\n3,dog,1\n2,cat,1\n5,cat,1\n4,dog,1\n9,cat,1\n",
+        );
         assert_eq!(found.key.as_deref(), Some("id"));
         assert_eq!((found.rows_removed, found.rows_added), (1, 1));
         assert_eq!(found.ids_removed, ["1"]);
@@ -237,15 +239,21 @@ mod tests {
 
     #[test]
     fn without_a_key_rows_are_counted() {
-        let old = table("a,b\n1,1\n1,1\n2,2\n2,3\n");
-        let found = tables(&old, &table("a,b\n1,1\n2,2\n2,2\n2,3\n"));
+        let old = "a,b\n1,1\n1,1\n2,2\n2,3\n";
+        let found = compare(old, "a,b\n1,1\n2,2\n2,3\n2,3\n1,1\n");
         assert_eq!(found.key, None);
-        assert_eq!((found.rows_removed, found.rows_added), (1, 1));
-        let found = tables(&old, &table("a,b\n2,3\n1,1\n2,2\n1,1\n"));
+        assert_eq!((found.rows_removed, found.rows_added), (0, 1));
+        // Where nothing was put in or left out, places pair rows.
+        let found = compare(old, "a,b\n1,1\n2,1\n2,2\n2,3\n");
+        assert_eq!(
+            (found.cells_changed, found.cells[0].key.as_str()),
+            (1, "row 2")
+        );
+        let found = compare(old, "a,b\n2,3\n1,1\n2,2\n1,1\n");
         assert_eq!(
             (found.rows_removed, found.rows_added, found.reordered),
             (0, 0, true)
         );
-        assert!(tables(&old, &old).is_empty());
+        assert!(compare(old, old).is_empty());
     }
 }

@@ -24,6 +24,7 @@ mod fields;
 mod finding;
 mod matlab;
 mod statistics;
+mod table;
 mod world;
 
 use std::collections::BTreeMap;

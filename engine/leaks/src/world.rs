@@ -1,14 +1,16 @@
 //! What an attacker sees, and what the grader knows.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use prep_diff::{Table, entries, numbers};
+use prep_contents::{Format, entries, read};
 use prep_formats::image::ImageHeader;
 use thiserror::Error;
 
 use crate::fields;
+use crate::table::{Table, numbers};
 
 /// Longest text that is looked through.
 const TEXT: u64 = 64 << 20;
@@ -27,6 +29,8 @@ pub struct Place {
     pub sample: PathBuf,
     /// What Kaggle serves, if it is at hand: the archive, or a folder.
     pub bundle: Option<PathBuf>,
+    /// A folder for members of archives, for the time of reading.
+    pub temp: PathBuf,
 }
 
 /// Why nothing can be looked at.
@@ -145,45 +149,54 @@ impl World {
             files: Vec::new(),
             bundle: Vec::new(),
         };
-        world.see_public(&place.public)?;
+        world.see_public(&place.public, &place.temp)?;
         if let Some(bundle) = &place.bundle {
-            world.see_bundle(bundle)?;
+            world.see_bundle(bundle, &place.temp)?;
         }
         Ok(world)
     }
 
-    fn see_public(&mut self, public: &Path) -> Result<(), LeaksError> {
-        let mut left = ALL_TEXT;
-        let (mut files, mut texts) = (Vec::new(), BTreeMap::new());
-        let seen = entries::of_folder(public, &mut |path, bytes, content| {
-            let is_text = is_text(path) && bytes <= TEXT.min(left);
-            let (seen, text) = see(path, bytes, content, is_text)?;
+    fn see_public(&mut self, public: &Path, temp: &Path) -> Result<(), LeaksError> {
+        let (mut text_left, mut tables_left) = (ALL_TEXT, ALL_TEXT);
+        let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        let seen = entries::of_folder(public, temp, &mut |path, bytes, content| {
+            let table = Format::of(path)
+                .filter(|format| !matches!(format, Format::Lines | Format::Array))
+                .filter(|_| bytes <= TEXT.min(tables_left) && !path.starts_with("description."));
+            // A table is read more than once: a member of an archive is taken out.
+            let taken = match table.is_some() && !public.join(path).is_file() {
+                true => Some(read::spool(content, temp)?),
+                false => None,
+            };
+            let place = match &taken {
+                Some(taken) => taken.path().to_owned(),
+                None => public.join(path),
+            };
+            let is_text = is_text(path) && bytes <= TEXT.min(text_left);
+            let (seen, text) = match &taken {
+                Some(_) => see(path, bytes, &mut File::open(&place)?, is_text)?,
+                None => see(path, bytes, content, is_text)?,
+            };
             if let Some(text) = text {
-                left = left.saturating_sub(bytes);
-                texts.insert(path.to_owned(), text);
+                text_left = text_left.saturating_sub(bytes);
+                texts.push((path.to_owned(), text));
             }
             files.push(seen);
+            // What is no table for all its name is none.
+            let table = table.and_then(|format| Table::read(&place, format).ok());
+            if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
+                tables_left = tables_left.saturating_sub(bytes);
+                tables.push((path.to_owned(), table));
+            }
             Ok(())
         });
         seen.map_err(|cause| failed(public, cause))?;
-        self.files = files;
-        for (path, text) in texts {
-            let table = match fields::format(&path) {
-                Some("table") => Some(csv(&text)),
-                Some("json") => Table::of_json(&text),
-                _ => None,
-            };
-            let table = table.filter(|table| table.names.len() > 1 && table.rows() > 0);
-            if let Some(table) = table.filter(|_| !path.starts_with("description.")) {
-                let items = self.items_in(&table);
-                let shown = Shown {
-                    path: path.clone(),
-                    table,
-                    items,
-                };
-                self.tables.push(shown);
-            }
-            self.texts.push((path, text));
+        (self.files, self.texts) = (files, texts);
+        self.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
+        tables.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (path, table) in tables {
+            let items = self.items_in(&table);
+            self.tables.push(Shown { path, table, items });
         }
         Ok(())
     }
@@ -206,7 +219,7 @@ impl World {
         best.map(|(place, _, items)| (place, items))
     }
 
-    fn see_bundle(&mut self, bundle: &Path) -> Result<(), LeaksError> {
+    fn see_bundle(&mut self, bundle: &Path, temp: &Path) -> Result<(), LeaksError> {
         let mut files = Vec::new();
         let mut visit = |path: &str, bytes: u64, content: &mut dyn Read| {
             let (seen, _) = see(path, bytes, content, false)?;
@@ -214,9 +227,9 @@ impl World {
             Ok(())
         };
         let seen = match bundle.is_dir() {
-            true => entries::of_folder(bundle, &mut visit),
+            true => entries::of_folder(bundle, temp, &mut visit),
             // Its members, as paths below nothing.
-            false => entries::of_file(bundle, "bundle.zip", &mut visit),
+            false => entries::of_file(bundle, "bundle.zip", temp, &mut visit),
         };
         seen.map_err(|cause| failed(bundle, cause))?;
         for file in &mut files {
@@ -282,18 +295,13 @@ fn relative(public: &Path, path: &Path) -> String {
     inner.to_string_lossy().into_owned()
 }
 
-fn csv(text: &str) -> Table {
-    let first = text.lines().next().unwrap_or_default();
-    Table::of_csv(text, if first.contains('\t') { '\t' } else { ',' })
-}
-
 fn table_in(path: &Path) -> Result<Table, LeaksError> {
-    let bytes = std::fs::read(path).map_err(|cause| failed(path, cause))?;
-    let text = String::from_utf8_lossy(&bytes);
-    match fields::format(&path.to_string_lossy()) {
-        Some("json") => Table::of_json(&text).ok_or_else(|| LeaksError::NoIds(path.to_path_buf())),
-        _ => Ok(csv(&text)),
-    }
+    let no_ids = || LeaksError::NoIds(path.to_path_buf());
+    let format = Format::of(&path.to_string_lossy()).ok_or_else(no_ids)?;
+    Table::read(path, format).map_err(|cause| match cause.kind() {
+        io::ErrorKind::Other | io::ErrorKind::InvalidData => no_ids(),
+        _ => failed(path, cause),
+    })
 }
 
 /// The column of the answers that names the items: the first that the sample has with the same values, or most of them.

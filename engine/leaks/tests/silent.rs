@@ -386,6 +386,7 @@ impl Made {
             answers: root.join("answers.csv"),
             sample: root.join("public/sample_submission.csv"),
             bundle: Some(root.join("bundle")),
+            temp: root.join("temp"),
         };
         prep_leaks::find(&place, &BTreeMap::new()).unwrap()
     }

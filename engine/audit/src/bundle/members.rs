@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use crate::read::fill;
+use prep_contents::read::fill;
 
 /// One member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,8 +18,9 @@ use prep_formats::sniff::{HumanSize, Looks, SNIFF_LENGTH};
 use crate::causes::{Cause, Harm, bundle as cause};
 use crate::error::AuditError;
 use crate::finding::Finding;
-use crate::read::{fill, hex};
+use crate::read::hex;
 use members::{Member, NoList};
+use prep_contents::read::fill;
 
 /// What is known of the bundle that should be there.
 #[derive(Debug, Clone, Default)]

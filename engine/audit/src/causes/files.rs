@@ -10,6 +10,7 @@ pub static ALL: &[&Cause] = &[
     &FILE_NAMES_CASE,
     &FILES_EMPTY,
     &FILES_CUT_OFF,
+    &FILES_DAMAGED,
     &ARCHIVE_UNPACKED,
     &FILES_CHANGED,
 ];
@@ -68,6 +69,14 @@ pub static FILES_CUT_OFF: Cause = Cause {
     harm: Harm::Content,
     meaning: "files end too early",
     advice: "prepare again; the disk may have been full",
+};
+
+pub static FILES_DAMAGED: Cause = Cause {
+    id: "files-damaged",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "files cannot be read as what their names say, which the others can",
+    advice: "prepare again; the disk or a copy may be at fault",
 };
 
 pub static ARCHIVE_UNPACKED: Cause = Cause {

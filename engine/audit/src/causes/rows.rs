@@ -12,6 +12,7 @@ pub static ALL: &[&Cause] = &[
     &COLUMNS_RENAMED,
     &COLUMN_ORDER,
     &COLUMN_TYPES,
+    &ARRAY_SHAPE,
     &VALUES_CHANGED,
 ];
 
@@ -85,6 +86,14 @@ pub static COLUMN_TYPES: Cause = Cause {
     harm: Harm::Form,
     meaning: "columns are stored with other types",
     advice: "keep the types of the raw file",
+};
+
+pub static ARRAY_SHAPE: Cause = Cause {
+    id: "array-shape",
+    family: Family::Rows,
+    harm: Harm::Content,
+    meaning: "arrays have other dimensions",
+    advice: "keep the shape of the raw array",
 };
 
 pub static VALUES_CHANGED: Cause = Cause {

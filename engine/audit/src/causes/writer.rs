@@ -7,6 +7,7 @@ pub static ALL: &[&Cause] = &[
     &PARQUET_VERSIONS,
     &PARQUET_UNKNOWN_VERSIONS,
     &ARCHIVE_REPACKED,
+    &ARRAY_LAYOUT,
 ];
 
 pub static PARQUET_WRITER: Cause = Cause {
@@ -39,4 +40,12 @@ pub static ARCHIVE_REPACKED: Cause = Cause {
     harm: Harm::None,
     meaning: "another archive of the same members",
     advice: "nothing: the content is the same",
+};
+
+pub static ARRAY_LAYOUT: Cause = Cause {
+    id: "array-layout",
+    family: Family::Writer,
+    harm: Harm::None,
+    meaning: "the same array, with another header or its entries in another order of storage",
+    advice: "nothing: values, types and dimensions are equal",
 };

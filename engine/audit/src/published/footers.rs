@@ -7,7 +7,8 @@ use std::path::Path;
 use md5::{Digest as _, Md5};
 use prep_formats::parquet::{Tail, Versions, with_versions};
 
-use crate::read::{fill, hex};
+use crate::read::hex;
+use prep_contents::read::fill;
 
 /// Releases, as lines `LIBRARY VERSION`.
 const RELEASES: &str = include_str!("releases.txt");

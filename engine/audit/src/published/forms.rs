@@ -8,7 +8,8 @@ use prep_formats::pandas::{FloatParser, parse_f64, push_f64};
 
 use crate::causes::{Cause, rows, text};
 use crate::read::hex;
-use crate::table::{CsvTable, Format, Row, Table};
+use prep_contents::table::CsvTable;
+use prep_contents::{Format, Row, Table};
 
 /// Which fields are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::causes::{NOT_CLASSIFIED, writer};
 use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::read;
-use crate::table::Format;
+use prep_contents::Format;
 
 pub use forms::Rendering;
 pub use splits::search as search_split;

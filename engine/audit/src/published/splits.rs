@@ -13,9 +13,10 @@ use super::forms::Rendering;
 use crate::causes::split as cause;
 use crate::finding::Finding;
 use crate::read::hex;
-use crate::table::{CsvTable, Format, Row, Table};
 use crate::tree::SplitSearch;
 use crate::tree::split::{merged, parts, seeds};
+use prep_contents::table::CsvTable;
+use prep_contents::{Format, Row, Table};
 
 /// Bytes that are hashed at most; beyond, fewer seeds are tried.
 const BUDGET: u64 = 8 << 30;

@@ -39,6 +39,13 @@ impl Difference {
         if is_missing(theirs) && is_missing(ours) {
             return Difference::MissingWords;
         }
+        // A number that is kept as a text stands in quotes.
+        if let Some(text) = quoted(theirs).xor(quoted(ours))
+            && (text == theirs || text == ours)
+            && number(text).is_some()
+        {
+            return Difference::NumberSpelling;
+        }
         if let (Some(a), Some(b)) = (number(theirs), number(ours)) {
             return numbers(theirs, ours, a, b);
         }
@@ -95,6 +102,11 @@ fn lf(cell: &[u8]) -> Cow<'_, [u8]> {
         }
     }
     Cow::Owned(out)
+}
+
+/// What stands between quotes.
+fn quoted(cell: &[u8]) -> Option<&[u8]> {
+    cell.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
 
 /// Words that pandas, NumPy and Python print or read for what is missing.
@@ -241,6 +253,9 @@ mod tests {
             ("1.0", "1", Difference::NumberSpelling),
             ("1e-05", "0.00001", Difference::NumberSpelling),
             ("9007199254740993", "9007199254740992", Difference::Value),
+            ("\"7\"", "7", Difference::NumberSpelling),
+            ("\"7\"", "8", Difference::Value),
+            ("\"\"", "", Difference::Value),
             ("9007199254740993.0", "9007199254740992", Difference::Value),
             ("true", "True", Difference::BooleanWords),
             ("1", "True", Difference::BooleanWords),

@@ -1,13 +1,13 @@
-//! The ladder itself.
+//! What two tables differ in, as findings.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 
-use super::columns::{Common, common};
-use super::pairs::{moved, pair};
-use super::row::{Row, Table};
+use prep_contents::pairing::{Alone, Column, Columns, Keys, Moved, Paired, pair_rows};
+use prep_contents::{Row, Table};
+
 use super::tally::{Tally, shown};
-use crate::causes::{Harm, rows};
+use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::Finding;
 
 /// What a table is for.
@@ -28,6 +28,14 @@ impl Role {
         let all = self.answers && self.labels.is_empty();
         (all || self.labels.contains(column)) && !self.ids.contains(column)
     }
+
+    /// What differs in answers harms them.
+    fn harm(&self, finding: Finding) -> Finding {
+        match self.answers {
+            true => finding.harm(Harm::Answers),
+            false => finding,
+        }
+    }
 }
 
 /// How two tables compare.
@@ -40,294 +48,129 @@ pub struct Outcome {
     pub moved: Option<Moved>,
 }
 
-/// Rows that have no pair, by hashes of their key.
-#[derive(Debug, Clone, Default)]
-pub struct Moved {
-    pub key: String,
-    pub only_there: HashSet<u64>,
-    pub only_here: HashSet<u64>,
-}
-
-/// Rows without an equal that are kept in memory, a side.
-const KEPT: usize = 2_000_000;
-
 pub(super) fn compare(
     path: &str,
     theirs: &dyn Table,
     ours: &dyn Table,
     role: &Role,
 ) -> io::Result<Outcome> {
-    let Common { columns, findings } = common(path, theirs, ours)?;
+    let columns = Columns::of(theirs, ours)?;
     let mut outcome = Outcome {
-        findings,
+        findings: of_columns(path, &columns, theirs, ours),
         ..Outcome::default()
     };
-    if columns.is_empty() {
+    if columns.common.is_empty() {
         return Ok(outcome);
     }
-    let there: Vec<usize> = columns.iter().map(|(_, place, _)| *place).collect();
-    let here: Vec<usize> = columns.iter().map(|(_, _, place)| *place).collect();
-    // In order, cell by cell.
-    let mut in_place = Tally::new(&columns, role);
-    let (mut their_rows, mut our_rows) = (theirs.rows()?, ours.rows()?);
-    let (mut one, mut two) = (Row::default(), Row::default());
-    let (mut their_hashes, mut our_hashes) = (Vec::new(), Vec::new());
-    let mut differ_in_place = 0;
-    loop {
-        let (more_there, more_here) = (their_rows.next(&mut one)?, our_rows.next(&mut two)?);
-        if more_there {
-            their_hashes.push(one.hash(&there));
-        }
-        if more_here {
-            our_hashes.push(two.hash(&here));
-        }
-        match (more_there, more_here) {
-            (false, false) => break,
-            (true, true) if their_hashes.last() != our_hashes.last() => {
-                differ_in_place += 1;
-                let number = our_hashes.len() as u64;
-                in_place.pair(number, &one, &two, || row_name(number, &columns, &two));
-            }
-            _ => {}
-        }
-    }
-    drop((their_rows, our_rows));
-    let same_length = their_hashes.len() == our_hashes.len();
-    if same_length && differ_in_place == 0 {
-        outcome.rows = Some(our_hashes.len() as u64);
-        return Ok(outcome);
-    }
-    // As multisets.
-    let mut pairs = pair(&their_hashes, &our_hashes);
-    let unmatched = pairs.only_here.len().max(pairs.only_there.len());
-    let soft = in_place.hard_rows == 0;
-    let stays = same_length
-        && differ_in_place == unmatched
-        && (soft || in_place.hard_rows * 2 < our_hashes.len() as u64);
-    if stays {
-        outcome.findings.extend(in_place.findings(path));
-        return Ok(outcome);
-    }
-    let left = Left {
-        theirs: kept(theirs, &pairs.only_there)?,
-        ours: kept(ours, &pairs.only_here)?,
+    let keys = Keys {
+        known: &|name| role.ids.contains(name),
+        never: &|name| role.is_label(name),
+        strict: false,
+        examples: crate::finding::EXAMPLES,
     };
-    let key = left.key(&columns, role);
-    let Some(key) = key else {
-        if same_length && left.theirs.len() == left.ours.len() && differ_in_place == unmatched {
-            // Nothing tells which row is which but their places.
-            outcome.findings.extend(in_place.findings(path));
-            return Ok(outcome);
-        }
-        outcome.findings.extend(unpaired(
-            path,
-            role,
-            &pairs.only_there,
-            &pairs.only_here,
-            &left,
-            &their_hashes,
-            &columns,
-        ));
-        outcome
-            .findings
-            .extend(order(path, role, &mut pairs.equal, our_hashes.len()));
+    let new = || Tally::new(&columns.common, role);
+    let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
+    let [_, our_rows] = paired.rows;
+    if paired.equal {
+        outcome.rows = Some(our_rows);
         return Ok(outcome);
-    };
-    // By key.
-    let mut by_key: HashMap<&[u8], &(u64, Row)> = HashMap::new();
-    for kept in &left.theirs {
-        by_key.insert(kept.1.cell(key.there), kept);
     }
-    let mut tally = Tally::new(&columns, role);
-    let mut only_here = Vec::new();
-    for (place, row) in &left.ours {
-        match by_key.remove(row.cell(key.here)) {
-            Some((other, theirs)) => {
-                pairs.equal.push((*other, *place));
-                tally.pair(*place, theirs, row, || {
-                    format!("{} {}", key.name, shown(row.cell(key.here)))
-                });
-            }
-            None => only_here.push(*place),
-        }
-    }
-    let mut only_there: Vec<u64> = by_key.values().map(|kept| kept.0).collect();
-    only_there.sort_unstable();
-    let hash = |row: &Row, place: usize| row.hash(&[place]);
-    let chosen = |rows: &[(u64, Row)], wanted: &[u64], place: usize| -> HashSet<u64> {
-        let wanted: HashSet<u64> = wanted.iter().copied().collect();
-        let rows = rows.iter().filter(|(number, _)| wanted.contains(number));
-        rows.map(|(_, row)| hash(row, place)).collect()
-    };
-    if !only_here.is_empty() || !only_there.is_empty() {
-        outcome.moved = Some(Moved {
-            key: key.name.clone(),
-            only_there: chosen(&left.theirs, &only_there, key.there),
-            only_here: chosen(&left.ours, &only_here, key.here),
-        });
-    }
-    outcome.findings.extend(tally.findings(path));
-    outcome.findings.extend(unpaired(
-        path,
-        role,
-        &only_there,
-        &only_here,
-        &left,
-        &their_hashes,
-        &columns,
-    ));
-    outcome
-        .findings
-        .extend(order(path, role, &mut pairs.equal, our_hashes.len()));
+    let order = order(path, role, &paired);
+    let alone = [
+        (&rows::ROWS_MISSING, &paired.missing, false),
+        (&rows::ROWS_REPEATED, &paired.repeated, true),
+        (&rows::ROWS_ADDED, &paired.added, true),
+    ]
+    .map(|(cause, alone, theirs)| unpaired(path, role, cause, alone, theirs, &columns.common));
+    let findings = &mut outcome.findings;
+    findings.extend(paired.differences.findings(path));
+    findings.extend(alone.into_iter().flatten());
+    findings.extend(order);
+    outcome.moved = paired.moved;
     Ok(outcome)
 }
 
-/// How an example names a row.
-fn row_name(number: u64, columns: &[(String, usize, usize)], ours: &Row) -> String {
-    match columns.first() {
-        Some((name, _, place)) if columns.len() > 1 => {
-            format!("row {number} ({name} {})", shown(ours.cell(*place)))
-        }
-        _ => format!("row {number}"),
+fn of_columns(path: &str, columns: &Columns, theirs: &dyn Table, ours: &dyn Table) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if let Some(index) = &columns.index {
+        let words = match index.counts {
+            true => "it counts the rows from 0",
+            false => "it holds the rows' numbers in another table",
+        };
+        let finding = Finding::new(&text::INDEX_COLUMN, path).proof(words);
+        findings.push(finding.example(format!("the column {:?}", index.name)));
     }
-}
-
-/// Rows without an equal.
-struct Left {
-    theirs: Vec<(u64, Row)>,
-    ours: Vec<(u64, Row)>,
-}
-
-struct Key {
-    name: String,
-    there: usize,
-    here: usize,
-}
-
-impl Left {
-    /// The column whose values are unique on both sides: one that is known to name items, else the one that is found most
-    /// often on the other side, if that is at least every second time; else the first.
-    fn key(&self, columns: &[(String, usize, usize)], role: &Role) -> Option<Key> {
-        let mut best: Option<(usize, Key)> = None;
-        for (name, there, here) in columns.iter().filter(|(name, _, _)| !role.is_label(name)) {
-            let values = |rows: &[(u64, Row)], place: usize| -> Option<HashSet<u64>> {
-                let mut seen = HashSet::with_capacity(rows.len());
-                let unique = rows.iter().all(|(_, row)| seen.insert(row.hash(&[place])));
-                unique.then_some(seen)
-            };
-            let (Some(theirs), Some(ours)) =
-                (values(&self.theirs, *there), values(&self.ours, *here))
-            else {
-                continue;
-            };
-            let common = theirs.intersection(&ours).count();
-            let telling = common * 2 >= theirs.len().min(ours.len());
-            let score = match role.ids.contains(name) {
-                true => usize::MAX,
-                false if telling => common,
-                false => 0,
-            };
-            if best.as_ref().is_none_or(|(most, _)| score > *most) {
-                let (name, there, here) = (name.clone(), *there, *here);
-                best = Some((score, Key { name, there, here }));
+    if !columns.renamed.is_empty() {
+        let mut finding = Finding::new(&rows::COLUMNS_RENAMED, path)
+            .cells(columns.renamed.len() as u64)
+            .proof("the columns' values are equal");
+        for (there, here) in &columns.renamed {
+            finding = finding.example(format!("`{there}` there, `{here}` here"));
+        }
+        findings.push(finding);
+    }
+    for (cause, names) in [
+        (&rows::COLUMNS_MISSING, &columns.missing),
+        (&rows::COLUMNS_ADDED, &columns.added),
+    ] {
+        if !names.is_empty() {
+            let mut finding = Finding::new(cause, path).cells(names.len() as u64);
+            for name in names {
+                finding = finding.example(format!("`{name}`"));
             }
+            findings.push(finding);
         }
-        best.map(|(_, key)| key)
     }
+    if columns.reordered {
+        let finding = Finding::new(&rows::COLUMN_ORDER, path);
+        let finding = finding.example(format!("there: {}", theirs.columns().join(", ")));
+        findings.push(finding.example(format!("here: {}", ours.columns().join(", "))));
+    }
+    findings
 }
 
-fn kept(table: &dyn Table, places: &[u64]) -> io::Result<Vec<(u64, Row)>> {
-    let mut wanted = places.iter().copied().take(KEPT).peekable();
-    let (mut rows, mut row) = (table.rows()?, Row::default());
-    let (mut found, mut place) = (Vec::new(), 0);
-    while wanted.peek().is_some() && rows.next(&mut row)? {
-        if wanted.next_if_eq(&place).is_some() {
-            found.push((place, row.clone()));
-        }
-        place += 1;
-    }
-    Ok(found)
-}
-
+/// Rows of one side only.
 fn unpaired(
     path: &str,
     role: &Role,
-    only_there: &[u64],
-    only_here: &[u64],
-    left: &Left,
-    their_hashes: &[u64],
-    columns: &[(String, usize, usize)],
-) -> Vec<Finding> {
-    let harm = |finding: Finding| {
-        if role.answers {
-            finding.harm(Harm::Answers)
-        } else {
-            finding
-        }
-    };
-    let mut found = Vec::new();
-    let name = |row: &Row, theirs: bool| {
-        let cells = columns.iter().take(3).map(|(name, there, here)| {
-            format!(
-                "{name} {}",
-                shown(row.cell(if theirs { *there } else { *here }))
-            )
+    cause: &'static Cause,
+    alone: &Alone,
+    theirs: bool,
+    columns: &[Column],
+) -> Option<Finding> {
+    if alone.count == 0 {
+        return None;
+    }
+    let name = |row: &Row| {
+        let cells = columns.iter().take(3).map(|column| {
+            let place = if theirs { column.there } else { column.here };
+            format!("{} {}", column.name, shown(row.cell(place)))
         });
         cells.collect::<Vec<_>>().join(", ")
     };
-    let mut counts: HashMap<u64, u32> = HashMap::new();
-    for hash in their_hashes {
-        *counts.entry(*hash).or_default() += 1;
+    let mut finding = Finding::new(cause, path).rows(alone.count);
+    for row in &alone.examples {
+        finding = finding.example(name(row));
     }
-    let repeats = |place: &u64| {
-        let hash = usize::try_from(*place)
-            .ok()
-            .and_then(|place| their_hashes.get(place));
-        hash.is_some_and(|hash| counts.get(hash).is_some_and(|count| *count > 1))
-    };
-    let (repeated, added): (Vec<u64>, Vec<u64>) = only_there.iter().copied().partition(repeats);
-    for (cause, places, rows, theirs) in [
-        (&rows::ROWS_MISSING, only_here, &left.ours, false),
-        (
-            &rows::ROWS_REPEATED,
-            repeated.as_slice(),
-            &left.theirs,
-            true,
-        ),
-        (&rows::ROWS_ADDED, added.as_slice(), &left.theirs, true),
-    ] {
-        if places.is_empty() {
-            continue;
-        }
-        let mut finding = Finding::new(cause, path).rows(places.len() as u64);
-        for (_, row) in rows
-            .iter()
-            .filter(|(place, _)| places.binary_search(place).is_ok())
-            .take(3)
-        {
-            finding = finding.example(name(row, theirs));
-        }
-        found.push(harm(finding));
-    }
-    found
+    Some(role.harm(finding))
 }
 
 /// Whether the pairs stand in another order.
-fn order(path: &str, role: &Role, pairs: &mut [(u64, u64)], rows: usize) -> Option<Finding> {
-    let count = moved(pairs);
-    if count == 0 {
+fn order(path: &str, role: &Role, paired: &Paired<Tally<'_>>) -> Option<Finding> {
+    if paired.reordered == 0 {
         return None;
     }
+    let [_, count] = paired.rows;
     let mut finding = Finding::new(&rows::ROW_ORDER, path)
-        .rows(count)
+        .rows(paired.reordered)
         .proof(format!(
-            "{} of {rows} rows have their pair, wherever it stands",
-            pairs.len()
+            "{} of {count} rows have their pair, wherever it stands",
+            paired.pairs
         ));
-    if role.by_place && role.answers {
-        finding = finding.harm(Harm::Answers);
+    if role.by_place {
+        finding = role.harm(finding);
     }
-    for (there, here) in pairs.iter().filter(|(there, here)| there != here).take(2) {
+    for (there, here) in &paired.elsewhere {
         finding = finding.example(format!("row {} here is row {} there", here + 1, there + 1));
     }
     Some(finding)

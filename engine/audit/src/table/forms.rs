@@ -1,9 +1,8 @@
 //! Differences of whole files: how they spell a table, not what the table says.
 
-use super::csv::{Encoding, Form};
-use super::json_lines::JsonLines;
-use super::parquet::ParquetFile;
-use super::row::Table;
+use prep_contents::Table;
+use prep_contents::table::{ArrayFile, Encoding, Form, ParquetFile, Records};
+
 use crate::causes::{rows, text, writer};
 use crate::finding::Finding;
 
@@ -114,10 +113,10 @@ pub(super) fn of_parquet(
 }
 
 /// `equal`: all values are equal, in order.
-pub(super) fn of_json_lines(
+pub(super) fn of_records(
     path: &str,
-    theirs: &JsonLines,
-    ours: &JsonLines,
+    theirs: &Records,
+    ours: &Records,
     equal: bool,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -141,6 +140,36 @@ pub(super) fn of_json_lines(
     }
     if equal && found.is_empty() {
         found.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof("values and keys are equal"));
+    }
+    found
+}
+
+/// `equal`: all values are equal, in order.
+pub(super) fn of_arrays(
+    path: &str,
+    theirs: &ArrayFile,
+    ours: &ArrayFile,
+    equal: Option<u64>,
+) -> Vec<Finding> {
+    let (there, here) = (theirs.header(), ours.header());
+    let mut found = Vec::new();
+    if there.shape != here.shape {
+        let example = format!("{:?} there, {:?} here", there.shape, here.shape);
+        found.push(Finding::new(&rows::ARRAY_SHAPE, path).example(example));
+    }
+    if there.descr != here.descr {
+        let example = format!("`{}` there, `{}` here", there.descr, here.descr);
+        found.push(Finding::new(&rows::COLUMN_TYPES, path).example(example));
+    }
+    if found.is_empty() && equal.is_some() {
+        let finding = Finding::new(&writer::ARRAY_LAYOUT, path);
+        let order = |is_fortran| if is_fortran { "Fortran" } else { "C" };
+        let example = format!(
+            "{} order there, {} order here",
+            order(there.fortran_order),
+            order(here.fortran_order)
+        );
+        found.push(finding.proof("all values are equal").example(example));
     }
     found
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use prep_contents::pairing::{Column, Differences, Pair};
+
 use super::cell::Difference;
 use super::compare::Role;
-use super::row::Row;
 use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::Finding;
 
@@ -30,34 +31,49 @@ struct Count {
 /// All differences between paired rows of two tables.
 #[derive(Debug)]
 pub(crate) struct Tally<'a> {
-    columns: &'a [(String, usize, usize)],
+    columns: &'a [Column],
     role: &'a Role,
     counts: BTreeMap<&'static str, (&'static Cause, Count)>,
-    /// Pairs with a cell of another value.
-    pub hard_rows: u64,
 }
 
 impl<'a> Tally<'a> {
-    pub(crate) fn new(columns: &'a [(String, usize, usize)], role: &'a Role) -> Self {
+    pub(crate) fn new(columns: &'a [Column], role: &'a Role) -> Self {
         Self {
             columns,
             role,
             counts: BTreeMap::new(),
-            hard_rows: 0,
         }
     }
 
-    /// Compares two paired rows. `name` says where, for examples.
-    pub(crate) fn pair(
-        &mut self,
-        number: u64,
-        theirs: &Row,
-        ours: &Row,
-        name: impl Fn() -> String,
-    ) {
-        let mut hard = false;
-        for (column, there, here) in self.columns {
-            let (a, b) = (theirs.cell(*there), ours.cell(*here));
+    /// Where a pair stands, for examples.
+    fn name(&self, pair: &Pair<'_>) -> String {
+        if let Some(key) = pair.key {
+            return format!("{} {}", key.name, shown(pair.ours.cell(key.here)));
+        }
+        let number = pair.here + 1;
+        match self.columns {
+            [first, _, ..] => {
+                let id = shown(pair.ours.cell(first.here));
+                format!("row {number} ({} {id})", first.name)
+            }
+            _ => format!("row {number}"),
+        }
+    }
+
+    pub(crate) fn findings(self, path: &str) -> Vec<Finding> {
+        let role = self.role;
+        let all = self.counts.into_values();
+        all.map(|(cause, count)| finding(path, cause, count, role))
+            .collect()
+    }
+}
+
+impl Differences for Tally<'_> {
+    fn pair(&mut self, pair: &Pair<'_>) -> bool {
+        let (mut hard, number) = (false, pair.here);
+        for column in self.columns {
+            let (a, b) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
+            let column = &column.name;
             if a == b {
                 continue;
             }
@@ -77,14 +93,7 @@ impl<'a> Tally<'a> {
                 count.rows += 1;
             }
             *count.by_column.entry(column.clone()).or_default() += 1;
-            if count.examples.len() < crate::finding::EXAMPLES {
-                count.examples.push(format!(
-                    "{}, `{column}`: {} there, {} here",
-                    name(),
-                    shown(a),
-                    shown(b)
-                ));
-            }
+            let wanted = count.examples.len() < crate::finding::EXAMPLES;
             if let Difference::LastDigit { ulps, parser } = difference {
                 count.ulps = count.ulps.max(ulps);
                 count.parsed += u64::from(parser);
@@ -95,15 +104,15 @@ impl<'a> Tally<'a> {
                     *count.changes.entry(change).or_default() += 1;
                 }
             }
+            if wanted {
+                let place = self.name(pair);
+                let example = format!("{place}, `{column}`: {} there, {} here", shown(a), shown(b));
+                if let Some((_, count)) = self.counts.get_mut(cause.id) {
+                    count.examples.push(example);
+                }
+            }
         }
-        self.hard_rows += u64::from(hard);
-    }
-
-    pub(crate) fn findings(self, path: &str) -> Vec<Finding> {
-        let role = self.role;
-        let all = self.counts.into_values();
-        all.map(|(cause, count)| finding(path, cause, count, role))
-            .collect()
+        hard
     }
 }
 

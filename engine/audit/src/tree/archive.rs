@@ -1,45 +1,69 @@
-//! Two archives: their members.
+//! Two archives: their members, looked into as files are.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::bundle::members::{self, Member};
-use crate::causes::{files, writer};
+use prep_contents::members::{self, Member, Unreadable};
+
+use super::pair::{self, Surroundings};
+use crate::causes::{NOT_CLASSIFIED, files, writer};
 use crate::finding::Finding;
 
-pub(super) fn compare(path: &str, theirs: &Path, ours: &Path) -> io::Result<Vec<Finding>> {
-    let list = |file: &Path| -> io::Result<BTreeMap<String, Member>> {
-        let all = members::of_file(file)?
-            .into_iter()
-            .filter(|member| !member.is_folder());
-        Ok(all.map(|member| (member.name.clone(), member)).collect())
-    };
-    let (there, here) = (list(theirs)?, list(ours)?);
+/// Archives in archives that are entered.
+const DEPTH: usize = 8;
+
+pub(super) fn compare(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    around: &Surroundings<'_>,
+) -> io::Result<Vec<Finding>> {
     let mut found = Vec::new();
-    for (name, member) in &here {
+    if around.depth > DEPTH {
+        let finding = Finding::new(&files::FILES_CHANGED, path);
+        return Ok(vec![
+            finding.proof("archives in archives are too many to enter"),
+        ]);
+    }
+    let inside = around.inside();
+    let compared = members::compare(path, theirs, ours, around.temp, &mut |name, member| {
         let inner = format!("{path}/{name}");
-        match there.get(name) {
-            None => found.push(
-                Finding::new(&files::FILES_MISSING, inner)
-                    .example(format!("{name}, {} bytes", member.size)),
+        match member {
+            Member::OnlyHere { size } => found.push(
+                Finding::new(&files::FILES_MISSING, inner).example(format!("{name}, {size} bytes")),
             ),
-            Some(other) if (other.size, other.crc) != (member.size, member.crc) => {
-                let example = format!(
-                    "{name}: CRC {:08x} there, {:08x} here",
-                    other.crc, member.crc
-                );
-                found.push(Finding::new(&files::FILES_CHANGED, inner).example(example));
+            Member::OnlyThere { size } => found.push(
+                Finding::new(&files::FILES_SURPLUS, inner).example(format!("{name}, {size} bytes")),
+            ),
+            Member::Renamed { there, .. } => found.push(
+                Finding::new(&files::FILES_RENAMED, inner)
+                    .example(format!("{there} there, {name} here"))
+                    .proof("contents are equal"),
+            ),
+            Member::Differ { theirs, ours } => {
+                let paired = pair::compare(&inner, theirs, ours, &inside);
+                found.extend(paired.findings);
             }
-            Some(_) => {}
         }
-    }
-    for (name, member) in there.iter().filter(|(name, _)| !here.contains_key(*name)) {
-        let finding = Finding::new(&files::FILES_SURPLUS, format!("{path}/{name}"));
-        found.push(finding.example(format!("{name}, {} bytes", member.size)));
-    }
+        Ok(())
+    });
+    let compared = match compared {
+        Ok(compared) => compared,
+        Err(Unreadable::Theirs(error)) => {
+            found.push(Finding::new(&files::FILES_DAMAGED, path).example(error.to_string()));
+            return Ok(found);
+        }
+        Err(Unreadable::Ours(error)) => {
+            let proof = format!("ours cannot be looked into: {error}");
+            found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
+            return Ok(found);
+        }
+    };
     if found.is_empty() {
-        let proof = format!("{} members have equal names, sizes and CRCs", here.len());
+        let mut proof = format!("{} members have equal names and contents", compared.equal);
+        if compared.reordered {
+            proof.push_str(", in another order");
+        }
         found.push(Finding::new(&writer::ARCHIVE_REPACKED, path).proof(proof));
     }
     Ok(found)

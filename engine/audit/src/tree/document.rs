@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::causes::{Cause, NOT_CLASSIFIED, rows, text};
+use crate::causes::{Cause, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
 use crate::table::Role;
 use crate::table::cell::Difference;
@@ -21,7 +21,14 @@ pub(super) fn compare(
     let parse = |path: &Path| -> io::Result<Value> {
         serde_json::from_reader(BufReader::new(File::open(path)?)).map_err(io::Error::other)
     };
-    let (there, here) = (parse(theirs)?, parse(ours)?);
+    let here = parse(ours)?;
+    let there = match parse(theirs) {
+        Ok(there) => there,
+        Err(error) => {
+            let finding = Finding::new(&files::FILES_DAMAGED, path).example(error.to_string());
+            return Ok(vec![finding]);
+        }
+    };
     let mut walk = Walk {
         role,
         found: BTreeMap::new(),

@@ -1,13 +1,12 @@
 //! Two trees of files.
 //!
 //! Each pair of files with one name is read once, side by side, up to its first difference; several pairs at a time. Only
-//! files that differ are looked into: as tables, documents, images or archives. Files of one side only are paired by
-//! content, if sizes allow it.
+//! files that differ are looked into: as tables, documents or images; archives are entered, and their members compared as
+//! files are. Files of one side only are paired by content, if sizes allow it.
 
 mod archive;
 mod document;
 mod image;
-mod listing;
 mod names;
 mod pair;
 mod roles;
@@ -17,14 +16,30 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use prep_contents::listing::Listing;
+
 use crate::error::AuditError;
 use crate::finding::Finding;
-use listing::{Listing, common_paths};
-use pair::Paired;
+use pair::{Paired, Surroundings};
 
-pub use listing::IGNORED;
 pub use roles::Roles;
 pub use split::{Hypothesis, SplitSearch};
+
+/// Files that are not compared: what they say is completed here from what is prepared.
+pub const IGNORED: [&str; 1] = ["public/description.md"];
+
+fn listing(root: &Path) -> Result<Listing, AuditError> {
+    if !root.is_dir() {
+        let path = root.to_owned();
+        return Err(AuditError::NoFolder { path });
+    }
+    let read = Listing::read(root);
+    let mut listing = read.map_err(|(path, source)| AuditError::Read { path, source })?;
+    for path in IGNORED {
+        listing.files.remove(path);
+    }
+    Ok(listing)
+}
 
 /// How trees are compared.
 #[derive(Debug, Clone)]
@@ -35,6 +50,8 @@ pub struct Options<'a> {
     pub roles: &'a Roles,
     /// How the benchmark splits, if one kind of split explains both parts.
     pub split: Option<&'a SplitSearch>,
+    /// A folder for members of archives, for the time of reading.
+    pub temp: &'a Path,
 }
 
 /// What comparing two trees came to.
@@ -51,10 +68,14 @@ pub struct Compared {
 /// # Errors
 /// When a tree is not there. A single file that cannot be read is a finding.
 pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Compared, AuditError> {
-    let their_list = Listing::read(theirs)?;
-    let our_list = Listing::read(ours)?;
+    let (their_list, our_list) = (listing(theirs)?, listing(ours)?);
     let roles = options.roles.completed(ours, &our_list);
-    let common = common_paths(&their_list, &our_list);
+    let common = our_list.common(&their_list);
+    let around = Surroundings {
+        roles: &roles,
+        temp: options.temp,
+        depth: 0,
+    };
     let next = AtomicUsize::new(0);
     let pairs: Mutex<Vec<Paired>> = Mutex::new(Vec::new());
     let equal = AtomicUsize::new(0);
@@ -62,7 +83,7 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
         for _ in 0..options.threads.max(1) {
             scope.spawn(|| {
                 while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let paired = pair::compare(path, &theirs.join(path), &ours.join(path), &roles);
+                    let paired = pair::compare(path, &theirs.join(path), &ours.join(path), &around);
                     if paired.is_equal() {
                         equal.fetch_add(1, Ordering::Relaxed);
                     } else {

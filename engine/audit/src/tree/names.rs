@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use super::listing::Listing;
+use prep_contents::listing::Listing;
+use prep_contents::read;
+
 use super::pair::ending;
 use crate::bundle::members;
 use crate::causes::{Harm, files};
 use crate::error::AuditError;
 use crate::finding::Finding;
-use crate::read;
 
 pub(super) fn compare(
     theirs: &Path,
@@ -18,15 +19,8 @@ pub(super) fn compare(
     our_list: &Listing,
     other_split: bool,
 ) -> Result<Vec<Finding>, AuditError> {
-    let only = |one: &Listing, other: &Listing| -> BTreeMap<String, u64> {
-        let own = one
-            .files
-            .iter()
-            .filter(|(path, _)| !other.files.contains_key(*path));
-        own.map(|(path, size)| (path.clone(), *size)).collect()
-    };
-    let mut surplus = only(their_list, our_list);
-    let mut missing = only(our_list, their_list);
+    let mut surplus = their_list.beside(our_list);
+    let mut missing = our_list.beside(their_list);
     let mut found = Vec::new();
     found.extend(unpacked(&mut surplus, &mut missing, ours));
     // Names that differ in case or in how letters are composed.

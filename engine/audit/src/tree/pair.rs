@@ -3,12 +3,35 @@
 use std::io;
 use std::path::Path;
 
+use prep_contents::Format;
+use prep_contents::archive::Archive;
+use prep_contents::pairing::Moved;
+use prep_contents::read::{self, Bytes};
+
 use super::roles::Roles;
 use super::{archive, document, image};
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files};
 use crate::finding::Finding;
-use crate::read::{self, Bytes};
-use crate::table::{self, Format, Moved};
+use crate::table;
+
+/// What a comparison needs to know beside the two files.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    pub roles: &'a Roles,
+    /// Where members of archives may be put for the time of reading.
+    pub temp: &'a Path,
+    /// Archives that were entered.
+    pub depth: usize,
+}
+
+impl Surroundings<'_> {
+    pub(super) fn inside(&self) -> Self {
+        Self {
+            depth: self.depth + 1,
+            ..*self
+        }
+    }
+}
 
 /// What comparing them came to.
 #[derive(Debug)]
@@ -25,13 +48,13 @@ impl Paired {
     }
 }
 
-pub(super) fn compare(path: &str, theirs: &Path, ours: &Path, roles: &Roles) -> Paired {
+pub(super) fn compare(path: &str, theirs: &Path, ours: &Path, around: &Surroundings<'_>) -> Paired {
     let mut paired = Paired {
         path: path.to_owned(),
         findings: Vec::new(),
         moved: None,
     };
-    match look(path, theirs, ours, roles, &mut paired.moved) {
+    match look(path, theirs, ours, around, &mut paired.moved) {
         Ok(findings) => paired.findings = findings,
         Err(error) => paired.findings.push(unreadable(path, &error)),
     }
@@ -53,7 +76,7 @@ fn look(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    roles: &Roles,
+    around: &Surroundings<'_>,
     moved: &mut Option<Moved>,
 ) -> io::Result<Vec<Finding>> {
     let at = match read::compare(theirs, ours)? {
@@ -67,7 +90,9 @@ fn look(
     if their_size == 0 {
         return simple(&files::FILES_EMPTY);
     }
-    let format = Format::of(path);
+    let is_document = matches!(ending(path).as_str(), "json" | "geojson");
+    let format = Format::of(path).filter(|_| !is_document);
+    let role = around.roles.of(path);
     // A text may well end after any of its rows, or differ in its last line end only.
     if at.is_none()
         && !matches!(
@@ -78,7 +103,7 @@ fn look(
         return simple(&files::FILES_CUT_OFF);
     }
     if let Some(format) = format {
-        let outcome = table::compare(path, theirs, ours, format, &roles.of(path))?;
+        let outcome = table::compare(path, theirs, ours, format, &role)?;
         *moved = outcome.moved;
         let mut findings = outcome.findings;
         if at.is_none()
@@ -90,9 +115,11 @@ fn look(
         }
         return Ok(findings);
     }
+    if Archive::of(path).is_some() {
+        return archive::compare(path, theirs, ours, around);
+    }
     match ending(path).as_str() {
-        "json" | "geojson" => document::compare(path, theirs, ours, &roles.of(path)),
-        "zip" => archive::compare(path, theirs, ours),
+        _ if is_document => document::compare(path, theirs, ours, &role),
         "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours),
         _ => {
             let finding = Finding::new(&files::FILES_CHANGED, path);

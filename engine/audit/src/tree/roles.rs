@@ -3,8 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::listing::Listing;
-use crate::table::{Format, Role, columns_of};
+use prep_contents::Format;
+use prep_contents::listing::Listing;
+use prep_contents::table::columns_of;
+
+use crate::table::Role;
 
 /// What is known of a competition's tables.
 #[derive(Debug, Clone, Default)]

@@ -6,12 +6,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use prep_contents::Format;
+use prep_contents::pairing::Moved;
+use prep_contents::table::{column, columns_of};
 use prep_splits::{Keys, Method, Role, Size, split};
 
 use super::pair::Paired;
 use crate::causes::{rows, split as cause};
 use crate::finding::Finding;
-use crate::table::{Format, column_hashes, column_values, columns_of};
 
 /// How the benchmark divides the items, where that is a shuffle of rows.
 #[derive(Debug, Clone)]
@@ -75,7 +77,7 @@ pub(super) fn explain(
                 .filter(|(other, _)| *other != number)
                 .filter_map(|(_, pair)| pair.moved.as_ref())
         };
-        let found = |wanted: &HashSet<u64>, pick: fn(&crate::table::Moved) -> &HashSet<u64>| {
+        let found = |wanted: &HashSet<u64>, pick: fn(&Moved) -> &HashSet<u64>| {
             wanted
                 .iter()
                 .all(|key| others().any(|other| pick(other).contains(key)))
@@ -140,8 +142,11 @@ pub(super) fn explain(
     findings
 }
 
-fn column_of(place: &Path, path: &str, column: &str) -> Option<Vec<u64>> {
-    column_hashes(place, Format::of(path)?, column).ok()?
+fn column_of(place: &Path, path: &str, name: &str) -> Option<Vec<u64>> {
+    column(place, Format::of(path)?, name, |row, place| {
+        row.hash(&[place])
+    })
+    .ok()?
 }
 
 enum Search {
@@ -255,9 +260,14 @@ pub(crate) fn merged<T: Clone + Default>(
 fn read_values(
     ours: &Path,
     search: &SplitSearch,
-    column: &str,
+    name: &str,
 ) -> Option<(Vec<String>, Vec<String>)> {
-    let read = |path: &str| column_values(&ours.join(path), Format::of(path)?, column).ok()?;
+    let read = |path: &str| {
+        column(&ours.join(path), Format::of(path)?, name, |row, place| {
+            String::from_utf8_lossy(row.cell(place)).into_owned()
+        })
+        .ok()?
+    };
     let train = read(&search.train)?;
     let test = read(&search.test).or_else(|| read(search.answers.as_deref()?))?;
     Some((train, test))

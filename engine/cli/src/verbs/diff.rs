@@ -60,7 +60,8 @@ impl Diff {
             }
             [id, old, new] => {
                 catalog.get(id)?;
-                Ok(prep_app::diff_data(Path::new(old), Path::new(new), id)?)
+                let (old, new) = (Path::new(old), Path::new(new));
+                Ok(prep_app::diff_data(&session.settings, old, new, id)?)
             }
             [old, new] => {
                 let (old, new) = (Path::new(old), Path::new(new));
@@ -152,6 +153,9 @@ fn of_table(table: &TableDifference, text: &mut String) {
             say(format!("{what}: {}", names.join(", ")));
         }
     }
+    for (old, new) in &table.columns_renamed {
+        say(format!("column renamed: {old} is now {new}"));
+    }
     for (what, count, ids) in [
         ("rows gone", table.rows_removed, &table.ids_removed),
         ("rows new", table.rows_added, &table.ids_added),
@@ -159,7 +163,10 @@ fn of_table(table: &TableDifference, text: &mut String) {
         if count > 0 {
             let shown: Vec<&str> = ids.iter().take(EXAMPLES).map(String::as_str).collect();
             let key = table.key.as_deref().unwrap_or("whole rows");
-            say(format!("{what}: {count} ({key} {} ...)", shown.join(", ")));
+            match shown.is_empty() {
+                true => say(format!("{what}: {count}")),
+                false => say(format!("{what}: {count} ({key} {} ...)", shown.join(", "))),
+            }
         }
     }
     if table.reordered {

@@ -6,11 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use prep_diff::{is_missing, numbers};
-
 use super::Tests;
 use crate::finding::{Finding, Level};
 use crate::statistics::{by_shuffling, correlation, counts, purity, ranks};
+use crate::table::{is_missing, numbers};
 use crate::world::{Label, World};
 
 const NAME: &str = "column";

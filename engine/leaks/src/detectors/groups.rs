@@ -7,12 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use prep_diff::{is_missing, numbers};
-
 use super::Tests;
 use super::patterns::is_train;
 use crate::finding::{Finding, Level};
 use crate::statistics::{bins, by_shuffling, counts, majority};
+use crate::table::{is_missing, numbers};
 use crate::world::{Seen, Shown, World};
 
 const NAME: &str = "groups";

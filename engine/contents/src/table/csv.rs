@@ -103,10 +103,16 @@ impl CsvTable {
                 (0..row.len()).map(|cell| String::from_utf8_lossy(row.cell(cell)).into_owned());
             table.columns = names.collect();
         }
-        while rows.next(&mut row)? {}
-        let (needless, _) = (rows.needless, ());
+        // A row may have more fields than the header: they are columns, too.
+        let mut width = table.columns.len();
+        while rows.next(&mut row)? {
+            width = width.max(row.len());
+        }
+        table.form.needless_quotes = rows.needless;
         drop(rows);
-        table.form.needless_quotes = needless;
+        let further = table.columns.len()..width;
+        let names = further.map(|place| format!("field {}", place + 1));
+        table.columns.extend(names);
         Ok(table)
     }
 

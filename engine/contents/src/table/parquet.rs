@@ -121,7 +121,7 @@ impl Rows for ParquetRows {
     }
 }
 
-/// The value as pandas prints it in CSV.
+/// The value as pandas prints it in CSV; an empty text in quotes, since what is missing is empty.
 fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
     if column.is_null(row) {
         return Ok(());
@@ -146,9 +146,25 @@ fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
                 b"False"
             });
         }
-        DataType::Utf8 => out.extend_from_slice(column.as_string::<i32>().value(row).as_bytes()),
-        DataType::LargeUtf8 => {
-            out.extend_from_slice(column.as_string::<i64>().value(row).as_bytes())
+        DataType::Utf8 => push_text(column.as_string::<i32>().value(row), out),
+        DataType::LargeUtf8 => push_text(column.as_string::<i64>().value(row), out),
+        DataType::Utf8View => push_text(column.as_string_view().value(row), out),
+        DataType::List(_) => push_list(&column.as_list::<i32>().value(row), out)?,
+        DataType::LargeList(_) => push_list(&column.as_list::<i64>().value(row), out)?,
+        DataType::FixedSizeList(_, _) => {
+            push_list(&column.as_fixed_size_list().value(row), out)?;
+        }
+        DataType::Struct(fields) => {
+            let values = column.as_struct();
+            out.push(b'{');
+            for (place, (field, inner)) in fields.iter().zip(values.columns()).enumerate() {
+                if place > 0 {
+                    out.extend_from_slice(b", ");
+                }
+                out.extend_from_slice(format!("{:?}: ", field.name()).as_bytes());
+                push_inner(inner, row, out)?;
+            }
+            out.push(b'}');
         }
         _ => {
             use std::io::Write;
@@ -157,5 +173,41 @@ fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
             write!(out, "{}", formatter.value(row))?;
         }
     }
+    Ok(())
+}
+
+fn push_text(text: &str, out: &mut Vec<u8>) {
+    if text.is_empty() || text.starts_with('"') {
+        out.extend_from_slice(format!("{text:?}").as_bytes());
+    } else {
+        out.extend_from_slice(text.as_bytes());
+    }
+}
+
+fn push_list(items: &ArrayRef, out: &mut Vec<u8>) -> io::Result<()> {
+    out.push(b'[');
+    for item in 0..items.len() {
+        if item > 0 {
+            out.extend_from_slice(b", ");
+        }
+        push_inner(items, item, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// A value inside of another: texts in quotes, and a word for what is missing.
+fn push_inner(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
+    let text = match column.data_type() {
+        _ if column.is_null(row) => {
+            out.extend_from_slice(b"null");
+            return Ok(());
+        }
+        DataType::Utf8 => column.as_string::<i32>().value(row),
+        DataType::LargeUtf8 => column.as_string::<i64>().value(row),
+        DataType::Utf8View => column.as_string_view().value(row),
+        _ => return print(column, row, out),
+    };
+    out.extend_from_slice(format!("{text:?}").as_bytes());
     Ok(())
 }

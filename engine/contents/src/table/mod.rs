@@ -1,0 +1,118 @@
+//! Files as tables: rows of cells, in the text that pandas would print of them.
+//!
+//! A cell that is missing is empty. A text that would read as something else (an empty one, or `1` and `true` in JSON)
+//! stands in quotes, so that two cells are equal only if the values are.
+
+mod csv;
+mod npy;
+mod parquet;
+mod records;
+mod row;
+
+use std::io;
+use std::path::Path;
+
+pub use csv::{CsvTable, Encoding, Form};
+pub use npy::ArrayFile;
+pub use parquet::ParquetFile;
+pub use records::{Records, Source, unquoted};
+pub use row::{Row, Rows, Table};
+
+/// A format that is read as a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Csv(u8),
+    /// A line is a row.
+    Lines,
+    JsonLines,
+    /// The longest list of records in a document.
+    Json,
+    Bson,
+    Parquet,
+    /// Rows of the last dimension.
+    Array,
+}
+
+impl Format {
+    /// By the ending of a path.
+    pub fn of(path: &str) -> Option<Format> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let (_, ending) = name.rsplit_once('.')?;
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "csv" => Format::Csv(b','),
+            "tsv" => Format::Csv(b'\t'),
+            "txt" | "md" | "tokens" => Format::Lines,
+            "jsonl" | "ndjson" => Format::JsonLines,
+            "json" | "geojson" => Format::Json,
+            "bson" => Format::Bson,
+            "parquet" => Format::Parquet,
+            "npy" => Format::Array,
+            _ => return None,
+        })
+    }
+}
+
+/// An opened file.
+pub enum Opened {
+    Csv(CsvTable),
+    Records(Records),
+    Parquet(ParquetFile),
+    Array(ArrayFile),
+}
+
+impl Opened {
+    /// # Errors
+    /// When the file cannot be read, or is not of this format.
+    pub fn open(path: &Path, format: Format) -> io::Result<Opened> {
+        let records = |source| Records::open(path, source).map(Opened::Records);
+        match format {
+            Format::Csv(delimiter) => CsvTable::open(path, delimiter).map(Opened::Csv),
+            Format::Lines => CsvTable::lines(path).map(Opened::Csv),
+            Format::JsonLines => records(Source::Lines),
+            Format::Json => records(Source::List),
+            Format::Bson => records(Source::Bson),
+            Format::Parquet => ParquetFile::open(path).map(Opened::Parquet),
+            Format::Array => ArrayFile::open(path).map(Opened::Array),
+        }
+    }
+
+    pub fn table(&self) -> &dyn Table {
+        match self {
+            Opened::Csv(table) => table,
+            Opened::Records(table) => table,
+            Opened::Parquet(table) => table,
+            Opened::Array(table) => table,
+        }
+    }
+}
+
+/// What `each` makes of the cells of a column, in order; none if there is no such column.
+///
+/// # Errors
+/// When the file cannot be read as such a table.
+pub fn column<T>(
+    path: &Path,
+    format: Format,
+    column: &str,
+    mut each: impl FnMut(&Row, usize) -> T,
+) -> io::Result<Option<Vec<T>>> {
+    let opened = Opened::open(path, format)?;
+    let table = opened.table();
+    let Some(place) = table.columns().iter().position(|own| own == column) else {
+        return Ok(None);
+    };
+    let mut rows = table.rows()?;
+    let (mut row, mut found) = (Row::default(), Vec::new());
+    while rows.next(&mut row)? {
+        found.push(each(&row, place));
+    }
+    Ok(Some(found))
+}
+
+/// The names of a file's columns.
+///
+/// # Errors
+/// When the file cannot be read as such a table.
+pub fn columns_of(path: &Path, format: Format) -> io::Result<Vec<String>> {
+    Ok(Opened::open(path, format)?.table().columns().to_vec())
+}
