@@ -153,6 +153,11 @@ const MISTAKES: &[Mistake] = &[
             ids.iter().filter(outline).count()
         },
     },
+    // What is gestured, in the files of the test videos.
+    Mistake {
+        id: "multi-modal-gesture-recognition",
+        count: |_, prepared| labelled_videos(&prepared.join("public/test.tar.gz")),
+    },
     // Who gave the pizza.
     Mistake {
         id: "random-acts-of-pizza",
@@ -276,8 +281,75 @@ fn known_mistakes_are_there_in_the_base_and_gone_in_the_correction() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Mistakes that are seen without preparing anything: what the pipelines say.
+#[test]
+fn what_pipelines_correct_is_told() {
+    let sandbox = Sandbox::new();
+    let said = |id: &str, path: &str| {
+        let found = sandbox
+            .prep(&["diff", id, "v1", "fixed", "--json"])
+            .code(1)
+            .json();
+        let all = found["pipeline"].as_array().expect("a list").clone();
+        let one = all.iter().find(|one| one["path"] == path);
+        one.map(|one| (one["old"].clone(), one["new"].clone()))
+    };
+    // A sample that only the grader sees.
+    assert_eq!(
+        said("billion-word-imputation", "grade/sample"),
+        Some((
+            "private/sample_submission.csv".into(),
+            "public/sample_submission.csv".into()
+        ))
+    );
+    // Phrases of a sentence, images of one angle and windows of one recording are in one part.
+    for (id, groups) in [
+        ("movie-review-sentiment-analysis-kernels-only", "SentenceId"),
+        ("statoil-iceberg-classifier-challenge", "angle"),
+        ("ml2021spring-hw2", "block"),
+    ] {
+        let found = said(id, "tables/train, test: groups");
+        assert_eq!(
+            found,
+            Some((serde_json::Value::Null, groups.into())),
+            "{id}"
+        );
+    }
+    // Rows are paired by what names them, not by their places.
+    for id in [
+        "new-york-city-taxi-fare-prediction",
+        "nomad2018-predict-transparent-conductors",
+    ] {
+        let (old, new) = said(id, "grade/rules").expect("other rules");
+        let aligned = |rules: &serde_json::Value| rules.to_string().contains("align");
+        assert!(!aligned(&old) && aligned(&new), "{id}: {old} {new}");
+    }
+}
+
 fn without_sample(_: &World, prepared: &Path) -> usize {
     usize::from(!prepared.join("public/sample_submission.csv").is_file())
+}
+
+/// Videos of the archive whose `.mat` file has labels.
+fn labelled_videos(archive: &Path) -> usize {
+    use std::io::Read;
+    let mut count = 0;
+    let file = fs::File::open(archive).expect("an archive");
+    let each = |_: &str, _, content: &mut dyn Read| {
+        let mut video = Vec::new();
+        content.read_to_end(&mut video)?;
+        for (name, content) in members(&video) {
+            if name.ends_with(".mat") {
+                let names = prep_formats::matlab::names(&content);
+                let frames = names.iter().any(|name| name == "Video.Frames");
+                assert!(frames, "{name} has lost its skeletons: {names:?}");
+                count += usize::from(names.iter().any(|name| name == "Video.Labels"));
+            }
+        }
+        Ok(())
+    };
+    prep_formats::tar::read(file, 1 << 40, each).expect("tar");
+    count
 }
 
 /// Answers that some public clean page has, too.

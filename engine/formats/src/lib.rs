@@ -6,6 +6,7 @@ pub mod image;
 pub mod json;
 pub mod latin1;
 pub mod lines;
+pub mod matlab;
 pub mod npy;
 pub mod pandas;
 pub mod parquet;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::io::{BufReader, Read};
 
+use prep_formats::matlab;
 use prep_formats::tfrecord::{Example, TfRecords};
 use serde_json::Value;
-
-use crate::matlab;
 
 /// Of a text file no more than this is read for its names.
 const HEAD: u64 = 4 << 20;

@@ -7,6 +7,8 @@
 //! shown-before       kinds of files, columns, keys that the bundle's own test part does not show
 //! answers-elsewhere  answers of test items in other public files, and in files of the items
 //! rows               test items in train tables
+//! near               texts of test items that stand in train almost word for word
+//! neighbours         test rows that are windows of a sequence in train
 //! sample             a sample submission that follows the answers
 //! order              answers that agree with their neighbours in a table, in the order of ids or of files
 //! size               sizes of files, and of images, that tell the answer
@@ -22,7 +24,6 @@
 mod detectors;
 mod fields;
 mod finding;
-mod matlab;
 mod statistics;
 mod table;
 mod world;

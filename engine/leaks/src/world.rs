@@ -15,6 +15,9 @@ use crate::table::{Table, numbers};
 /// Longest text that is looked through.
 const TEXT: u64 = 64 << 20;
 
+/// Longest array that is looked at as a table: its entries take ten times as much as texts.
+const ARRAY: u64 = 16 << 20;
+
 /// Texts of which so much is kept together.
 const ALL_TEXT: u64 = 1 << 30;
 
@@ -160,9 +163,11 @@ impl World {
         let (mut text_left, mut tables_left) = (ALL_TEXT, ALL_TEXT);
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         let seen = entries::of_folder(public, temp, &mut |path, bytes, content| {
-            let table = Format::of(path)
-                .filter(|format| !matches!(format, Format::Lines | Format::Array))
-                .filter(|_| bytes <= TEXT.min(tables_left) && !path.starts_with("description."));
+            let table = Format::of(path).filter(|format| match format {
+                Format::Lines => false,
+                Format::Array => bytes <= ARRAY.min(tables_left),
+                _ => bytes <= TEXT.min(tables_left) && !path.starts_with("description."),
+            });
             // A table is read more than once: a member of an archive is taken out.
             let taken = match table.is_some() && !public.join(path).is_file() {
                 true => Some(read::spool(content, temp)?),

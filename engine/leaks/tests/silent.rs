@@ -169,6 +169,7 @@ fn kinds() -> Vec<Kind> {
 }
 
 /// A row: id, cells by column, label, class as a number.
+#[derive(Clone)]
 struct Row {
     id: String,
     cells: Vec<(&'static str, String)>,
@@ -438,6 +439,42 @@ fn planted_leaks_are_found() {
     );
     write(&public(&made, "train.csv"), both);
     found(&made, "rows", Level::Leak);
+    // Texts of train with another word, and the answer they have there.
+    let mut made = Made::new(PLAIN);
+    let mut random = Random(77);
+    for row in made.train.iter_mut().chain(&mut made.test) {
+        let words: Vec<String> = (0..25)
+            .map(|_| format!("w{}", random.below(4000)))
+            .collect();
+        row.cells.push(("story", words.join(" ")));
+    }
+    let trained = made.train.clone();
+    for (number, row) in made.test.iter_mut().take(100).enumerate() {
+        let mut others = trained
+            .iter()
+            .skip(number)
+            .filter(|one| one.label == row.label);
+        let (_, story) = others.next().unwrap().cells.last().unwrap();
+        let (_, rest) = story.split_once(' ').unwrap();
+        row.cells.last_mut().unwrap().1 = format!("Other {rest}!");
+    }
+    made.write(&[row(&PLAIN, &mut Random(5), &[])]);
+    found(&made, "near", Level::Risk);
+    // Windows of one sequence, dealt out row by row.
+    let mut made = Made::new(PLAIN);
+    let sequence: Vec<String> = (0..1300).map(|_| format!("{:.5}", random.unit())).collect();
+    let names: Vec<&'static str> = (0..40).map(|n| &*format!("f{n}").leak()).collect();
+    let (mut train, mut test) = (made.train.iter_mut(), made.test.iter_mut());
+    for (place, window) in sequence.windows(40).enumerate().take(1200) {
+        let row = match place % 4 {
+            1 => test.next().unwrap(),
+            _ => train.next().unwrap(),
+        };
+        row.cells
+            .extend(names.iter().copied().zip(window.iter().cloned()));
+    }
+    made.write(&[row(&PLAIN, &mut Random(5), &[])]);
+    found(&made, "neighbours", Level::Risk);
     // The sample is the answers.
     let made = Made::new(PLAIN);
     fs::copy(

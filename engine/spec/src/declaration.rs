@@ -211,6 +211,14 @@ impl Declaration {
         }
     }
 
+    /// A list of texts; none where the key is not set.
+    pub fn texts(&self, key: &str) -> &[String] {
+        match self.get(key).map(|setting| &setting.value) {
+            Some(Setting::Texts(texts)) => texts,
+            _ => &[],
+        }
+    }
+
     pub fn outputs(&self, key: &str) -> &[Output] {
         match self.get(key).map(|setting| &setting.value) {
             Some(Setting::Outputs(outputs)) => outputs,

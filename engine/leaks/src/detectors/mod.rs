@@ -4,6 +4,8 @@ mod answers_elsewhere;
 mod column;
 mod equal_files;
 mod groups;
+mod near;
+mod neighbours;
 mod order;
 mod patterns;
 mod rows;
@@ -19,6 +21,8 @@ pub const NAMES: &[&str] = &[
     "shown-before",
     "answers-elsewhere",
     "rows",
+    "near",
+    "neighbours",
     "sample",
     "order",
     "size",
@@ -46,6 +50,8 @@ pub(crate) fn all(world: &World, tests: &mut Tests) -> Vec<Finding> {
     let mut found = shown_before::find(world);
     found.extend(answers_elsewhere::find(world));
     found.extend(rows::find(world));
+    found.extend(near::find(world, tests));
+    found.extend(neighbours::find(world));
     found.extend(sample::find(world));
     found.extend(order::find(world, tests));
     found.extend(size::find(world, tests));

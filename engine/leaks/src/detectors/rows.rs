@@ -19,7 +19,10 @@ pub(super) fn find(world: &World) -> Vec<Finding> {
 }
 
 /// Tables that have the test table's columns and an answer's besides.
-fn train_tables<'a>(world: &'a World, test: &'a Shown) -> impl Iterator<Item = &'a Shown> {
+pub(super) fn train_tables<'a>(
+    world: &'a World,
+    test: &'a Shown,
+) -> impl Iterator<Item = &'a Shown> {
     world.tables.iter().filter(move |table| {
         let names: HashSet<&String> = table.table.names.iter().collect();
         let labelled = world.labels.iter().any(|label| names.contains(&label.name));
@@ -127,7 +130,7 @@ fn same_rows(
 }
 
 /// Case, blanks and signs do not tell texts apart.
-fn normal(cell: Option<&String>) -> String {
+pub(super) fn normal(cell: Option<&String>) -> String {
     let cell = cell.map(String::as_str).unwrap_or_default();
     match cell.parse::<f64>() {
         Ok(_) => cell.to_owned(),

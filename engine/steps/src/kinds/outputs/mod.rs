@@ -14,6 +14,7 @@ mod json_lines;
 mod lines;
 mod npy;
 mod parquet;
+mod redact;
 
 use prep_spec::model::Declaration;
 
@@ -31,6 +32,7 @@ pub(super) static ALL: &[&Kind] = &[
     &lines::KIND,
     &files::KIND,
     &copy::KIND,
+    &redact::KIND,
     &empty::KIND,
     &archive::ZIP,
     &archive::ZIP_STORED,

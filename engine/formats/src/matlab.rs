@@ -1,0 +1,350 @@
+//! MATLAB files of version 5: names of variables and of the fields of structures in them, and the same file without some.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::bufread::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+
+const HEADER: usize = 128;
+const COMPRESSED: u32 = 15;
+const MATRIX: u32 = 14;
+const STRUCTURE: u8 = 2;
+
+/// More than this of a variable is not looked at for names.
+const MOST: u64 = 64 << 20;
+
+/// Why a file cannot be written without some of its variables.
+#[derive(Debug, thiserror::Error)]
+pub enum MatlabError {
+    /// HDF5, as version 7.3 writes it, or no MATLAB file.
+    #[error("it is no MATLAB file of version 5 with the low byte first")]
+    OtherVersion,
+    /// Lengths lead out of the file.
+    #[error("the MATLAB file is damaged or cut off; fetch it again")]
+    Damaged,
+    /// A compressed variable cannot be read.
+    #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
+    Inflate(#[from] io::Error),
+}
+
+/// Names as `Video` and `Video.Labels`. What is damaged ends them.
+pub fn names(bytes: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = bytes.get(HEADER..).unwrap_or_default();
+    while let Some((kind, content, behind)) = element(rest) {
+        match kind {
+            COMPRESSED => {
+                let mut inflated = Vec::new();
+                // A cut-off stream still gives its names.
+                let _ = ZlibDecoder::new(content)
+                    .take(MOST)
+                    .read_to_end(&mut inflated);
+                if let Some((MATRIX, content, _)) = element(&inflated) {
+                    matrix(content, "", &mut found);
+                }
+            }
+            MATRIX => {
+                matrix(content, "", &mut found);
+            }
+            _ => {}
+        }
+        rest = behind;
+    }
+    found
+}
+
+/// The file without the variables and fields of these names (`Video`, `Video.Labels`): a variable is left out, a field is
+/// there and empty. None where it has none of them.
+///
+/// # Errors
+/// [`MatlabError`]: what cannot be read cannot be said to be without them.
+pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, MatlabError> {
+    let (Some(header), Some(mut rest)) = (bytes.get(..HEADER), bytes.get(HEADER..)) else {
+        return Err(MatlabError::OtherVersion);
+    };
+    if header.get(124..) != Some(b"\x00\x01IM") {
+        return Err(MatlabError::OtherVersion);
+    }
+    let mut out = header.to_vec();
+    let mut changed = false;
+    while !rest.is_empty() {
+        let (kind, content, behind) = whole(rest)?;
+        let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
+        match kind {
+            COMPRESSED => {
+                let mut inflated = Vec::new();
+                ZlibDecoder::new(content).read_to_end(&mut inflated)?;
+                let (kind, matrix, _) = whole(&inflated)?;
+                match (kind == MATRIX).then(|| stripped(matrix, "", unwanted)) {
+                    None | Some(Ok(Left::AsItIs)) => out.extend_from_slice(raw),
+                    Some(Ok(Left::Nothing)) => changed = true,
+                    Some(Ok(Left::Other(matrix))) => {
+                        let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+                        let mut plain = Vec::new();
+                        push_matrix(&matrix, &mut plain);
+                        packed.write_all(&plain)?;
+                        let packed = packed.finish()?;
+                        push_tag(COMPRESSED, packed.len(), &mut out);
+                        out.extend_from_slice(&packed);
+                        changed = true;
+                    }
+                    Some(Err(error)) => return Err(error),
+                }
+            }
+            MATRIX => match stripped(content, "", unwanted)? {
+                Left::AsItIs => out.extend_from_slice(raw),
+                Left::Nothing => changed = true,
+                Left::Other(matrix) => {
+                    push_matrix(&matrix, &mut out);
+                    changed = true;
+                }
+            },
+            _ => out.extend_from_slice(raw),
+        }
+        rest = behind;
+    }
+    Ok(changed.then_some(out))
+}
+
+/// What is left of a matrix.
+enum Left {
+    AsItIs,
+    Nothing,
+    Other(Vec<u8>),
+}
+
+fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, MatlabError> {
+    // An empty field has nothing in it.
+    if content.is_empty() {
+        return Ok(Left::AsItIs);
+    }
+    let (_, flags, rest) = whole(content)?;
+    let (_, _, rest) = whole(rest)?;
+    let (_, name, rest) = whole(rest)?;
+    let path = match outer {
+        "" => String::from_utf8_lossy(name).into_owned(),
+        outer => outer.to_owned(),
+    };
+    if unwanted.contains(&path) {
+        return Ok(Left::Nothing);
+    }
+    let inside = format!("{path}.");
+    if flags.first() != Some(&STRUCTURE) || !unwanted.iter().any(|one| one.starts_with(&inside)) {
+        return Ok(Left::AsItIs);
+    }
+    let (_, length, rest) = whole(rest)?;
+    let length = number(length, 0).ok_or(MatlabError::Damaged)? as usize;
+    let (_, names, mut rest) = whole(rest)?;
+    let fields: Vec<String> = names
+        .chunks(length.max(1))
+        .map(|name| {
+            let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            format!("{inside}{}", String::from_utf8_lossy(text))
+        })
+        .collect();
+    let head = content.len() - rest.len();
+    let mut out = content.get(..head).unwrap_or_default().to_vec();
+    let mut changed = false;
+    // An array of structures has all fields of the first, then those of the second.
+    let mut field = fields.iter().cycle();
+    while !rest.is_empty() {
+        let (_, matrix, behind) = whole(rest)?;
+        let field = field.next().ok_or(MatlabError::Damaged)?;
+        match stripped(matrix, field, unwanted)? {
+            Left::AsItIs => {
+                let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
+                out.extend_from_slice(raw);
+            }
+            Left::Nothing => {
+                push_tag(MATRIX, 0, &mut out);
+                changed = true;
+            }
+            Left::Other(matrix) => {
+                push_matrix(&matrix, &mut out);
+                changed = true;
+            }
+        }
+        rest = behind;
+    }
+    Ok(match changed {
+        true => Left::Other(out),
+        false => Left::AsItIs,
+    })
+}
+
+fn push_tag(kind: u32, length: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+}
+
+fn push_matrix(content: &[u8], out: &mut Vec<u8>) {
+    push_tag(MATRIX, content.len(), out);
+    out.extend_from_slice(content);
+    let padded = content.len().next_multiple_of(8) - content.len();
+    out.extend(std::iter::repeat_n(0, padded));
+}
+
+/// An element that is there as a whole.
+fn whole(bytes: &[u8]) -> Result<(u32, &[u8], &[u8]), MatlabError> {
+    let found = element(bytes).ok_or(MatlabError::Damaged)?;
+    let tag = number(bytes, 0).unwrap_or_default();
+    let declared = number(bytes, 4).unwrap_or_default() as usize;
+    if tag >> 16 == 0 && found.1.len() != declared {
+        return Err(MatlabError::Damaged);
+    }
+    Ok(found)
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    let four = bytes.get(at..at + 4)?;
+    Some(u32::from_le_bytes(four.try_into().ok()?))
+}
+
+/// Type and content of the first element, and what follows it.
+fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
+    let tag = number(bytes, 0)?;
+    if tag >> 16 != 0 {
+        // Small: length and content are in the tag.
+        let content = bytes.get(4..4 + (tag >> 16) as usize)?;
+        return Some((tag & 0xffff, content, bytes.get(8..)?));
+    }
+    let length = number(bytes, 4)? as usize;
+    let end = length.saturating_add(8).min(bytes.len());
+    let padded = match tag {
+        COMPRESSED => end,
+        _ => end.next_multiple_of(8).min(bytes.len()),
+    };
+    Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
+}
+
+fn matrix(content: &[u8], outer: &str, found: &mut Vec<String>) -> Option<()> {
+    let (_, flags, rest) = element(content)?;
+    let (_, _, rest) = element(rest)?;
+    let (_, name, rest) = element(rest)?;
+    let name = String::from_utf8_lossy(name);
+    let path = match (outer, name.as_ref()) {
+        ("", name) => name.to_owned(),
+        (outer, _) => outer.to_owned(),
+    };
+    if outer.is_empty() {
+        found.push(path.clone());
+    }
+    if flags.first() != Some(&STRUCTURE) {
+        return Some(());
+    }
+    let (_, length, rest) = element(rest)?;
+    let length = number(length, 0)? as usize;
+    let (_, names, mut rest) = element(rest)?;
+    for name in names.chunks(length.max(1)) {
+        let end = name.iter().position(|byte| *byte == 0);
+        let name = String::from_utf8_lossy(name.get(..end.unwrap_or(name.len()))?);
+        let inner = format!("{path}.{name}");
+        let (_, content, behind) = element(rest)?;
+        // An empty field says nothing.
+        if !content.is_empty() {
+            found.push(inner.clone());
+            matrix(content, &inner, found);
+        }
+        rest = behind;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small(kind: u32, content: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        push_tag(kind, content.len(), &mut out);
+        out.extend_from_slice(content);
+        out.resize(out.len().next_multiple_of(8), 0);
+        out
+    }
+
+    /// A matrix: class, name, what follows.
+    fn matrix(class: u8, name: &str, rest: &[u8]) -> Vec<u8> {
+        let head = [
+            small(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
+            small(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
+            small(1, name.as_bytes()),
+        ];
+        let mut out = Vec::new();
+        push_matrix(&[head.concat(), rest.to_vec()].concat(), &mut out);
+        out
+    }
+
+    fn structure(name: &str, fields: &[(&str, Vec<u8>)]) -> Vec<u8> {
+        let mut names = Vec::new();
+        for (field, _) in fields {
+            let mut text = field.as_bytes().to_vec();
+            text.resize(8, 0);
+            names.extend(text);
+        }
+        let mut rest = [small(5, &8_u32.to_le_bytes()), small(1, &names)].concat();
+        fields.iter().for_each(|(_, value)| rest.extend(value));
+        matrix(STRUCTURE, name, &rest)
+    }
+
+    fn file(variables: &[Vec<u8>]) -> Vec<u8> {
+        let mut out = vec![b' '; 124];
+        out.extend(b"\x00\x01IM");
+        variables.iter().for_each(|variable| out.extend(variable));
+        out
+    }
+
+    #[test]
+    fn fields_and_variables_are_left_out_and_the_rest_stays() {
+        let value = |bytes: &[u8]| matrix(6, "", &small(9, bytes));
+        let video = |labels: Vec<u8>| {
+            structure(
+                "Video",
+                &[("Frames", value(b"12345678")), ("Labels", labels)],
+            )
+        };
+        let other = matrix(6, "other", &small(9, b"87654321"));
+        let full = file(&[video(value(b"secret!!")), other.clone()]);
+        assert_eq!(
+            names(&full),
+            ["Video", "Video.Frames", "Video.Labels", "other"]
+        );
+        let unwanted = ["Video.Labels".to_owned()];
+        let found = without(&full, &unwanted).unwrap().unwrap();
+        assert_eq!(names(&found), ["Video", "Video.Frames", "other"]);
+        assert!(memchr::memmem::find(&found, b"secret").is_none());
+        let empty = small(MATRIX, b"");
+        assert_eq!(found, file(&[video(empty), other.clone()]));
+        // Once more there is nothing to do.
+        assert!(without(&found, &unwanted).unwrap().is_none());
+        let whole = without(&full, &["Video".to_owned()]).unwrap().unwrap();
+        assert_eq!(whole, file(std::slice::from_ref(&other)));
+        // The same, compressed.
+        let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(&video(value(b"secret!!"))).unwrap();
+        let packed = packed.finish().unwrap();
+        let mut variable = Vec::new();
+        push_tag(COMPRESSED, packed.len(), &mut variable);
+        variable.extend(packed);
+        let found = without(&file(&[variable, other]), &unwanted).unwrap();
+        assert_eq!(names(&found.unwrap()), ["Video", "Video.Frames", "other"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        let full = file(&[matrix(6, "other", &small(9, b"87654321"))]);
+        let unwanted = ["other".to_owned()];
+        for length in HEADER + 1..full.len() {
+            assert!(without(&full[..length], &unwanted).is_err(), "{length}");
+        }
+        assert!(without(b"\x89HDF\r\n", &unwanted).is_err());
+        let mut state = 1_u32;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let mut bytes = full.clone();
+            let at = (state >> 8) as usize % bytes.len();
+            bytes[at] = state as u8;
+            let _ = (names(&bytes), without(&bytes, &unwanted));
+        }
+    }
+}

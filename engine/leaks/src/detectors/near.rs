@@ -1,0 +1,180 @@
+//! `near`: texts of test items that stand in the training part almost word for word.
+//!
+//! Texts are taken apart into runs of three words, without case and signs. Candidates share one of eight bands of four minima
+//! of hashes (MinHash), and are near when they share seven of ten of their runs. Templates make honest texts near, too: that
+//! counts only if the answers of near texts agree, beyond chance and beyond the most frequent answer.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::Tests;
+use super::rows::{normal, train_tables};
+use crate::finding::{Finding, Level};
+use crate::statistics::{Random, by_shuffling, majority};
+use crate::world::World;
+
+const NAME: &str = "near";
+
+/// Words of a run.
+const RUN: usize = 3;
+/// Texts of fewer words are near by chance.
+const WORDS: usize = 8;
+const BANDS: usize = 8;
+const MINIMA: usize = 4;
+/// Share of runs in common.
+const ALIKE: f64 = 0.7;
+/// Rows of one band that are compared; more are a template.
+const MOST: usize = 50;
+
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let Some(label) = world.labels.first() else {
+        return found;
+    };
+    for (test, key, items) in world.test_tables() {
+        for train in train_tables(world, test) {
+            let Some(answers) = train.table.column(&label.name) else {
+                continue;
+            };
+            for (place, name) in test.table.names.iter().enumerate() {
+                let own = test.table.columns.get(place).filter(|_| place != key);
+                let (Some(own), Some(other)) = (own, train.table.column(name)) else {
+                    continue;
+                };
+                let (own, other) = (runs_of(own), runs_of(other));
+                let texts = own.iter().flatten().count();
+                if texts < 20 || texts * 2 < own.len() {
+                    continue;
+                }
+                let pairs = pairs(&own, &other);
+                let truth: Vec<(&String, &String)> = pairs
+                    .iter()
+                    .filter_map(|(at, near)| {
+                        let item = (*items.get(*at)?)?;
+                        Some((label.values.get(item)?, answers.get(*near)?))
+                    })
+                    .collect();
+                let share = truth.len() as f64 / own.len().max(1) as f64;
+                if truth.len() < 20 || share < 0.01 {
+                    continue;
+                }
+                let told: Vec<&String> = truth.iter().map(|(_, answer)| *answer).collect();
+                let right = |truth: &[&String]| {
+                    let both = truth.iter().zip(&told);
+                    both.filter(|(own, told)| own == told).count() as f64 / told.len() as f64
+                };
+                let own_labels: Vec<&String> = truth.iter().map(|(own, _)| *own).collect();
+                let (agree, guess) = (right(&own_labels), majority(&label.values));
+                let p = tests.made(by_shuffling(&own_labels, right).p);
+                let level = match share >= 0.05 && agree >= guess + 0.1 {
+                    true => Level::Risk,
+                    false => Level::Note,
+                };
+                let what = format!(
+                    "`{name}` of {} of {} test rows ({:.1} %) is almost a text of {}, {:.0} % of them with the same `{}` (most frequent: {:.0} %)",
+                    truth.len(),
+                    own.len(),
+                    100.0 * share,
+                    train.path,
+                    100.0 * agree,
+                    label.name,
+                    100.0 * guess
+                );
+                let examples = pairs.iter().filter_map(|(at, near)| {
+                    let id = test.table.columns.get(key)?.get(*at)?;
+                    Some(format!("{id} is near row {}", near + 1))
+                });
+                found.push(
+                    Finding::new(level, NAME, what)
+                        .evidence(examples)
+                        .p_value(p),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Hashes of a text's runs of words, sorted; none of a short one.
+fn runs_of(texts: &[String]) -> Vec<Option<Vec<u64>>> {
+    let runs = |text: &String| {
+        let normal = normal(Some(text));
+        let words: Vec<&str> = normal.split(' ').collect();
+        let mut runs: Vec<u64> = words
+            .windows(RUN)
+            .map(|words| {
+                let mut hasher = DefaultHasher::new();
+                words.hash(&mut hasher);
+                hasher.finish()
+            })
+            .collect();
+        runs.sort_unstable();
+        runs.dedup();
+        (words.len() >= WORDS).then_some(runs)
+    };
+    texts.iter().map(runs).collect()
+}
+
+/// For each text the nearest one on the other side, if one is near.
+fn pairs(own: &[Option<Vec<u64>>], other: &[Option<Vec<u64>>]) -> Vec<(usize, usize)> {
+    let mut random = Random::new(0xbeef);
+    let salts: Vec<u64> = (0..BANDS * MINIMA).map(|_| random.next() | 1).collect();
+    let bands = |runs: &[u64]| -> Vec<(usize, u64)> {
+        let minima: Vec<u64> = salts
+            .iter()
+            .map(|salt| {
+                let mixed = runs.iter().map(|run| {
+                    let mixed = (run ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    mixed ^ (mixed >> 29)
+                });
+                mixed.min().unwrap_or_default()
+            })
+            .collect();
+        let band = |(number, minima): (usize, &[u64])| {
+            let mut hasher = DefaultHasher::new();
+            minima.hash(&mut hasher);
+            (number, hasher.finish())
+        };
+        minima.chunks(MINIMA).enumerate().map(band).collect()
+    };
+    let mut by_band: HashMap<(usize, u64), Vec<usize>> = HashMap::new();
+    for (at, runs) in other.iter().enumerate() {
+        for band in runs.iter().flat_map(|runs| bands(runs)) {
+            let rows = by_band.entry(band).or_default();
+            if rows.len() < MOST {
+                rows.push(at);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (at, runs) in own.iter().enumerate() {
+        let Some(runs) = runs else { continue };
+        let mut seen = HashSet::new();
+        let mut best: Option<(f64, usize)> = None;
+        for band in bands(runs) {
+            for near in by_band.get(&band).into_iter().flatten() {
+                if !seen.insert(*near) {
+                    continue;
+                }
+                let alike = other
+                    .get(*near)
+                    .and_then(Option::as_ref)
+                    .map_or(0.0, |other| alike(runs, other));
+                if alike >= ALIKE && best.is_none_or(|(most, _)| alike > most) {
+                    best = Some((alike, *near));
+                }
+            }
+        }
+        found.extend(best.map(|(_, near)| (at, near)));
+    }
+    found
+}
+
+/// The share of two sorted lists that they have in common.
+fn alike(one: &[u64], other: &[u64]) -> f64 {
+    let common = one
+        .iter()
+        .filter(|run| other.binary_search(run).is_ok())
+        .count();
+    common as f64 / (one.len() + other.len() - common).max(1) as f64
+}
