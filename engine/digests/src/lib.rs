@@ -18,4 +18,4 @@ mod tree;
 pub use facts::{Facts, root_of};
 pub use lock::{Difference, Lock, LockError, Locked};
 pub use sha256::{Hasher, Sha256, ShaError};
-pub use tree::{TreeDigest, TreeHasher, Trees, digest_of_file, digest_of_folder};
+pub use tree::{TreeDigest, TreeHasher, Trees, digest_of_file, digest_of_folder, digest_of_reader};

@@ -103,10 +103,18 @@ fn escaped(path: &str) -> Cow<'_, str> {
 /// # Errors
 /// When it cannot be read.
 pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
-    let (mut file, mut hasher) = (File::open(path)?, Hasher::default());
+    digest_of_reader(&mut File::open(path)?)
+}
+
+/// The digest of what is left to be read, and its length.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
+    let mut hasher = Hasher::default();
     let (mut buffer, mut bytes) = (vec![0; 1 << 18], 0);
     loop {
-        match file.read(&mut buffer) {
+        match reader.read(&mut buffer) {
             Ok(0) => return Ok((hasher.finish(), bytes)),
             Ok(count) => {
                 hasher.update(buffer.get(..count).unwrap_or_default());

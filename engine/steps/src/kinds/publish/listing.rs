@@ -2,16 +2,16 @@
 //!
 //! ```text
 //! DATA/ID/prepared.files
-//!   "prep files 3\n"
+//!   "prep files 4\n"
 //!   number of bases, bases (32 bytes each)
 //!   number of files, then for each, sorted by path:
 //!     path, as what it shares with the one before and the rest
 //!     bytes, time, inode (these two as differences to the file before)
-//!     blake3 and SHA-256 of the content, 32 bytes each
-//!     origin: 0 the content itself; 1 a part of a base; 2 a member of an archive: then base and offset
+//!     SHA-256 of the content
+//!     origin: 0 a whole base; 1 a part of one; 2 a member of an archive: then base, and in 1 and 2 the offset
 //! ```
 //!
-//! Numbers and texts are written as trees write them, so that a file takes some 90 bytes. Version 2 had no SHA-256.
+//! Numbers and texts are written as trees write them, so that a file of an archive takes some 55 bytes.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -28,10 +28,7 @@ use crate::value::{
 };
 
 const LISTING: &str = "prepared.files";
-const MAGIC: [u8; 13] = *b"prep files 3\n";
-
-/// The form without SHA-256.
-const MAGIC_2: [u8; 13] = *b"prep files 2\n";
+const MAGIC: [u8; 13] = *b"prep files 4\n";
 
 /// Stands for a SHA-256 that nobody has computed yet.
 const UNKNOWN: Sha256 = Sha256::from_bytes([0; 32]);
@@ -43,9 +40,7 @@ pub(super) struct Written {
     time: i64,
     /// Tells apart two files of one size that were made within a tick of the clock.
     inode: NonZeroU64,
-    /// blake3 of the content.
-    pub digest: Digest,
-    /// Of the content, too, unless it is [`UNKNOWN`].
+    /// Of the content, unless it is [`UNKNOWN`].
     sha256: Sha256,
 }
 
@@ -67,11 +62,10 @@ pub(super) struct Listed {
 }
 
 impl Written {
-    pub(super) fn of(metadata: &fs::Metadata, digest: Digest, sha256: Option<Sha256>) -> Written {
+    pub(super) fn of(metadata: &fs::Metadata, sha256: Option<Sha256>) -> Written {
         Written {
             time: time(metadata),
             inode: inode(metadata.ino()),
-            digest,
             sha256: sha256.unwrap_or(UNKNOWN),
         }
     }
@@ -92,8 +86,7 @@ impl Listed {
         fs::symlink_metadata(path).is_ok_and(|metadata| {
             metadata.is_file()
                 && metadata.len() == self.bytes
-                && Written::of(&metadata, self.written.digest, self.written.sha256())
-                    == self.written
+                && Written::of(&metadata, self.written.sha256()) == self.written
         })
     }
 }
@@ -150,12 +143,11 @@ impl Bases {
             places: vec![u32::MAX; all.len()],
         };
         for origin in origins {
-            if let Origin::Slice { base, .. } | Origin::Member { base, .. } = origin
-                && let Some(place) = bases.places.get_mut(base as usize)
+            if let Some(place) = bases.places.get_mut(origin.base() as usize)
                 && *place == u32::MAX
             {
                 *place = u32::try_from(bases.used.len()).unwrap_or(u32::MAX);
-                bases.used.extend(all.get(base as usize));
+                bases.used.extend(all.get(origin.base() as usize));
             }
         }
         bases
@@ -189,16 +181,15 @@ fn write<'a>(
         write_difference(out, now, time)?;
         write_difference(out, written.inode.get(), inode)?;
         (time, inode) = (now, written.inode.get());
-        out.write_all(written.digest.as_bytes())?;
         out.write_all(written.sha256.as_bytes())?;
-        let (kind, place) = match file.origin {
-            Origin::Itself => (0, None),
-            Origin::Slice { base, offset } => (1, Some((base, offset))),
-            Origin::Member { base, offset } => (2, Some((base, offset))),
+        let (kind, offset) = match file.origin {
+            Origin::Object { .. } => (0, None),
+            Origin::Slice { offset, .. } => (1, Some(offset)),
+            Origin::Member { offset, .. } => (2, Some(offset)),
         };
         out.write_all(&[kind])?;
-        if let Some((base, offset)) = place {
-            write_number(out, bases.place(base))?;
+        write_number(out, bases.place(file.origin.base()))?;
+        if let Some(offset) = offset {
             write_number(out, offset)?;
         }
     }
@@ -240,16 +231,14 @@ impl Listing {
     /// The file at the path of a wanted one, if it was made of the same.
     pub(super) fn made_of(&self, wanted: &TreeFile<'_>) -> Option<&Listed> {
         let listed = self.find(wanted.path())?;
-        let is_base = |base: u32| self.bases.get(base as usize) == wanted.base();
         let same = match (listed.origin, wanted.origin()?) {
-            (_, Origin::Itself) => Some(&listed.written.digest) == wanted.base(),
-            (Origin::Slice { base, offset }, Origin::Slice { offset: at, .. })
-            | (Origin::Member { base, offset }, Origin::Member { offset: at, .. }) => {
-                is_base(base) && offset == at
-            }
+            (Origin::Object { .. }, Origin::Object { .. }) => true,
+            (Origin::Slice { offset, .. }, Origin::Slice { offset: at, .. })
+            | (Origin::Member { offset, .. }, Origin::Member { offset: at, .. }) => offset == at,
             _ => false,
         };
-        (same && listed.bytes == wanted.bytes()).then_some(listed)
+        let base = self.bases.get(listed.origin.base() as usize);
+        (same && base == wanted.base() && listed.bytes == wanted.bytes()).then_some(listed)
     }
 
     /// The last listing. What cannot be understood is left out: those files are then written anew.
@@ -264,11 +253,9 @@ impl Listing {
 
     fn read_from(&mut self, input: impl Read) -> io::Result<()> {
         let mut input = Input::new(input);
-        let has_sha256 = match input.bytes::<{ MAGIC.len() }>()? {
-            MAGIC => true,
-            MAGIC_2 => false,
-            _ => return Err(io::ErrorKind::InvalidData.into()),
-        };
+        if input.bytes::<{ MAGIC.len() }>()? != MAGIC {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         for _ in 0..input.number()? {
             self.bases.push(Digest::from_bytes(input.bytes()?));
         }
@@ -281,22 +268,18 @@ impl Listing {
             let written = Written {
                 time: time.cast_signed(),
                 inode: self::inode(inode),
-                digest: Digest::from_bytes(input.bytes()?),
-                sha256: match has_sha256 {
-                    true => Sha256::from_bytes(input.bytes()?),
-                    false => UNKNOWN,
-                },
+                sha256: Sha256::from_bytes(input.bytes()?),
             };
             let [kind] = input.bytes()?;
-            let mut base = || u32::try_from(input.number()?).map_err(io::Error::other);
+            let base = u32::try_from(input.number()?).map_err(io::Error::other)?;
             let origin = match kind {
-                0 => Origin::Itself,
+                0 => Origin::Object { base },
                 1 => Origin::Slice {
-                    base: base()?,
+                    base,
                     offset: input.number()?,
                 },
                 2 => Origin::Member {
-                    base: base()?,
+                    base,
                     offset: input.number()?,
                 },
                 _ => return Err(io::ErrorKind::InvalidData.into()),
@@ -370,7 +353,6 @@ mod tests {
             Some(Written {
                 time: -7,
                 inode: inode(number),
-                digest: Digest::of(content),
                 sha256: Sha256::of(content),
             })
         };

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DATA/ID/prepared.json    Manifest: key, variant, outputs, and the times of the folders
-//! DATA/ID/prepared.files   the files, each with size, time, inode, blake3 and where the content came from (see `listing`)
+//! DATA/ID/prepared.files   the files, each with size, time, inode, SHA-256 and where the content came from (see `listing`)
 //! DATA/ID/prepared.lock    locked by whoever publishes
 //! ```
 //!
@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Access, Accesses, Digest};
-use prep_digests::Trees;
+use prep_digests::{Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -165,11 +165,12 @@ impl Manifest {
     /// Is this the content that was published at `path` (`private/test.csv`)?
     pub fn vouches_for(&self, data_dir: &Path, path: &str, content: &[u8]) -> bool {
         let noted = self.outputs.iter().find(|output| output.path == path);
-        let noted = noted.and_then(|output| output.digest).or_else(|| {
-            let listing = Listing::read(&data_dir.join(&self.competition));
-            listing.find(path).map(|file| file.written.digest)
-        });
-        noted == Some(Digest::of(content))
+        if let Some(digest) = noted.and_then(|output| output.digest) {
+            return digest == Digest::of(content);
+        }
+        let listing = Listing::read(&data_dir.join(&self.competition));
+        let listed = listing.find(path).and_then(|file| file.written.sha256());
+        listed == Some(Sha256::of(content))
     }
 
     /// Describes a complete tree.

@@ -9,8 +9,9 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prep_cache::{Accesses, Digest};
+use prep_cache::Accesses;
 use prep_core::{Context, StepError};
+use prep_digests::{Sha256, digest_of_reader};
 
 use super::listing::Listing;
 use super::lock_file;
@@ -97,7 +98,8 @@ pub(super) fn holding(
         if let (Some(whole), Some((path, file))) = (whole.get(place), listing.get(place)) {
             let path = prepared.join(path);
             let holds = file.is_untouched(&path)
-                && digest_of(context, &path)?.is_some_and(|digest| digest == file.written.digest);
+                && digest_of(context, &path)?
+                    .is_some_and(|sha256| Some(sha256) == file.written.sha256());
             whole.store(holds, Ordering::Relaxed);
         }
         Ok(())
@@ -111,14 +113,11 @@ pub(super) fn holding(
 }
 
 /// None: it cannot be read.
-fn digest_of(context: &Context, path: &Path) -> Result<Option<Digest>, StepError> {
+fn digest_of(context: &Context, path: &Path) -> Result<Option<Sha256>, StepError> {
     let Ok(file) = File::open(path) else {
         return Ok(None);
     };
-    let mut hasher = blake3::Hasher::new();
-    let read = hasher.update_reader(context.cancel.reader(file));
-    let digest = read.map(|hasher| Digest::from_bytes(*hasher.finalize().as_bytes()));
-    let digest = digest.ok();
+    let digest = digest_of_reader(&mut context.cancel.reader(file));
     context.check()?;
-    Ok(digest)
+    Ok(digest.ok().map(|(sha256, _)| sha256))
 }

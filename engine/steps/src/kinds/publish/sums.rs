@@ -3,12 +3,11 @@
 //! What is inflated from an archive is hashed while it is written. An object of the store is linked without being read, so
 //! it is read once here, after the files are in their places.
 
-use std::io::Read;
 use std::path::Path;
 
 use prep_cache::Access;
 use prep_core::{Context, StepError};
-use prep_digests::{Hasher, Sha256, TreeHasher, Trees, digest_of_file};
+use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 
 use super::diff::Changes;
 use super::listing::Written;
@@ -65,20 +64,14 @@ pub(super) fn of_wanted(
             StepError::input(PublishError::Content { path, cause })
         };
         let opened = opener.open(&content).map_err(failed)?;
-        let mut reader = opened.reader().map_err(failed)?;
-        let (mut hasher, mut buffer) = (Hasher::default(), vec![0; 1 << 18]);
-        loop {
-            context.check()?;
-            match reader.read(&mut buffer) {
-                Ok(0) => return Ok(hasher.finish()),
-                Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(cause) => {
-                    let what = file.path().to_owned();
-                    return Err(failed(ContentError::Io { what, cause }));
-                }
-            }
-        }
+        let reader = opened.reader().map_err(failed)?;
+        let digest = digest_of_reader(&mut context.cancel.reader(reader));
+        context.check()?;
+        let digest = digest.map_err(|cause| {
+            let what = file.path().to_owned();
+            failed(ContentError::Io { what, cause })
+        });
+        Ok(digest?.0)
     })?;
     let mut written = changes.write.iter().zip(sums).peekable();
     let sums = (0..).zip(desired.files()).map(|(place, _)| {

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, StepError};
-use prep_digests::{Hasher, Sha256};
+use prep_digests::{Hasher, Sha256, digest_of_file};
 use prep_formats::zip::MemberInflater;
 
 use super::diff::Changes;
@@ -63,8 +63,8 @@ pub(super) fn all(
     make_folders(accesses, &staging, changes)?;
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let path = staging.join(file.path());
-        let sums = worker.write_new(context, &path, file.path(), opened)?;
-        look_at(&path, sums)
+        let sha256 = worker.write_new(context, &path, file.path(), opened)?;
+        look_at(&path, sha256)
     })?;
     // Nothing becomes visible that another machine may be changing.
     context.check()?;
@@ -109,20 +109,28 @@ pub(super) fn changed(
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let target = prepared.join(file.path());
         let temporary = staging.join(number.fetch_add(1, Ordering::Relaxed).to_string());
-        let sums = worker.write_new(context, &temporary, file.path(), opened)?;
-        let same = old
+        let mut sha256 = worker.write_new(context, &temporary, file.path(), opened)?;
+        let old = old
             .find(file.path())
-            .filter(|listed| listed.written.digest == sums.digest && listed.is_untouched(&target));
-        if let Some(listed) = same {
-            // Another origin, the same bytes: the file stays as it is.
-            remove(&temporary, |path| fs::remove_file(path))?;
-            return Ok(listed.written);
+            .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
+        if let Some(listed) = old {
+            if sha256.is_none() {
+                let read = touch(accesses, Access::Read, "read", &temporary, || {
+                    digest_of_file(&temporary)
+                });
+                sha256 = Some(read?.0);
+            }
+            if listed.written.sha256() == sha256 {
+                // Another origin, the same bytes: the file stays as it is.
+                remove(&temporary, |path| fs::remove_file(path))?;
+                return Ok(listed.written);
+            }
         }
         context.check()?;
         touch(accesses, Access::Rename, "move into place", &target, || {
             fs::rename(&temporary, &target)
         })?;
-        look_at(&target, sums)
+        look_at(&target, sha256)
     })?;
     // A file that was the very same as the one in its place is still here: then renaming does nothing.
     remove_all(context, &staging)
@@ -178,18 +186,10 @@ fn make_folders(accesses: &Accesses, root: &Path, changes: &Changes) -> Result<(
     Ok(())
 }
 
-/// What a content is known by.
-#[derive(Debug, Clone, Copy)]
-struct Sums {
-    digest: Digest,
-    /// None of an object of the store, which is linked unread.
-    sha256: Option<Sha256>,
-}
-
-fn look_at(path: &Path, sums: Sums) -> Result<Written, StepError> {
+fn look_at(path: &Path, sha256: Option<Sha256>) -> Result<Written, StepError> {
     let metadata = fs::symlink_metadata(path);
     let metadata = metadata.map_err(|cause| PublishError::io("look at", path, cause))?;
-    Ok(Written::of(&metadata, sums.digest, sums.sha256))
+    Ok(Written::of(&metadata, sha256))
 }
 
 /// The file that users may write: no link, and with the mode that the umask leaves.
@@ -274,24 +274,22 @@ struct Worker {
 }
 
 impl Worker {
-    /// Makes the file `path`, which must not exist; returns the sums of its content.
+    /// Makes the file `path`, which must not exist; returns the digest of its content, but of an object of the store, which
+    /// is linked unread.
     fn write_new(
         &mut self,
         context: &Context,
         path: &Path,
         name: &str,
         opened: &OpenContent<'_>,
-    ) -> Result<Sums, StepError> {
+    ) -> Result<Option<Sha256>, StepError> {
         let content = opened.content();
         if let Content::Object { digest, .. } = content
             && context.location(digest).is_none()
             && name != OF_THE_USER
         {
             context.store.materialise(digest, path)?;
-            return Ok(Sums {
-                digest: *digest,
-                sha256: None,
-            });
+            return Ok(None);
         }
         let accesses = context.store.accesses();
         let mode = if name == OF_THE_USER { 0o666 } else { 0o444 };
@@ -304,12 +302,9 @@ impl Worker {
             touch(accesses, Access::Write, "write", path, || {
                 file.write_all(&self.bytes)
             })?;
-            return Ok(Sums {
-                digest: Digest::of(&self.bytes),
-                sha256: Some(Sha256::of(&self.bytes)),
-            });
+            return Ok(Some(Sha256::of(&self.bytes)));
         }
-        let (mut hasher, mut sha256) = (blake3::Hasher::new(), Hasher::default());
+        let mut hasher = Hasher::default();
         let mut reader = opened
             .reader()
             .map_err(|cause| content_error(name, cause))?;
@@ -326,15 +321,11 @@ impl Worker {
                 }
             };
             hasher.update(&self.bytes[..count]);
-            sha256.update(&self.bytes[..count]);
             touch(accesses, Access::Write, "write", path, || {
                 file.write_all(&self.bytes[..count])
             })?;
         }
-        Ok(Sums {
-            digest: Digest::from_bytes(*hasher.finalize().as_bytes()),
-            sha256: Some(sha256.finish()),
-        })
+        Ok(Some(hasher.finish()))
     }
 }
 

@@ -84,7 +84,9 @@ enum Name {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// Its base as a whole.
-    Itself,
+    Object {
+        base: u32,
+    },
     Slice {
         base: u32,
         offset: u64,
@@ -93,6 +95,16 @@ pub(crate) enum Origin {
         base: u32,
         offset: u64,
     },
+}
+
+impl Origin {
+    pub(crate) fn base(&self) -> u32 {
+        match self {
+            Origin::Object { base } | Origin::Slice { base, .. } | Origin::Member { base, .. } => {
+                *base
+            }
+        }
+    }
 }
 
 const NOTHING: Place = Place {
@@ -170,7 +182,7 @@ impl<'a> File<'a> {
         } = self.place();
         match kind {
             Kind::Folder => None,
-            Kind::Object => Some(Origin::Itself),
+            Kind::Object => Some(Origin::Object { base }),
             Kind::Slice => Some(Origin::Slice { base, offset }),
             Kind::Stored | Kind::Deflated => Some(Origin::Member { base, offset }),
         }
