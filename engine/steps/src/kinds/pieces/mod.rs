@@ -1,0 +1,118 @@
+//! Pieces of files of the bundle, one after the other.
+//!
+//! Who writes documents wants their binaries mostly in the order of the file: a compressed member is read once, forwards,
+//! [together] with the other steps that do so. The first piece that lies before the last one makes a copy of the member in
+//! the store, where every place can be read.
+
+mod together;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prep_cache::Digest;
+use prep_core::{BoxError, Context, Inputs, StepError};
+use prep_formats::read_at::ReadAt;
+
+use self::together::{Forwards, Reader, Together};
+use super::unpack::extract;
+use crate::value::{BaseFile, Content, Opener, Tree, trees};
+
+/// Files of which pieces are read; those that were used stay open.
+pub(crate) struct Pieces<'c> {
+    context: &'c Context,
+    opener: Opener,
+    trees: Vec<Arc<Tree>>,
+    files: HashMap<String, Opened>,
+}
+
+struct Opened {
+    content: Content,
+    reading: Reading,
+}
+
+enum Reading {
+    /// From the beginning of a compressed member.
+    Forwards(Reader),
+    /// Of a file, in which the content begins at an offset.
+    Anywhere(BaseFile, u64),
+}
+
+impl<'c> Pieces<'c> {
+    /// The files of the trees among `inputs`.
+    pub fn new(context: &'c Context, inputs: &Inputs) -> Result<Pieces<'c>, StepError> {
+        Ok(Pieces {
+            context,
+            opener: Opener::new(context),
+            trees: trees(context, inputs)?,
+            files: HashMap::new(),
+        })
+    }
+
+    /// Appends `bytes` bytes from `at` on of the file `path`.
+    ///
+    /// # Errors
+    /// The file is not there, or shorter, or cannot be read.
+    pub fn read(
+        &mut self,
+        path: &str,
+        at: u64,
+        bytes: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), BoxError> {
+        if !self.files.contains_key(path) {
+            let found = self.trees.iter().find_map(|tree| tree.get(path));
+            let content = found.ok_or("the bundle has no such file")?;
+            let reading = self.open(&content)?;
+            self.files
+                .insert(path.to_owned(), Opened { content, reading });
+        }
+        let opened = self.files.get_mut(path);
+        let opened = opened.ok_or("the file is not open")?;
+        let end = at.checked_add(bytes);
+        if end.is_none_or(|end| end > opened.content.bytes()) {
+            return Err("the file is shorter".into());
+        }
+        if matches!(&opened.reading, Reading::Forwards(reader) if at < reader.reached) {
+            opened.content = extract(self.context, &self.opener, &opened.content)?;
+            opened.reading = Reading::Anywhere(self.opener.base(opened.content.base())?, 0);
+        }
+        match &mut opened.reading {
+            Reading::Forwards(reader) => {
+                let open = || forwards(self.context, &self.opener, &opened.content);
+                reader.read(at, bytes, out, open)
+            }
+            Reading::Anywhere(file, offset) => {
+                let from = out.len();
+                out.resize(from + usize::try_from(bytes)?, 0);
+                let piece = out.get_mut(from..).unwrap_or_default();
+                Ok(file.read_exact_at(piece, *offset + at)?)
+            }
+        }
+    }
+
+    fn open(&self, content: &Content) -> Result<Reading, BoxError> {
+        Ok(match content {
+            Content::Object { digest, .. } => Reading::Anywhere(self.opener.base(digest)?, 0),
+            Content::Slice { base, offset, .. } => {
+                Reading::Anywhere(self.opener.base(base)?, *offset)
+            }
+            Content::Member { base, entry } => {
+                let name = format!("{base} {}", entry.header_offset);
+                let together = self.context.shared(&Digest::of(name.as_bytes()), || {
+                    let reader = forwards(self.context, &self.opener, content);
+                    Ok(Together::new(reader.map_err(StepError::input)?))
+                })?;
+                Reading::Forwards(Reader::new(together))
+            }
+        })
+    }
+}
+
+/// A member from its beginning.
+fn forwards(context: &Context, opener: &Opener, content: &Content) -> Result<Forwards, BoxError> {
+    let Content::Member { base, entry } = content else {
+        return Err("only members are read forwards".into());
+    };
+    let member = entry.clone().into_reader(opener.base(base)?)?;
+    Ok(Box::new(context.cancel.reader(member)))
+}

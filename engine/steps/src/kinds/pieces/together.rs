@@ -1,0 +1,326 @@
+//! A compressed member that several steps read forwards at the same time, and that is inflated once for all of them.
+//!
+//! What was inflated is kept in a *window* until every reader is past it. A reader that would go further while the window is
+//! full waits for the slowest. One that does not move is left behind, and reads by itself from then on: nobody depends on
+//! when another one gets a turn, and memory is bounded. Who comes later reads by itself, too, until it has caught up.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Bytes that are inflated at a time.
+const CHUNK: usize = 1 << 18;
+
+/// Chunks that are kept for those who are slower.
+const WINDOW: usize = 32;
+
+/// How long a reader waits for another one that does not move.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Who comes later than this is not waited for.
+const LAG: u64 = 128 << 20;
+
+/// From the beginning of the member.
+pub(super) type Forwards = Box<dyn Read + Send>;
+
+/// A member that is being read.
+pub(super) struct Together {
+    state: Mutex<State>,
+    /// A reader went on, or is gone.
+    moved: Condvar,
+}
+
+struct State {
+    /// None once reading failed: everybody then meets the failure alone.
+    reader: Option<Forwards>,
+    /// What was inflated last, in chunks, beginning at `start`.
+    window: VecDeque<Vec<u8>>,
+    start: u64,
+    end: u64,
+    /// By number: up to where each reader needs nothing any more.
+    places: BTreeMap<u64, u64>,
+    numbers: u64,
+}
+
+impl Together {
+    pub(super) fn new(reader: Forwards) -> Together {
+        Together {
+            state: Mutex::new(State {
+                reader: Some(reader),
+                window: VecDeque::new(),
+                start: 0,
+                end: 0,
+                places: BTreeMap::new(),
+                numbers: 0,
+            }),
+            moved: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Drops what nobody needs.
+    fn evict(&mut self) {
+        let slowest = self.places.values().min().copied().unwrap_or(self.end);
+        while let Some(chunk) = self.window.front() {
+            let end = self.start + chunk.len() as u64;
+            if end > slowest {
+                break;
+            }
+            self.start = end;
+            self.window.pop_front();
+        }
+    }
+
+    /// Inflates a chunk.
+    fn advance(&mut self) -> io::Result<()> {
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let Some(reader) = &mut self.reader else {
+            return Err(io::Error::other("reading the member failed before"));
+        };
+        match reader.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                self.end += count as u64;
+                self.window.push_back(chunk);
+                Ok(())
+            }
+            Err(error) => {
+                self.reader = None;
+                Err(error)
+            }
+        }
+    }
+
+    /// Appends what lies in the window.
+    fn copy(&self, at: u64, bytes: u64, out: &mut Vec<u8>) {
+        let mut begin = self.start;
+        for chunk in &self.window {
+            let end = begin + chunk.len() as u64;
+            if end > at && begin < at + bytes {
+                let from = at.saturating_sub(begin) as usize;
+                let to = (at + bytes - begin).min(chunk.len() as u64) as usize;
+                out.extend_from_slice(chunk.get(from..to).unwrap_or_default());
+            }
+            begin = end;
+        }
+    }
+}
+
+/// One of those who read a member.
+pub(super) struct Reader {
+    together: Arc<Together>,
+    number: u64,
+    /// Up to here everything was read or passed over.
+    pub reached: u64,
+    /// While it reads by itself: from the beginning, and how far that went.
+    alone: Option<(Forwards, u64)>,
+}
+
+impl Reader {
+    pub(super) fn new(together: Arc<Together>) -> Reader {
+        let mut state = together.state();
+        state.numbers += 1;
+        let number = state.numbers;
+        if state.start <= LAG {
+            state.places.insert(number, 0);
+        }
+        drop(state);
+        Reader {
+            together,
+            number,
+            reached: 0,
+            alone: None,
+        }
+    }
+
+    /// Appends `bytes` bytes from `at` on, which is not before what was reached. `open` opens the member for this reader
+    /// alone.
+    ///
+    /// # Errors
+    /// When the member cannot be read, or ends before.
+    pub(super) fn read<E: From<io::Error>>(
+        &mut self,
+        at: u64,
+        bytes: u64,
+        out: &mut Vec<u8>,
+        open: impl FnOnce() -> Result<Forwards, E>,
+    ) -> Result<(), E> {
+        let end = at + bytes;
+        if self.reads_together(at, end, out) {
+            self.alone = None;
+        } else {
+            let (reader, reached) = match &mut self.alone {
+                Some(alone) => alone,
+                none => none.insert((open()?, 0)),
+            };
+            let skipped = at - *reached;
+            io::copy(&mut reader.by_ref().take(skipped), &mut io::sink())?;
+            let before = out.len();
+            reader.by_ref().take(bytes).read_to_end(out)?;
+            if (out.len() - before) as u64 != bytes {
+                return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+            }
+            *reached = end;
+            self.moved_to(end);
+        }
+        self.reached = end;
+        Ok(())
+    }
+
+    /// Takes a piece from the window, which is moved on for it; false when it has to be read alone.
+    fn reads_together(&self, at: u64, end: u64, out: &mut Vec<u8>) -> bool {
+        let mut state = self.together.state();
+        loop {
+            if at < state.start {
+                return false;
+            }
+            let Some(place) = state.places.get_mut(&self.number) else {
+                return false;
+            };
+            if *place < at {
+                *place = at;
+                state.evict();
+                self.together.moved.notify_all();
+            }
+            if end <= state.end {
+                state.copy(at, end - at, out);
+                drop(state);
+                self.moved_to(end);
+                return true;
+            }
+            let slowest = state.places.iter().min_by_key(|(_, place)| **place);
+            let slowest = slowest.map(|(number, place)| (*number, *place));
+            match slowest {
+                Some((number, place)) if state.window.len() >= WINDOW && place < at => {
+                    let waited = self.together.moved.wait_timeout(state, PATIENCE);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    if state.places.get(&number) == Some(&place) {
+                        state.places.remove(&number);
+                        state.evict();
+                    }
+                }
+                _ if state.advance().is_err() => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// Nothing before `place` is needed any more.
+    fn moved_to(&self, place: u64) {
+        let mut state = self.together.state();
+        if let Some(own) = state.places.get_mut(&self.number) {
+            *own = place;
+            state.evict();
+            self.together.moved.notify_all();
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.together.state();
+        state.places.remove(&self.number);
+        state.evict();
+        self.together.moved.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn content() -> Vec<u8> {
+        (0..40_u32 << 20).map(|place| (place / 7) as u8).collect()
+    }
+
+    /// Reads every `step`th piece of a member, and says whether it read by itself.
+    fn read(content: &[u8], together: &Arc<Together>, step: usize, pause: Option<u64>) -> bool {
+        let mut reader = Reader::new(Arc::clone(together));
+        let (mut out, mut alone) = (Vec::new(), false);
+        for at in (0..content.len() - 70_000).step_by(step) {
+            if pause == Some(at as u64) {
+                std::thread::sleep(3 * PATIENCE);
+            }
+            out.clear();
+            let bytes = at % 70_000;
+            let open = || Ok::<_, io::Error>(Box::new(Cursor::new(content.to_vec())) as Forwards);
+            let at_least = reader.reached.max(at as u64);
+            let read = reader.read(at_least, bytes as u64, &mut out, open);
+            assert!(read.is_ok());
+            let at = at_least as usize;
+            assert!(out == content[at..at + bytes]);
+            alone |= reader.alone.is_some();
+        }
+        alone
+    }
+
+    fn together(content: &[u8]) -> Arc<Together> {
+        Arc::new(Together::new(Box::new(Cursor::new(content.to_vec()))))
+    }
+
+    #[test]
+    fn readers_of_any_speed_get_every_piece() {
+        let content = content();
+        let shared = together(&content);
+        std::thread::scope(|scope| {
+            let one = |step, pause| {
+                let (content, shared) = (&content, &shared);
+                scope.spawn(move || read(content, shared, step, pause))
+            };
+            let all = [
+                one(71_111, None),
+                one(810_007, None),
+                one(222_222, Some(2_222_220)),
+            ];
+            let alone = all.map(|one| one.join().unwrap_or_default());
+            assert!(alone[2], "who sleeps is left behind");
+        });
+        assert!(shared.state().window.is_empty(), "nobody needs anything");
+    }
+
+    #[test]
+    fn who_comes_later_reads_by_itself() {
+        let content = content();
+        let shared = together(&content);
+        let mut first = Reader::new(Arc::clone(&shared));
+        let never = || Err(io::Error::other("opened"));
+        let mut out = Vec::new();
+        assert!(first.read(1 << 24, 5, &mut out, never).is_ok());
+        assert!(read(&content, &shared, 1 << 20, None));
+        // Left behind by the second one, it goes on where it was.
+        let open = || Ok::<_, io::Error>(Box::new(Cursor::new(content.clone())) as Forwards);
+        out.clear();
+        assert!(first.read((1 << 24) + 9, 3, &mut out, open).is_ok());
+        assert_eq!(out, content[(1 << 24) + 9..(1 << 24) + 12]);
+    }
+
+    #[test]
+    fn a_failure_is_everybodys() {
+        struct Broken(usize);
+        impl Read for Broken {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 += buffer.len();
+                match self.0 > 1 << 20 {
+                    true => Err(io::Error::other("a bad block")),
+                    false => Ok(buffer.len()),
+                }
+            }
+        }
+        let shared = Arc::new(Together::new(Box::new(Broken(0))));
+        for _ in 0..2 {
+            let mut reader = Reader::new(Arc::clone(&shared));
+            let open = || Ok::<_, io::Error>(Box::new(Broken(0)) as Forwards);
+            let mut out = Vec::new();
+            let read = reader.read(0, 2 << 20, &mut out, open);
+            assert!(read.is_err_and(|error| error.to_string() == "a bad block"));
+        }
+    }
+}
