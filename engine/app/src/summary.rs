@@ -111,11 +111,13 @@ impl Summary {
             .collect();
         failures.sort_by(|a, b| a.step.cmp(&b.step));
         let mut depends_on_writer: Vec<String> = outcomes()
-            .filter(|(id, _, _)| {
-                let outputs = report.outputs.get(id);
-                outputs.is_some_and(|outputs| outputs.values().any(prep_steps::is_of_writer))
+            .filter_map(|(id, node, _)| {
+                let path = node.name.strip_prefix("checksum/")?;
+                let mut outputs = report.outputs.get(&id)?.values();
+                outputs
+                    .any(prep_steps::is_of_writer)
+                    .then(|| path.to_owned())
             })
-            .filter_map(|(_, node, _)| Some(node.name.strip_prefix("checksum/")?.to_owned()))
             .collect();
         depends_on_writer.sort();
         let state = match steps_run {

@@ -29,7 +29,17 @@ impl KeyRecord {
     }
 
     pub fn to_json(&self) -> serde_json::Value {
-        serde_json::json!({ "step": self.step, "version": self.version, "params": self.params, "inputs": self.inputs })
+        let inputs = self.inputs.iter();
+        let inputs = inputs.map(|(name, digest)| (name.clone(), digest.to_string().into()));
+        // By hand: `json!` would write the parameters and read them again.
+        let members = [
+            ("step", self.step.as_str().into()),
+            ("version", self.version.into()),
+            ("params", self.params.clone()),
+            ("inputs", serde_json::Value::Object(inputs.collect())),
+        ];
+        let members = members.map(|(name, value)| (name.to_owned(), value));
+        serde_json::Value::Object(members.into_iter().collect())
     }
 }
 
@@ -43,13 +53,12 @@ pub fn canonical(value: &serde_json::Value) -> String {
 fn write(value: &serde_json::Value, out: &mut String) {
     match value {
         serde_json::Value::Object(map) => {
-            let sorted: BTreeMap<&String, &serde_json::Value> = map.iter().collect();
+            let mut sorted: Vec<(&String, &serde_json::Value)> = map.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| *key);
             out.push('{');
             for (position, (key, member)) in sorted.into_iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
-                }
-                out.push_str(&serde_json::Value::from(key.as_str()).to_string());
+                comma(position, out);
+                text(key, out);
                 out.push(':');
                 write(member, out);
             }
@@ -58,14 +67,31 @@ fn write(value: &serde_json::Value, out: &mut String) {
         serde_json::Value::Array(items) => {
             out.push('[');
             for (position, item) in items.iter().enumerate() {
-                if position > 0 {
-                    out.push(',');
-                }
+                comma(position, out);
                 write(item, out);
             }
             out.push(']');
         }
+        serde_json::Value::String(value) => text(value, out),
         scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+fn comma(position: usize, out: &mut String) {
+    if position > 0 {
+        out.push(',');
+    }
+}
+
+/// A text in quotes. Only `"`, `\` and control characters are escaped.
+fn text(value: &str, out: &mut String) {
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if value.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(value);
+        out.push('"');
+    } else {
+        out.push_str(&serde_json::Value::from(value).to_string());
     }
 }
 
@@ -86,9 +112,11 @@ mod tests {
         let base = KeyRecord {
             step: "csv".into(),
             version: 1,
-            params: serde_json::json!({ "sql": "SELECT 1" }),
+            params: serde_json::json!({ "sql": "SELECT \"a\\\"\n\u{1}ü\u{7f}", "b": [null, 1.5] }),
             inputs: BTreeMap::from([("train".to_owned(), Digest::of(b"x"))]),
         };
+        let written = serde_json::to_value(&base).unwrap_or_default();
+        assert_eq!(base.to_json(), written);
         let mut others = vec![base.clone(); 4];
         others[0].step = "json".into();
         others[1].version = 2;

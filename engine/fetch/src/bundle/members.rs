@@ -1,6 +1,8 @@
 //! Which members of a bundle are meant.
 
-use globset::{GlobBuilder, GlobMatcher};
+use std::sync::OnceLock;
+
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use prep_formats::zip::{EntryKind, ZipEntry};
 
 use crate::error::FetchError;
@@ -9,7 +11,9 @@ use crate::error::FetchError;
 #[derive(Debug, Clone)]
 pub struct Members {
     patterns: Vec<String>,
-    matchers: Vec<GlobMatcher>,
+    globs: Vec<Glob>,
+    /// Of the globs, once a listing is looked at: most runs look at none.
+    matchers: OnceLock<Vec<GlobMatcher>>,
 }
 
 impl Members {
@@ -21,21 +25,26 @@ impl Members {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort();
         patterns.dedup();
-        let matcher = |pattern: &String| {
+        let glob = |pattern: &String| {
             let glob = GlobBuilder::new(pattern)
                 .literal_separator(true)
                 .backslash_escape(false)
                 .build();
-            glob.map(|glob| glob.compile_matcher())
-                .map_err(|error| FetchError::Pattern {
-                    pattern: pattern.clone(),
-                    cause: error.kind().to_string(),
-                })
+            glob.map_err(|error| FetchError::Pattern {
+                pattern: pattern.clone(),
+                cause: error.kind().to_string(),
+            })
         };
         Ok(Members {
-            matchers: patterns.iter().map(matcher).collect::<Result<_, _>>()?,
+            globs: patterns.iter().map(glob).collect::<Result<_, _>>()?,
             patterns,
+            matchers: OnceLock::new(),
         })
+    }
+
+    fn matchers(&self) -> &[GlobMatcher] {
+        let compile = || self.globs.iter().map(Glob::compile_matcher).collect();
+        self.matchers.get_or_init(compile)
     }
 
     /// The patterns, sorted, each once.
@@ -46,7 +55,7 @@ impl Members {
     /// Whether this is one of them.
     pub fn wants(&self, entry: &ZipEntry) -> bool {
         let matches = |matcher: &GlobMatcher| matcher.is_match(&entry.path);
-        entry.kind == EntryKind::File && self.matchers.iter().any(matches)
+        entry.kind == EntryKind::File && self.matchers().iter().any(matches)
     }
 
     /// A pattern that names none of these entries: a mistake, not an empty wish.
@@ -57,10 +66,8 @@ impl Members {
                 .map(|entry| &entry.path)
                 .any(|path| matcher.is_match(path))
         };
-        let position = self
-            .matchers
-            .iter()
-            .position(|matcher| !names_one(matcher))?;
+        let mut matchers = self.matchers().iter();
+        let position = matchers.position(|matcher| !names_one(matcher))?;
         self.patterns.get(position).map(String::as_str)
     }
 
