@@ -19,8 +19,8 @@ pub use positions::Positions;
 pub(crate) use sort::sorted;
 pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;
+pub(crate) use tree::{BETWEEN_CHECKS, Origin, memory_of_trees};
 pub use tree::{File, Tree, TreeBuilder, TreeEntry, TreeError};
-pub(crate) use tree::{Origin, memory_of_trees};
 
 use std::sync::Arc;
 

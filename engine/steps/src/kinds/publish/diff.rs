@@ -8,7 +8,7 @@ use prep_core::{Context, StepError};
 
 use super::PublishError;
 use super::listing::{Listing, Written};
-use crate::value::Tree;
+use crate::value::{BETWEEN_CHECKS, Tree};
 
 /// The difference between what is wanted and what is there.
 #[derive(Debug, Default)]
@@ -38,9 +38,6 @@ impl Changes {
     }
 }
 
-/// Files between two looks at whether the run was cancelled.
-const BETWEEN_CHECKS: usize = 256;
-
 /// Compares the wanted tree with the listing and the disk.
 pub(super) fn compare(
     context: &Context,
@@ -56,7 +53,7 @@ pub(super) fn compare(
         changes.folders.insert(section.to_owned());
     }
     for (place, file) in (0..).zip(desired.files()) {
-        if file.index() % BETWEEN_CHECKS == 0 {
+        if file.index().is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
         let mut folder = match file.is_folder() {
@@ -102,7 +99,7 @@ fn surplus(
     let path = prepared.join(inner);
     let failed = |cause| PublishError::io("look at", &path, cause);
     for (number, entry) in fs::read_dir(&path).map_err(failed)?.enumerate() {
-        if number % BETWEEN_CHECKS == 0 {
+        if number.is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
         let entry = entry.map_err(failed)?;

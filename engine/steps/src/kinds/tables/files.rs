@@ -9,10 +9,7 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 
 use crate::kinds::{Kind, one};
 use crate::relation::listing_schema;
-use crate::value::{TableValue, TreeBuilder, memory_of_trees, only_tree};
-
-/// Files between two looks at whether the run was cancelled.
-const BETWEEN_CHECKS: usize = 1024;
+use crate::value::{BETWEEN_CHECKS, TableValue, TreeBuilder, memory_of_trees, only_tree};
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {

@@ -362,7 +362,7 @@ impl Tree {
 }
 
 /// Files between two looks at whether the run was cancelled.
-const BETWEEN_CHECKS: usize = 1024;
+pub(crate) const BETWEEN_CHECKS: usize = 1024;
 
 /// Stores the listing of so many files; returns it and the objects of the store that it refers to.
 fn save_entries<'a>(
