@@ -17,6 +17,49 @@ pub struct History {
     pub recorded: u64,
     /// By step name.
     pub steps: BTreeMap<String, HistoryStep>,
+    /// Earlier runs, the latest first: what they were is in the ledger, as long as it is kept there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Moment>,
+}
+
+/// An earlier run: when, and the key of each step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// In seconds since 1970.
+    pub recorded: u64,
+    pub steps: BTreeMap<String, Digest>,
+}
+
+/// Earlier runs that are kept.
+const MOMENTS: usize = 20;
+
+impl History {
+    /// The run itself, as a moment.
+    pub fn moment(&self) -> Moment {
+        let steps = self.steps.iter();
+        Moment {
+            recorded: self.recorded,
+            steps: steps.map(|(name, step)| (name.clone(), step.key)).collect(),
+        }
+    }
+
+    /// The history after this run: what it was before is an earlier moment, unless the steps are the same.
+    #[must_use]
+    pub fn followed_by(self, recorded: u64, steps: BTreeMap<String, HistoryStep>) -> History {
+        let before = self.moment();
+        let mut earlier = self.earlier;
+        let mut next = History {
+            recorded,
+            steps,
+            earlier: Vec::new(),
+        };
+        if !before.steps.is_empty() && before.steps != next.moment().steps {
+            earlier.insert(0, before);
+            earlier.truncate(MOMENTS);
+        }
+        next.earlier = earlier;
+        next
+    }
 }
 
 /// What a step was in that run.

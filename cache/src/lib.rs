@@ -81,7 +81,7 @@ pub use access::{Access, Accesses, Watch, Watched};
 pub use digest::{Digest, DigestError};
 pub use error::StoreError;
 pub use gc::{GcOptions, GcReport};
-pub use history::{History, HistoryStep};
+pub use history::{History, HistoryStep, Moment};
 pub use ledger::LedgerEntry;
 pub use link::LinkMode;
 pub use lock::{LockGuard, try_lock_file};

@@ -84,6 +84,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
                 record: json!({"n": n}),
             },
         )]),
+        earlier: Vec::new(),
     };
     // Pairs that a careless name would mix up; names that are no file names.
     let names = [
@@ -103,5 +104,20 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
     }
     store.set_last_run("a", "v1", &run(77))?;
     assert_eq!(store.last_run("a", "v1")?, Some(run(77)));
+    // Earlier runs are kept, the latest first, as long as something differs.
+    let mut history = run(1);
+    for n in [1, 2, 2, 3] {
+        history = history.followed_by(n, run(n).steps);
+    }
+    let earlier: Vec<u64> = history
+        .earlier
+        .iter()
+        .map(|moment| moment.recorded)
+        .collect();
+    assert_eq!((history.recorded, earlier), (3, vec![2, 1]));
+    for n in 4..100 {
+        history = history.followed_by(n, run(n).steps);
+    }
+    assert_eq!(history.earlier.len(), 20);
     Ok(())
 }

@@ -71,3 +71,36 @@ fn variants_differ_in_what_they_say_and_in_what_came_of_it() {
         "{said}"
     );
 }
+
+#[test]
+fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
+    let sandbox = Harbour::prepared();
+    let runs = ["diff", Harbour::ID, "@1", "@0", "--json"];
+    // There was one run only.
+    let said = sandbox.prep(&runs).code(4).stderr;
+    assert!(said.contains("there is no run @1"), "{said}");
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("seed: 0", "seed: 2"),
+    );
+    sandbox.run_well(Harbour::ID);
+    // A run that changes nothing is no other moment.
+    sandbox.run_well(Harbour::ID);
+    let found = sandbox.prep(&runs).code(1).json();
+    let said = found["pipeline"].to_string();
+    assert!(said.contains("seed"), "{said}");
+    let outputs = found["outputs"].as_array().expect("a list");
+    let answers = outputs.iter().find(|one| one["path"] == "private/test.csv");
+    let table = &answers.expect("other answers")["table"];
+    assert_eq!(table["key"], "id");
+    assert!(
+        table["rows_removed"].as_u64().expect("a number") > 0,
+        "{table}"
+    );
+    // Back again, the first and the last are the same.
+    sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    sandbox.run_well(Harbour::ID);
+    let same = ["diff", Harbour::ID, "@2", "@0"];
+    let said = sandbox.prep(&same).code(0).stdout;
+    assert!(said.contains("all the same"), "{said}");
+}

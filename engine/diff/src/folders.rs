@@ -43,7 +43,7 @@ pub struct FileDifference {
 }
 
 impl FileDifference {
-    fn new(path: impl Into<String>, bytes: [Option<u64>; 2]) -> FileDifference {
+    pub fn new(path: impl Into<String>, bytes: [Option<u64>; 2]) -> FileDifference {
         FileDifference {
             path: path.into(),
             bytes,
@@ -133,6 +133,19 @@ fn one_sided(
     let new = |(path, length)| FileDifference::new(path, [None, Some(length)]);
     found.extend(come.into_iter().map(new));
     Ok(found)
+}
+
+/// Compares two files that are both known as `path`.
+///
+/// # Errors
+/// When something cannot be read.
+pub fn two_files(
+    path: &str,
+    old: &Path,
+    new: &Path,
+    options: &Options<'_>,
+) -> io::Result<Vec<FileDifference>> {
+    files(path, old, new, options.temp, 0)
 }
 
 /// Two files of one name.

@@ -11,5 +11,5 @@
 mod folders;
 mod tables;
 
-pub use folders::{FileDifference, Options, folders};
+pub use folders::{FileDifference, Options, folders, two_files};
 pub use tables::{Cell, Counts, TableDifference, tables};

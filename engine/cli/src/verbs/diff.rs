@@ -1,4 +1,4 @@
-//! `prep diff`: what differs between two variants, two pipelines or two data folders.
+//! `prep diff`: what differs between two variants, two pipelines, two data folders or two runs.
 
 use std::path::Path;
 
@@ -13,21 +13,27 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::{Ended, Session};
 
-/// Show what differs between two variants, two pipelines or two data folders: what pipelines say, then what came of it
+/// Show what differs between two variants, pipelines, data folders or runs: what pipelines say, then what came of it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep diff spaceship-titanic v1 fixed
   prep diff old/pipeline.yaml new/pipeline.yaml
   prep diff spaceship-titanic ~/data-of-march ~/data
+  prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
 Outputs are compared file by file, archives entered; tables by the column that names their rows. Outputs of variants are those
-in the data folder, where both are prepared. Ends with 1 where something differs.")]
+in the data folder, where both are prepared. @0 is the last run that changed something, @1 the one before, and so on, as far as
+the store has them. Ends with 1 where something differs.")]
 pub struct Diff {
-    /// ID and two variants or two data folders; or two files of pipelines
+    /// ID and two variants, two data folders or two runs (`@1 @0`); or two files of pipelines
     #[arg(value_name = "WHAT", num_args = 2..=3, required = true)]
     what: Vec<String>,
+
+    /// Whose runs are compared: `v1` or `fixed`
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT)]
+    variant: String,
 }
 
 impl Diff {
@@ -59,6 +65,12 @@ impl Diff {
                 )?)
             }
             [id, old, new] => {
+                if let (Some(old), Some(new)) = (moment(old), moment(new)) {
+                    let settings = &session.settings;
+                    let found =
+                        prep_app::diff_moments(&catalog, settings, id, &self.variant, [old, new]);
+                    return Ok(found?);
+                }
                 catalog.get(id)?;
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
@@ -70,6 +82,11 @@ impl Diff {
             _ => Err(CliError::usage("two or three things are expected")),
         }
     }
+}
+
+/// The number of a run: `@1`.
+fn moment(word: &str) -> Option<usize> {
+    word.strip_prefix('@')?.parse().ok()
 }
 
 /// With every cell in one list: path, key, column, old, new.

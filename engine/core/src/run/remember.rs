@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_cache::{History, HistoryStep};
+use prep_cache::HistoryStep;
 
 use super::execute::unix_seconds;
 use super::{Scheduler, Shared};
@@ -33,12 +33,9 @@ pub(super) fn remember(
         if !nodes.iter().any(ran) {
             continue;
         }
-        let old = shared
-            .context
-            .store
-            .last_run(competition, variant)?
-            .map(|history| history.steps)
-            .unwrap_or_default();
+        let history = shared.context.store.last_run(competition, variant)?;
+        let history = history.unwrap_or_default();
+        let old = &history.steps;
         let mut steps = BTreeMap::new();
         for id in nodes {
             let name = &shared.graph.node(id).name;
@@ -77,14 +74,11 @@ pub(super) fn remember(
                 );
             }
         }
-        shared.context.store.set_last_run(
-            competition,
-            variant,
-            &History {
-                recorded: unix_seconds(),
-                steps,
-            },
-        )?;
+        let history = history.followed_by(unix_seconds(), steps);
+        shared
+            .context
+            .store
+            .set_last_run(competition, variant, &history)?;
     }
     Ok(())
 }
