@@ -55,6 +55,19 @@ fn digests_depend_on_content_alone() {
     let lock =
         |sandbox: &Sandbox| fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
     assert_eq!(lock(&one), lock(&other));
+    // On another file system, which lists files in another order, and where nothing is known of them.
+    if let Ok(memory) = tempfile::tempdir_in("/dev/shm") {
+        let data = memory.path().to_str().expect("a path");
+        let mut command = one.run_command(&[Harbour::ID]);
+        Ended::of(command.args(["--data-dir", data])).code(0);
+        let prepared = memory.path().join(Harbour::ID);
+        for name in ["prepared.json", "prepared.files"] {
+            fs::remove_file(prepared.join(name)).expect("removed");
+        }
+        let arguments = ["digest", Harbour::ID, "--json", "--data-dir", data];
+        let found = one.prep(&arguments).code(0).json();
+        assert_eq!(found["competitions"][0], digest(&other));
+    }
     // Another leaderboard is another foundation, and touches nothing else.
     let before = digest(&one);
     one.write("pipelines/harbour/leaderboard.csv", "score\n0.9\n0.1\n");

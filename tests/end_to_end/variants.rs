@@ -329,6 +329,36 @@ fn what_pipelines_correct_is_told() {
     }
 }
 
+/// Mistakes that are none of the data: a benchmark whose validation cannot read its own answers, and photos whose labels are
+/// public. (Parquet files whose published sums depend on the writer: see `writer.rs`.)
+#[test]
+fn what_no_preparation_can_mend_is_told() {
+    let sandbox = Sandbox::new();
+    let ids = ["tensorflow2-question-answering", "dog-breed-identification"];
+    let [answers, dogs] = ids;
+    for id in ids {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+        let bundle = tests.join(format!("cases/{id}/seed0/raw.zip"));
+        let target = sandbox.source().join(format!("{id}.zip"));
+        std::os::unix::fs::symlink(bundle, target).expect("link");
+    }
+    run(&sandbox, &ids, "v1");
+    // The answers are JSON lines; submissions are valid all the same.
+    let sample = sandbox
+        .prepared(answers)
+        .join("public/sample_submission.csv");
+    let sample = sample.to_str().expect("a path");
+    sandbox.prep(&["validate", sample, answers]).code(0);
+    let wrong = sandbox.write("wrong.csv", "id\n1\n");
+    let wrong = wrong.to_str().expect("a path");
+    sandbox.prep(&["validate", wrong, answers]).code(1);
+    let report = sandbox.prep(&["leaks", dogs, "--json"]).code(0).json();
+    let findings = report[0]["findings"].as_array().expect("findings");
+    let declared = |one: &&serde_json::Value| one["detector"] == "declared";
+    let told = findings.iter().find(declared).expect("what is declared");
+    assert!(told["accepted"].to_string().contains("public"), "{told}");
+}
+
 fn without_sample(_: &World, prepared: &Path) -> usize {
     usize::from(!prepared.join("public/sample_submission.csv").is_file())
 }
