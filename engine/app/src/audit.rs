@@ -86,6 +86,16 @@ pub(crate) fn remember_bundle(settings: &Settings, id: &str, sources: &[&Path], 
     }
 }
 
+/// All bundles of a competition: perhaps there is an older one beside that in the data folder.
+fn bundles(settings: &Settings, id: &str, sources: &[&Path]) -> Vec<PathBuf> {
+    let folders = sources.iter().copied().chain([settings.data_dir.as_path()]);
+    let found = folders.filter_map(|folder| {
+        let bundle = LocalBundle::new(id, &[folder], None);
+        bundle.path().map(Path::to_owned)
+    });
+    found.collect()
+}
+
 fn bundle_of(settings: &Settings, id: &str, sources: &[&Path]) -> Option<PathBuf> {
     let mut folders: Vec<&Path> = sources.to_vec();
     folders.push(&settings.data_dir);
@@ -130,6 +140,8 @@ pub fn audit(
             sums,
             variant,
             split_search(&pipeline).as_ref(),
+            &bundles(settings, &entry.id, sources),
+            &settings.temp_dir(),
         )?),
         (true, _) => Some(OutputsAudit {
             variant: variant.to_owned(),
@@ -239,9 +251,12 @@ fn audit_outputs(
     sums: &Checksums,
     variant: &str,
     search: Option<&SplitSearch>,
+    bundles: &[PathBuf],
+    temp: &Path,
 ) -> Result<OutputsAudit, Error> {
     let mut equal = Vec::new();
-    let mut findings = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut unknown: Vec<(usize, String)> = Vec::new();
     let mut count = 0;
     for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
         for (name, md5) in sums {
@@ -264,10 +279,32 @@ fn audit_outputs(
                         }
                         _ => None,
                     };
-                    findings.push(other.unwrap_or(finding));
+                    let finding = other.unwrap_or(finding);
+                    if finding.cause.family == Family::Unknown {
+                        unknown.push((findings.len(), md5.to_ascii_lowercase()));
+                    }
+                    findings.push(finding);
                 }
             }
         }
+    }
+    for bundle in bundles {
+        let wanted = unknown.iter().map(|(_, md5)| md5.clone()).collect();
+        if unknown.is_empty() {
+            break;
+        }
+        // A bundle that cannot be read says nothing of outputs; its own corner tells why.
+        let Ok(found) = published::members(bundle, temp, &wanted) else {
+            continue;
+        };
+        unknown.retain(|(place, md5)| {
+            let (Some(name), Some(finding)) = (found.get(md5), findings.get_mut(*place)) else {
+                return true;
+            };
+            let proof = format!("`{name}` of {} has the published MD5", bundle.display());
+            *finding = Finding::new(&files::BUNDLE_MEMBER, finding.path.as_str()).proof(proof);
+            false
+        });
     }
     Ok(OutputsAudit {
         variant: variant.to_owned(),

@@ -204,3 +204,32 @@ fn a_split_with_another_seed() {
         );
     }
 }
+
+#[test]
+fn a_sum_may_be_that_of_an_older_bundles_member() {
+    let home = tempfile::tempdir().unwrap();
+    let zip = |members: &[(&str, &[u8])]| {
+        let mut zip = prep_formats::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        for (name, content) in members {
+            let method = prep_formats::zip::Method::Deflate;
+            zip.add_file(name, method, &mut &content[..]).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    };
+    let inner = zip(&[("labels.csv", b"id,kind\n1,a\n")]);
+    let bundle = home.path().join("older.zip");
+    fs::write(
+        &bundle,
+        zip(&[("notes.txt", b"hello"), ("inner.zip", &inner)]),
+    )
+    .unwrap();
+    let wanted = [
+        "5d41402abc4b2a76b9719d911017c592",
+        "00000000000000000000000000000000",
+    ];
+    let wanted = wanted.map(str::to_owned).into_iter().collect();
+    let found = published::members(&bundle, &home.path().join("temp"), &wanted).unwrap();
+    let found: Vec<(String, String)> = found.into_iter().collect();
+    let expected = ("5d41402abc4b2a76b9719d911017c592", "notes.txt");
+    assert_eq!(found, [(expected.0.to_owned(), expected.1.to_owned())]);
+}

@@ -12,6 +12,7 @@ pub static ALL: &[&Cause] = &[
     &FILES_CUT_OFF,
     &FILES_DAMAGED,
     &ARCHIVE_UNPACKED,
+    &BUNDLE_MEMBER,
     &FILES_CHANGED,
 ];
 
@@ -85,6 +86,14 @@ pub static ARCHIVE_UNPACKED: Cause = Cause {
     harm: Harm::Form,
     meaning: "an archive was unpacked into a folder",
     advice: "nothing, if whoever reads the tree expects it",
+};
+
+pub static BUNDLE_MEMBER: Cause = Cause {
+    id: "bundle-member",
+    family: Family::Files,
+    harm: Harm::Content,
+    meaning: "the published file is a member of a bundle as it stands there, and ours is not",
+    advice: "prepare from that bundle, if it is another one than was prepared; else the member was not copied as it is",
 };
 
 pub static FILES_CHANGED: Cause = Cause {

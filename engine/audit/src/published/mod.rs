@@ -5,6 +5,7 @@
 
 mod footers;
 mod forms;
+mod members;
 mod splits;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::read;
 use prep_contents::Format;
 
 pub use forms::Rendering;
+pub use members::members;
 pub use splits::search as search_split;
 
 /// What the file came to.

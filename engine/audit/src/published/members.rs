@@ -1,0 +1,41 @@
+//! A published sum that is the one of a member of a bundle: that of the bundle which was prepared, or of an older one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::path::Path;
+
+use md5::{Digest as _, Md5};
+use prep_contents::entries;
+use prep_contents::read::fill;
+
+use crate::read::hex;
+
+/// Members of the bundle with these MD5s, by MD5; archives in it are entered, with what must be taken out of them below `temp`.
+///
+/// # Errors
+/// When the bundle cannot be read.
+pub fn members(
+    bundle: &Path,
+    temp: &Path,
+    wanted: &BTreeSet<String>,
+) -> io::Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let mut buffer = vec![0; 1 << 17];
+    entries::of_file(bundle, "bundle.zip", temp, &mut |path, _, content| {
+        let mut content: &mut dyn Read = content;
+        let mut hasher = Md5::new();
+        loop {
+            match fill(&mut content, &mut buffer)? {
+                0 => break,
+                count => hasher.update(buffer.get(..count).unwrap_or_default()),
+            }
+        }
+        let md5 = hex(hasher);
+        if wanted.contains(&md5) {
+            let name = path.strip_prefix("bundle.zip/").unwrap_or(path);
+            found.insert(md5, name.to_owned());
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
