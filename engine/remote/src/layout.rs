@@ -6,7 +6,7 @@
 //! v1/objects/ab/cdef...            contents that anybody may see who may see prepared public data
 //! private/v1/objects/ab/cdef...    all others: answers, and what outputs were made of
 //! private/v1/bundles/DIGEST        bundles as Kaggle serves them
-//! private/v1/bundles/DIGEST.obao   the tree of hashes of a bundle
+//! private/v1/bundles/DIGEST.hashes hashes of a bundle's stretches
 //! ```
 //!
 //! So a role that may read all but `private/` sees no answers. `v1` is the version of the format: another one takes
@@ -56,5 +56,5 @@ pub(crate) fn bundle(digest: &Digest) -> String {
 }
 
 pub(crate) fn hashes(digest: &Digest) -> String {
-    format!("{}.obao", bundle(digest))
+    format!("{}.hashes", bundle(digest))
 }

@@ -6,7 +6,9 @@
 //! remote     one operation each, with its error   error    what went wrong, by meaning, without secrets
 //! link       the remote as a run uses it: what goes wrong is said once, and the run goes on
 //! queue      results on their way there           tier     what the local store asks
-//! mirror     bundles: sent with a tree of hashes, read where they lie
+//! send       files: in parts, held against their names on the way
+//! hashes     of a bundle's stretches, so that each can be verified alone
+//! mirror     bundles, read where they lie         requests   which of their stretches move together
 //! source     a bundle from the mirror, before it is downloaded
 //! ```
 //!
@@ -26,12 +28,15 @@
 
 mod address;
 mod error;
+mod hashes;
 mod key;
 mod layout;
 mod link;
 mod mirror;
 mod queue;
 mod remote;
+mod requests;
+mod send;
 mod signed;
 mod source;
 mod tier;

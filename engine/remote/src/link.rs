@@ -27,6 +27,8 @@ pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// How long a remote is left alone after trouble that may pass.
 const REST: Duration = Duration::from_secs(60);
+/// Objects of which it is remembered whether they are there: some 60 MB.
+const MOST_SEEN: usize = 1 << 20;
 
 /// What a link needs to know.
 #[derive(Debug)]
@@ -62,13 +64,34 @@ pub(crate) struct Inner {
     reads: Mutex<Use>,
     writes: Mutex<Use>,
     /// Objects that are not there, or not right.
-    absent: Mutex<HashSet<Digest>>,
+    absent: Mutex<Seen>,
     /// Objects whose bytes there are wrong: they are sent anew.
     wrong: Mutex<HashSet<Digest>>,
     /// Objects that are there for sure.
-    pub(crate) there: Mutex<HashSet<Digest>>,
+    pub(crate) there: Mutex<Seen>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
+}
+
+/// Digests that were seen, as many as fit: what is forgotten is asked for again.
+#[derive(Default)]
+pub(crate) struct Seen(HashSet<Digest>);
+
+impl Seen {
+    pub(crate) fn contains(&self, digest: &Digest) -> bool {
+        self.0.contains(digest)
+    }
+
+    fn insert(&mut self, digest: Digest) {
+        if self.0.len() >= MOST_SEEN {
+            self.0 = HashSet::new();
+        }
+        self.0.insert(digest);
+    }
+
+    fn remove(&mut self, digest: &Digest) {
+        self.0.remove(digest);
+    }
 }
 
 /// What is said once.
@@ -322,6 +345,11 @@ impl Inner {
                 self.remote.shown()
             )
         });
+    }
+
+    /// The bytes of a bundle there are wrong, which was said.
+    pub(crate) fn mark_wrong(&self, bundle: Digest) {
+        held(&self.wrong).insert(bundle);
     }
 
     pub(crate) fn is_wrong(&self, object: &Digest) -> bool {

@@ -1,162 +1,38 @@
-//! Bundles in the mirror: sent with a tree of hashes, and read where they lie.
-//!
-//! A bundle's name is its BLAKE3 hash, which is the root of a tree over its stretches. With the tree beside it
-//! (`.obao`, as bao has it: the length, then pairs of hashes in pre-order), each stretch can be held against the name
-//! without the rest. Stretches are 16 KiB, or longer in bundles so long that the tree would be unwieldy.
+//! Bundles in the mirror, read where they lie.
 //!
 //! Whoever is going to read many members says so ([`Ranges::expect`]). Neighbours then move together, in requests of
 //! up to 8 MiB, several ahead of the reader; what nobody reads between them does not move, but for small gaps. What was
 //! not announced is read as it is asked for, further ahead the longer a reader goes on.
+//!
+//! Each request is held against the bundle's name before anybody sees its bytes. The hashes that this takes are fetched with
+//! the first request of their region, and kept for the next ones.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::{self, BufReader};
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex};
 
-use bao_tree::io::outboard::{PreOrderMemOutboard, PreOrderOutboard};
-use bao_tree::io::round_up_to_chunks;
-use bao_tree::io::sync::{CreateOutboard, encode_ranges_validated};
-use bao_tree::{BaoTree, BlockSize, ByteRanges};
 use bytes::Bytes;
-use prep_cache::{Content, Digest, StoreError};
+use futures::future::{try_join, try_join_all};
+use prep_cache::{Digest, StoreError};
 use prep_core::Ranges;
+use tokio::sync::OnceCell;
 
 use crate::error::RemoteError;
+use crate::hashes::{self, REGION, Regions, STRETCH, Stretches};
 use crate::link::{Inner, Link, held};
+use crate::requests::{REQUEST, together};
 
-/// Chunks of BLAKE3 have 1024 bytes; stretches two to the power of this many of them.
-const USUAL_STRETCH: u8 = 4;
-/// The tree of a bundle takes no more than this.
-const LONGEST_TREE: u64 = 32 << 20;
-/// Bytes of one request at most.
-const REQUEST: u64 = 8 << 20;
-/// Requests ahead of the reader.
-const AHEAD: usize = 8;
-/// Requests whose bytes are kept: threads read side by side, each in its own place.
-const KEPT: usize = 16;
-/// A gap that is read along with its neighbours.
-const GAP: u64 = 128 << 10;
-/// Gaps are read along as long as they are at most one such part of what is wanted.
-const WASTE: u64 = 32;
+/// Requests ahead of the reader, and their bytes.
+const AHEAD: usize = 32;
+const BYTES_AHEAD: u64 = 64 << 20;
+/// Requests whose bytes are kept, and their bytes: threads read side by side, each in its own place.
+const KEPT: usize = 64;
+const BYTES_KEPT: u64 = 128 << 20;
+/// Regions whose hashes are kept.
+const REGIONS_KEPT: usize = 64;
 /// Bytes of the first request of what was not announced.
 const FIRST: u64 = 64 << 10;
-/// The length before the tree.
-const PREFIX: usize = 8;
-
-/// How long stretches are in a bundle of so many bytes.
-fn stretch_of(bytes: u64) -> u8 {
-    let mut stretch = USUAL_STRETCH;
-    while tree_of(bytes, stretch).outboard_size() > LONGEST_TREE {
-        stretch += 1;
-    }
-    stretch
-}
-
-fn tree_of(bytes: u64, stretch: u8) -> BaoTree {
-    BaoTree::new(bytes, BlockSize::from_chunk_log(stretch))
-}
-
-/// The tree of hashes of a bundle, as it lies beside it.
-pub(crate) async fn hashes(
-    remote: &str,
-    file: Arc<File>,
-    content: &Content,
-) -> Result<Vec<u8>, RemoteError> {
-    let (bytes, digest) = (content.bytes, content.digest);
-    let work = tokio::task::spawn_blocking(move || {
-        let found = file.metadata()?.len();
-        let mut tree = PreOrderOutboard {
-            root: [0; 32].into(),
-            tree: tree_of(bytes, stretch_of(bytes)),
-            data: Vec::new(),
-        };
-        let size = usize::try_from(tree.tree.outboard_size()).unwrap_or(usize::MAX);
-        tree.data.resize(size, 0);
-        let whole = At { file: &file, at: 0 };
-        tree.init_from(BufReader::with_capacity(1 << 20, whole))?;
-        match found == bytes && Digest::from(tree.root) == digest {
-            true => {
-                let mut beside = bytes.to_le_bytes().to_vec();
-                beside.append(&mut tree.data);
-                Ok(beside)
-            }
-            false => Err(io::Error::other("it changed")),
-        }
-    });
-    match work.await {
-        Ok(Ok(beside)) => Ok(beside),
-        _ => Err(RemoteError::Failed {
-            remote: remote.to_owned(),
-            cause: "a bundle on this machine cannot be read, or changed; it was not sent"
-                .to_owned(),
-        }),
-    }
-}
-
-/// Reads a file from its beginning, whatever others do with its cursor.
-struct At<'a> {
-    file: &'a File,
-    at: u64,
-}
-
-impl io::Read for At<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = std::os::unix::fs::FileExt::read_at(self.file, buffer, self.at)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-/// The tree of hashes of a bundle that lies in the mirror.
-type Tree = PreOrderMemOutboard<Bytes>;
-
-/// Takes apart what lies beside a bundle. How long its stretches are follows from the tree's length.
-fn open_tree(digest: &Digest, bytes: u64, beside: &Bytes) -> Option<Tree> {
-    let length: [u8; PREFIX] = beside.get(..PREFIX)?.try_into().ok()?;
-    if u64::from_le_bytes(length) != bytes {
-        return None;
-    }
-    let stretch = stretch_of(bytes);
-    let tree = tree_of(bytes, stretch);
-    let data = beside.slice(PREFIX..);
-    (tree.outboard_size() == data.len() as u64).then_some(PreOrderMemOutboard {
-        root: (*digest.as_bytes()).into(),
-        tree,
-        data,
-    })
-}
-
-/// A stretch of a bundle in memory, by its place in the bundle.
-struct Window<'a> {
-    start: u64,
-    bytes: &'a [u8],
-}
-
-impl bao_tree::io::sync::ReadAt for Window<'_> {
-    fn read_at(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let start = at.checked_sub(self.start).map(usize::try_from);
-        let rest = match start {
-            Some(Ok(start)) => self.bytes.get(start..).unwrap_or_default(),
-            _ => &[],
-        };
-        let count = rest.len().min(buffer.len());
-        if let (Some(to), Some(from)) = (buffer.get_mut(..count), rest.get(..count)) {
-            to.copy_from_slice(from);
-        }
-        Ok(count)
-    }
-}
-
-/// Whether these are the bundle's bytes at `range`, which begins and ends with stretches.
-fn fits(tree: &Tree, range: &Range<u64>, bytes: &[u8]) -> bool {
-    if bytes.len() as u64 != range.end - range.start {
-        return false;
-    }
-    let chunks = round_up_to_chunks(&ByteRanges::from(range.clone()));
-    let start = range.start;
-    encode_ranges_validated(Window { start, bytes }, tree, &chunks, io::sink()).is_ok()
-}
 
 /// A bundle that is read where it lies. Cheap to make: the remote is asked when it is first read.
 pub struct MirroredBundle {
@@ -167,7 +43,8 @@ struct Shared {
     link: Arc<Inner>,
     digest: Digest,
     bytes: u64,
-    tree: Mutex<Option<Arc<Tree>>>,
+    regions: OnceCell<Regions>,
+    stretches: Mutex<BTreeMap<u64, Arc<OnceCell<Stretches>>>>,
     state: Mutex<State>,
     arrived: Condvar,
 }
@@ -202,10 +79,16 @@ impl State {
     /// Lets go of what was used longest ago. What was sent for ahead stays until all of it is read, unless nobody comes for
     /// it.
     fn make_room(&mut self) {
-        while self.requests.len() >= KEPT {
+        loop {
+            let lengths = self.requests.iter();
+            let bytes: u64 = lengths.map(|one| one.range.end - one.range.start).sum();
+            let count = self.requests.len();
+            if count < KEPT && bytes < BYTES_KEPT {
+                return;
+            }
             let arrived = self.requests.iter().enumerate();
             let arrived = arrived.filter(|(_, one)| one.bytes.is_some());
-            let too_many = self.requests.len() >= 2 * KEPT;
+            let too_many = count >= 2 * KEPT || bytes >= 2 * BYTES_KEPT;
             let may_go = arrived.filter(|(_, one)| one.used > 0 && one.left == 0 || too_many);
             let oldest = may_go
                 .min_by_key(|(_, one)| one.used)
@@ -225,7 +108,8 @@ impl Link {
             link: self.inner().clone(),
             digest,
             bytes,
-            tree: Mutex::default(),
+            regions: OnceCell::new(),
+            stretches: Mutex::default(),
             state: Mutex::default(),
             arrived: Condvar::new(),
         };
@@ -235,47 +119,127 @@ impl Link {
     }
 }
 
+/// Why a part of a bundle cannot be had.
+enum Lost {
+    Absent,
+    Damaged,
+    Failed(RemoteError),
+}
+
+impl From<RemoteError> for Lost {
+    fn from(error: RemoteError) -> Lost {
+        Lost::Failed(error)
+    }
+}
+
 impl Shared {
     fn lost(&self) -> io::Error {
         let digest = self.digest;
         io::Error::other(StoreError::Missing { digest })
     }
 
-    fn tree(&self) -> io::Result<Arc<Tree>> {
-        let mut tree = held(&self.tree);
-        if let Some(tree) = &*tree {
-            return Ok(tree.clone());
+    /// Says why, if that was not said yet.
+    fn report(&self, lost: &Lost) {
+        match lost {
+            Lost::Absent => {}
+            Lost::Failed(error) => self.link.trouble(error, false),
+            Lost::Damaged => {
+                self.link.mark_wrong(self.digest);
+                let (digest, remote) = (self.digest.short(), self.link.remote.shown());
+                self.link.other(format!(
+                    "the bundle {digest} in the mirror {remote} is damaged; it is got from elsewhere"
+                ));
+            }
         }
-        let (remote, digest) = (self.link.remote.clone(), self.digest);
-        let beside = self.link.ask(async move { remote.hashes(&digest).await });
-        let Some(beside) = beside.flatten() else {
-            return Err(self.lost());
-        };
-        let Some(opened) = open_tree(&self.digest, self.bytes, &beside) else {
-            self.damaged();
-            return Err(self.lost());
-        };
-        let opened = Arc::new(opened);
-        *tree = Some(opened.clone());
-        Ok(opened)
-    }
-
-    fn damaged(&self) {
-        let (digest, remote) = (self.digest.short(), self.link.remote.shown());
-        self.link.other(format!(
-            "the bundle {digest} in the mirror {remote} is damaged; it is got from elsewhere"
-        ));
     }
 
     /// From stretch to stretch.
-    fn aligned(&self, tree: &Tree, range: Range<u64>) -> Range<u64> {
-        let stretch = 1024u64 << tree.tree.block_size().chunk_log();
-        let start = range.start / stretch * stretch;
-        start..range.end.next_multiple_of(stretch).min(self.bytes)
+    fn aligned(&self, range: Range<u64>) -> Range<u64> {
+        let start = range.start / STRETCH * STRETCH;
+        start..range.end.next_multiple_of(STRETCH).min(self.bytes)
+    }
+
+    async fn list(&self, place: Range<u64>) -> Result<Bytes, Lost> {
+        let list = self.link.remote.hashes(&self.digest, place).await?;
+        list.ok_or(Lost::Absent)
+    }
+
+    async fn regions(&self) -> Result<&Regions, Lost> {
+        let open = async || {
+            // It is left alone after trouble. What is being read goes on.
+            if !self.link.is_read() {
+                return Err(Lost::Absent);
+            }
+            // Of a single region they say nothing.
+            let list = match hashes::regions(self.bytes) {
+                0 | 1 => Bytes::new(),
+                _ => self.list(hashes::place_of_regions(self.bytes)).await?,
+            };
+            Regions::open(self.digest, self.bytes, &list).ok_or(Lost::Damaged)
+        };
+        self.regions.get_or_try_init(open).await
+    }
+
+    /// The hashes of a region's stretches.
+    async fn stretches(&self, region: u64) -> Result<Arc<OnceCell<Stretches>>, Lost> {
+        let cell = {
+            let mut kept = held(&self.stretches);
+            let cell = kept.entry(region).or_default().clone();
+            // Readers go on from the beginning to the end.
+            if kept.len() > REGIONS_KEPT {
+                match kept
+                    .first_key_value()
+                    .is_some_and(|(first, _)| *first < region)
+                {
+                    true => kept.pop_first(),
+                    false => kept.pop_last(),
+                };
+            }
+            cell
+        };
+        let open = async || {
+            let place = hashes::place_of_stretches(self.bytes, region);
+            let (regions, list) = try_join(self.regions(), self.list(place)).await?;
+            regions.stretches(region, &list).ok_or(Lost::Damaged)
+        };
+        cell.get_or_try_init(open).await?;
+        Ok(cell)
+    }
+
+    /// The bytes of a range, which begins and ends with stretches; they are the bundle's.
+    async fn fetch(&self, range: Range<u64>) -> Result<Bytes, Lost> {
+        let bytes = async {
+            let got = self
+                .link
+                .remote
+                .stretch(&self.digest, range.clone())
+                .await?;
+            got.ok_or(Lost::Absent)
+        };
+        let regions = range.start / REGION..range.end.div_ceil(REGION);
+        let hashes = try_join_all(regions.map(|region| self.stretches(region)));
+        let (bytes, hashes) = try_join(bytes, hashes).await?;
+        if bytes.len() as u64 != range.end - range.start {
+            return Err(Lost::Damaged);
+        }
+        let mut at = range.start;
+        for own in &hashes {
+            let end = range.end.min((at / REGION + 1) * REGION);
+            let places = [at, end].map(|place| usize::try_from(place - range.start));
+            let [Ok(from), Ok(to)] = places else {
+                return Err(Lost::Damaged);
+            };
+            let piece = bytes.get(from..to).ok_or(Lost::Damaged)?;
+            if !own.get().is_some_and(|own| own.fit(at, piece)) {
+                return Err(Lost::Damaged);
+            }
+            at = end;
+        }
+        Ok(bytes)
     }
 
     /// Sends for a range unless it is here or on its way.
-    fn request(self: &Arc<Self>, state: &mut State, tree: &Arc<Tree>, range: Range<u64>) {
+    fn request(self: &Arc<Self>, state: &mut State, range: Range<u64>) {
         if state.requests.iter().any(|one| one.range == range) {
             return;
         }
@@ -288,22 +252,12 @@ impl Shared {
             used: 0,
             left: announced.map_or(0, |(_, bytes)| *bytes),
         });
-        let (shared, tree) = (self.clone(), tree.clone());
+        let shared = self.clone();
         self.link.spawn(async move {
-            let got = shared
-                .link
-                .remote
-                .stretch(&shared.digest, range.clone())
-                .await;
-            let bytes = match got {
-                Ok(Some(bytes)) if fits(&tree, &range, &bytes) => Some(bytes),
-                Ok(Some(_)) => {
-                    shared.damaged();
-                    None
-                }
-                Ok(None) => None,
-                Err(error) => {
-                    shared.link.trouble(&error, false);
+            let bytes = match shared.fetch(range.clone()).await {
+                Ok(bytes) => Some(bytes),
+                Err(lost) => {
+                    shared.report(&lost);
                     None
                 }
             };
@@ -320,7 +274,7 @@ impl Shared {
     }
 
     /// The request that brings the byte at `offset`.
-    fn wanted(&self, state: &mut State, tree: &Tree, offset: u64, length: u64) -> Range<u64> {
+    fn wanted(&self, state: &mut State, offset: u64, length: u64) -> Range<u64> {
         let announced = state.expected.range(offset + 1..).next();
         if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
             return range.clone();
@@ -336,7 +290,7 @@ impl Shared {
             true => (2 * (state.last.end - state.last.start)).clamp(FIRST, REQUEST),
             false => length.clamp(FIRST, REQUEST),
         };
-        let range = self.aligned(tree, offset..(offset + length).min(self.bytes));
+        let range = self.aligned(offset..(offset + length).min(self.bytes));
         state.last = range.clone();
         range
     }
@@ -345,15 +299,14 @@ impl Shared {
         if offset >= self.bytes || buffer.is_empty() {
             return Ok(0);
         }
-        let tree = self.tree()?;
         let mut state = held(&self.state);
-        let wanted = self.wanted(&mut state, &tree, offset, buffer.len() as u64);
+        let wanted = self.wanted(&mut state, offset, buffer.len() as u64);
         loop {
             if state.broken {
                 return Err(self.lost());
             }
             // Another thread's requests may have put it out.
-            self.request(&mut state, &tree, wanted.clone());
+            self.request(&mut state, wanted.clone());
             state.reads += 1;
             let now = state.reads;
             let here = state.requests.iter_mut().find(|one| one.range == wanted);
@@ -364,7 +317,7 @@ impl Shared {
                 Some(bytes)
             });
             if let Some(bytes) = bytes {
-                self.go_ahead(&mut state, &tree, &wanted);
+                self.go_ahead(&mut state, &wanted);
                 let start = usize::try_from(offset - wanted.start).unwrap_or(usize::MAX);
                 let rest = bytes.get(start..).unwrap_or_default();
                 let count = rest.len().min(buffer.len());
@@ -377,7 +330,7 @@ impl Shared {
                 }
                 return Ok(count);
             }
-            self.go_ahead(&mut state, &tree, &wanted);
+            self.go_ahead(&mut state, &wanted);
             state = self
                 .arrived
                 .wait(state)
@@ -386,15 +339,20 @@ impl Shared {
     }
 
     /// Sends for what is announced behind a request.
-    fn go_ahead(self: &Arc<Self>, state: &mut State, tree: &Arc<Tree>, from: &Range<u64>) {
+    fn go_ahead(self: &Arc<Self>, state: &mut State, from: &Range<u64>) {
+        let mut bytes = 0;
         let next = state.expected.range(from.end + 1..).take(AHEAD);
+        let next = next.map(|(_, (range, _))| range).take_while(|range| {
+            bytes += range.end - range.start;
+            bytes <= BYTES_AHEAD
+        });
         // What was sent for once was read, or is: a slow reader does not bring it again.
-        let next = next.filter(|(end, _)| **end > state.front);
-        let next: Vec<Range<u64>> = next.map(|(_, (range, _))| range.clone()).collect();
+        let next = next.filter(|range| range.end > state.front);
+        let next: Vec<Range<u64>> = next.cloned().collect();
         state.front = state.front.max(from.end);
         for range in next {
             state.front = state.front.max(range.end);
-            self.request(state, tree, range);
+            self.request(state, range);
         }
     }
 }
@@ -409,10 +367,8 @@ impl Ranges for MirroredBundle {
     }
 
     fn expect(&self, ranges: Vec<Range<u64>>) {
-        // Without the tree nothing can be read, which the first read says.
-        let Ok(tree) = self.shared.tree() else { return };
         let aligned = ranges.iter().cloned();
-        let aligned = aligned.map(|range| self.shared.aligned(&tree, range));
+        let aligned = aligned.map(|range| self.shared.aligned(range));
         let expected = together(aligned.collect());
         let mut expected: BTreeMap<u64, (Range<u64>, u64)> = expected
             .into_iter()
@@ -431,97 +387,5 @@ impl Ranges for MirroredBundle {
         let mut state = held(&self.shared.state);
         state.front = 0;
         state.expected = expected;
-    }
-}
-
-/// Requests that bring all these ranges: neighbours together, with small gaps, none too long.
-fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.retain(|range| !range.is_empty());
-    ranges.sort_unstable_by_key(|range| (range.start, range.end));
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    let (mut useful, mut waste) = (0, 0);
-    for range in ranges {
-        useful += range.end - range.start;
-        if let Some(last) = joined.last_mut() {
-            let gap = range.start.saturating_sub(last.end);
-            if gap == 0 || (gap <= GAP && (waste + gap) * WASTE <= useful) {
-                waste += gap;
-                last.end = last.end.max(range.end);
-                continue;
-            }
-        }
-        joined.push(range);
-    }
-    let pieces = joined.into_iter().flat_map(|range| {
-        let starts = (range.start..range.end).step_by(REQUEST as usize);
-        starts.map(move |start| start..(start + REQUEST).min(range.end))
-    });
-    pieces.collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[allow(
-        clippy::single_range_in_vec_init,
-        reason = "one range is what is meant"
-    )]
-    fn neighbours_move_together_and_gaps_do_not() {
-        let k = 1u64 << 10;
-        let m = 1u64 << 20;
-        assert_eq!(together(vec![]), Vec::<Range<u64>>::new());
-        let touching = vec![32 * k..48 * k, 0..16 * k, 16 * k..32 * k];
-        assert_eq!(together(touching), [0..48 * k]);
-        // A small gap beside much that is wanted; a long one.
-        assert_eq!(together(vec![0..4 * m, 4 * m + 64 * k..5 * m]), [0..5 * m]);
-        assert_eq!(
-            together(vec![0..4 * m, 6 * m..7 * m]),
-            [0..4 * m, 6 * m..7 * m]
-        );
-        let long = together(vec![0..20 * m]);
-        assert_eq!(long, [0..8 * m, 8 * m..16 * m, 16 * m..20 * m]);
-    }
-
-    #[test]
-    fn trees_stay_handy() {
-        for (bytes, stretch) in [
-            (0, 4),
-            (2_000_000_000, 4),
-            (8 << 30, 4),
-            (450_000_000_000, 10),
-        ] {
-            assert_eq!(stretch_of(bytes), stretch, "{bytes}");
-        }
-    }
-
-    #[tokio::test]
-    async fn every_changed_byte_is_noticed() {
-        use std::io::Write;
-        let bytes: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(&bytes).unwrap();
-        let content = Content {
-            digest: Digest::of(&bytes),
-            bytes: bytes.len() as u64,
-            md5: None,
-            sha256: None,
-        };
-        let beside = hashes("r", Arc::new(file), &content).await.unwrap();
-        let tree = open_tree(&content.digest, content.bytes, &beside.into()).unwrap();
-        let range = 65536..131_072;
-        let mut piece = bytes[65536..131_072].to_vec();
-        assert!(fits(&tree, &range, &piece));
-        assert!(!fits(&tree, &(0..65536), &piece));
-        assert!(!fits(&tree, &range, &piece[1..]));
-        for at in (0..piece.len()).step_by(997) {
-            piece[at] ^= 1;
-            assert!(!fits(&tree, &range, &piece), "{at}");
-            piece[at] ^= 1;
-        }
-        let end = bytes.len() as u64;
-        let last = end / 16384 * 16384;
-        assert!(fits(&tree, &(last..end), &bytes[last as usize..]));
     }
 }

@@ -15,7 +15,6 @@ use tokio::sync::mpsc::{Sender, channel};
 use crate::error::RemoteError;
 use crate::layout::Area;
 use crate::link::{Inner, Link, held};
-use crate::mirror;
 use crate::remote::{Known, Put};
 
 /// A result is small: its objects stay in the store until they are sent.
@@ -242,12 +241,14 @@ async fn source(
         Some(Ok(known)) if known.content.digest == content.digest => Some(known),
         _ => None,
     };
+    // What was found damaged there is replaced.
+    let anew = inner.is_wrong(&content.digest);
     let is_mirrored = known.as_ref().is_some_and(|known| known.mirrored);
     let mirrored = match file {
-        Some(file) if !is_mirrored => {
+        Some(file) if !is_mirrored || anew => {
             let file = Arc::new(file);
-            let hashes = mirror::hashes(remote.shown(), file.clone(), content).await?;
-            remote.put_bundle(&content.digest, file, hashes).await?;
+            remote.put_bundle(&content.digest, file, anew).await?;
+            inner.set_sent(content.digest);
             true
         }
         _ => is_mirrored,

@@ -1,8 +1,6 @@
 //! A remote, one operation each. Asynchronous; every failure is a [`RemoteError`].
 
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,9 +8,7 @@ use bytes::Bytes;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{
-    MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutPayload, WriteMultipart,
-};
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -23,12 +19,6 @@ use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
 use crate::signed::{self, Rejected};
 
-/// From this length on, a file is sent in parts.
-const PART: u64 = 8 << 20;
-/// A store takes no more parts than this of one file.
-const MOST_PARTS: u64 = 9_000;
-/// Parts of one file on their way at once.
-const PARTS_IN_FLIGHT: usize = 4;
 /// Nobody writes a record this long.
 const LONGEST_RECORD: u64 = 256 << 20;
 
@@ -57,15 +47,15 @@ pub struct Known {
 /// A remote.
 #[derive(Debug)]
 pub struct Remote {
-    store: Arc<dyn ObjectStore>,
+    pub(crate) store: Arc<dyn ObjectStore>,
     root: Path,
-    shown: String,
-    read_only: bool,
+    pub(crate) shown: String,
+    pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<PublicKey>,
     /// Bytes that moved from it, and to it.
     received: AtomicU64,
-    sent: AtomicU64,
+    pub(crate) sent: AtomicU64,
 }
 
 impl Remote {
@@ -129,7 +119,7 @@ impl Remote {
         self.sent.load(Ordering::Relaxed)
     }
 
-    fn path(&self, name: &str) -> Path {
+    pub(crate) fn path(&self, name: &str) -> Path {
         let mut path = self.root.clone();
         for part in name.split('/') {
             path = path.join(part);
@@ -141,7 +131,7 @@ impl Remote {
         meaning(&self.shown, error, false)
     }
 
-    fn writing(&self, error: &object_store::Error) -> RemoteError {
+    pub(crate) fn writing(&self, error: &object_store::Error) -> RemoteError {
         meaning(&self.shown, error, true)
     }
 
@@ -270,7 +260,7 @@ impl Remote {
         }
     }
 
-    async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
+    pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
         let head = self.store.head(&self.path(name)).await;
         Ok(self.found(head)?.map(|meta| meta.size))
     }
@@ -314,48 +304,13 @@ impl Remote {
         Ok(None)
     }
 
-    /// Sends an object, unless it is there; `anew`: even then.
-    ///
-    /// # Errors
-    /// When it cannot be written; when the file does not hold the object.
-    pub async fn put_object(
-        &self,
-        area: Area,
-        digest: &Digest,
-        file: Arc<File>,
-        anew: bool,
-    ) -> Result<(), RemoteError> {
-        let name = layout::object(area, digest);
-        self.put_file(&name, digest, file, anew).await
-    }
-
-    /// Sends a bundle, with the tree of its hashes.
-    ///
-    /// # Errors
-    /// As [`put_object`](Self::put_object).
-    pub async fn put_bundle(
+    /// A stretch of the list of a bundle's hashes, as it is there.
+    pub(crate) async fn hashes(
         &self,
         digest: &Digest,
-        file: Arc<File>,
-        hashes: Vec<u8>,
-    ) -> Result<(), RemoteError> {
-        let path = self.path(&layout::hashes(digest));
-        let put = self.store.put(&path, hashes.into()).await;
-        put.map_err(|error| self.writing(&error))?;
-        let name = layout::bundle(digest);
-        self.put_file(&name, digest, file, false).await
-    }
-
-    /// The tree of hashes of a bundle.
-    pub(crate) async fn hashes(&self, digest: &Digest) -> Result<Option<Bytes>, RemoteError> {
-        let got = self.store.get(&self.path(&layout::hashes(digest))).await;
-        let Some(got) = self.found(got)? else {
-            return Ok(None);
-        };
-        let bytes = got.bytes().await.map_err(|error| self.reading(&error))?;
-        let count = bytes.len() as u64;
-        self.received.fetch_add(count, Ordering::Relaxed);
-        Ok(Some(bytes))
+        range: Range<u64>,
+    ) -> Result<Option<Bytes>, RemoteError> {
+        self.part(&layout::hashes(digest), range).await
     }
 
     /// A stretch of a bundle, as it is there.
@@ -364,119 +319,17 @@ impl Remote {
         digest: &Digest,
         range: Range<u64>,
     ) -> Result<Option<Bytes>, RemoteError> {
-        let path = self.path(&layout::bundle(digest));
-        let got = self.store.get_range(&path, range).await;
+        self.part(&layout::bundle(digest), range).await
+    }
+
+    async fn part(&self, name: &str, range: Range<u64>) -> Result<Option<Bytes>, RemoteError> {
+        if range.is_empty() {
+            return Ok(Some(Bytes::new()));
+        }
+        let got = self.store.get_range(&self.path(name), range).await;
         let got = self.found(got)?;
         let count = got.as_ref().map_or(0, Bytes::len) as u64;
         self.received.fetch_add(count, Ordering::Relaxed);
         Ok(got)
-    }
-
-    /// Sends a file, held against its digest on the way: what was sent wrongly never gets its name.
-    async fn put_file(
-        &self,
-        name: &str,
-        digest: &Digest,
-        file: Arc<File>,
-        anew: bool,
-    ) -> Result<(), RemoteError> {
-        if self.read_only {
-            let remote = self.shown.clone();
-            return Err(RemoteError::ReadOnly { remote });
-        }
-        let bytes = file.metadata().map_err(|_| self.unreadable(digest))?.len();
-        if !anew && self.length(name).await? == Some(bytes) {
-            return Ok(());
-        }
-        let path = self.path(name);
-        if bytes <= PART {
-            let content = self.read(&file, digest, 0..bytes).await?;
-            if Digest::of(&content) != *digest {
-                return Err(self.unreadable(digest));
-            }
-            let put = self.store.put(&path, content.into()).await;
-            put.map_err(|error| self.writing(&error))?;
-            self.sent.fetch_add(bytes, Ordering::Relaxed);
-        } else {
-            let upload = self.store.put_multipart(&path).await;
-            let upload = upload.map_err(|error| self.writing(&error))?;
-            self.put_parts(upload, digest, &file, bytes).await?;
-        }
-        Ok(())
-    }
-
-    async fn put_parts(
-        &self,
-        upload: Box<dyn MultipartUpload>,
-        digest: &Digest,
-        file: &Arc<File>,
-        bytes: u64,
-    ) -> Result<(), RemoteError> {
-        let part = PART.max(bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
-        let size = usize::try_from(part).unwrap_or(usize::MAX);
-        let mut upload = WriteMultipart::new_with_chunk_size(upload, size);
-        let mut hasher = blake3::Hasher::new();
-        let mut at = 0;
-        let sent = loop {
-            if at == bytes {
-                break match Digest::from(hasher.finalize()) == *digest {
-                    true => Ok(()),
-                    false => Err(self.unreadable(digest)),
-                };
-            }
-            let range = at..(at + part).min(bytes);
-            at = range.end;
-            let length = range.end - range.start;
-            let content = match self.read(file, digest, range).await {
-                Ok(content) => content,
-                Err(error) => break Err(error),
-            };
-            hasher.update(&content);
-            if let Err(error) = upload.wait_for_capacity(PARTS_IN_FLIGHT).await {
-                break Err(self.writing(&error));
-            }
-            upload.put(content.into());
-            self.sent.fetch_add(length, Ordering::Relaxed);
-        };
-        match sent {
-            Ok(()) => {
-                let finished = upload.finish().await;
-                finished.map(drop).map_err(|error| self.writing(&error))
-            }
-            Err(error) => {
-                // Parts without an end are invisible; the store removes them by its own rules.
-                let _ = upload.abort().await;
-                Err(error)
-            }
-        }
-    }
-
-    async fn read(
-        &self,
-        file: &Arc<File>,
-        digest: &Digest,
-        range: Range<u64>,
-    ) -> Result<Vec<u8>, RemoteError> {
-        let file = file.clone();
-        let length = usize::try_from(range.end - range.start).unwrap_or(0);
-        let reading = tokio::task::spawn_blocking(move || {
-            let mut content = vec![0; length];
-            file.read_exact_at(&mut content, range.start)?;
-            Ok::<_, std::io::Error>(content)
-        });
-        match reading.await {
-            Ok(Ok(content)) => Ok(content),
-            _ => Err(self.unreadable(digest)),
-        }
-    }
-
-    fn unreadable(&self, digest: &Digest) -> RemoteError {
-        RemoteError::Failed {
-            remote: self.shown.clone(),
-            cause: format!(
-                "the file of {} on this machine cannot be read, or changed; it was not sent",
-                digest.short()
-            ),
-        }
     }
 }

@@ -391,9 +391,9 @@ fn a_bundle_is_read_where_it_lies() {
             useful += at as u64;
         }
         let moved = two.link.remote().received();
-        // Stretches of 16 KiB, and the tree of hashes.
-        let tree = content.bytes / 256;
-        assert!(moved - tree <= useful + 40 * 32768, "{moved} for {useful}");
+        // Stretches of 4 KiB, and the list of hashes.
+        let list = content.bytes / 128 + 1024;
+        assert!(moved - list <= useful + 40 * 8192, "{moved} for {useful}");
         // And what was not announced, up to the end.
         let mut rest = vec![0; 3_000_000];
         let start = content.bytes - 2_999_999;
@@ -446,9 +446,9 @@ fn many_readers_move_nothing_twice() {
             });
         }
     });
-    let tree = content.bytes / 256;
+    let list = content.bytes / 128 + 1024;
     let moved = one.link.remote().received();
-    assert!(moved <= tree + 400 * 17_000, "{moved}");
+    assert!(moved <= list + 400 * 17_000, "{moved}");
 }
 
 #[test]
@@ -474,6 +474,51 @@ fn a_damaged_bundle_is_lost_not_wrong() {
         let error = prep_core::StepError::input(error);
         assert_eq!(error.lost_object(), Some(content.digest), "{fault:?}");
         assert_eq!(one.said().lines().count(), 1, "{}", one.said());
+    }
+}
+
+/// What was found damaged in the mirror is replaced by who has the bundle.
+#[test]
+fn a_damaged_bundle_is_sent_anew() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("b.zip");
+    let bytes = vec![3u8; 1_000_000];
+    std::fs::write(&path, &bytes).unwrap();
+    let content = Content {
+        digest: Digest::of(&bytes),
+        bytes: bytes.len() as u64,
+        md5: None,
+        sha256: None,
+    };
+    let one = Machine::new(Remote::over(store.clone(), "r", Some(key("a")), &[]));
+    let send = || {
+        let file = File::open(&path).unwrap();
+        one.link.send_source("c", &content, Some(file)).unwrap();
+    };
+    send();
+    for name in names(&store).iter().filter(|name| name.contains("bundles")) {
+        let path = Path::from(name.as_str());
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let mut whole = store
+                .get(&path)
+                .await
+                .unwrap()
+                .bytes()
+                .await
+                .unwrap()
+                .to_vec();
+            whole[100] ^= 1;
+            store.put(&path, whole.into()).await.unwrap();
+        });
+        let mut read = [0; 100];
+        let bundle = one.link.bundle(content.digest, content.bytes);
+        assert!(bundle.read_at(&mut read, 50).is_err(), "{name}");
+        send();
+        let bundle = one.link.bundle(content.digest, content.bytes);
+        assert_eq!(bundle.read_at(&mut read, 50).unwrap(), 100, "{name}");
+        assert_eq!(read, [3; 100]);
     }
 }
 

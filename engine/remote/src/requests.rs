@@ -1,0 +1,61 @@
+//! Which stretches of a bundle move together.
+
+use std::ops::Range;
+
+/// Bytes of one request at most.
+pub(crate) const REQUEST: u64 = 8 << 20;
+/// A gap that is read along with its neighbours.
+const GAP: u64 = 128 << 10;
+/// Gaps are read along as long as they are at most one such part of what is wanted.
+const WASTE: u64 = 32;
+
+/// Requests that bring all these ranges: neighbours together, with small gaps, none too long.
+pub(crate) fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.retain(|range| !range.is_empty());
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    let (mut useful, mut waste) = (0, 0);
+    for range in ranges {
+        useful += range.end - range.start;
+        if let Some(last) = joined.last_mut() {
+            let gap = range.start.saturating_sub(last.end);
+            if gap == 0 || (gap <= GAP && (waste + gap) * WASTE <= useful) {
+                waste += gap;
+                last.end = last.end.max(range.end);
+                continue;
+            }
+        }
+        joined.push(range);
+    }
+    let pieces = joined.into_iter().flat_map(|range| {
+        let starts = (range.start..range.end).step_by(REQUEST as usize);
+        starts.map(move |start| start..(start + REQUEST).min(range.end))
+    });
+    pieces.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(
+        clippy::single_range_in_vec_init,
+        reason = "one range is what is meant"
+    )]
+    fn neighbours_move_together_and_gaps_do_not() {
+        let k = 1u64 << 10;
+        let m = 1u64 << 20;
+        assert_eq!(together(vec![]), Vec::<Range<u64>>::new());
+        let touching = vec![32 * k..48 * k, 0..16 * k, 16 * k..32 * k];
+        assert_eq!(together(touching), [0..48 * k]);
+        // A small gap beside much that is wanted; a long one.
+        assert_eq!(together(vec![0..4 * m, 4 * m + 64 * k..5 * m]), [0..5 * m]);
+        assert_eq!(
+            together(vec![0..4 * m, 6 * m..7 * m]),
+            [0..4 * m, 6 * m..7 * m]
+        );
+        let long = together(vec![0..20 * m]);
+        assert_eq!(long, [0..8 * m, 8 * m..16 * m, 16 * m..20 * m]);
+    }
+}

@@ -1,0 +1,234 @@
+//! Files on their way to a remote: objects, and bundles with the list of their hashes.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use object_store::{MultipartUpload, ObjectStoreExt, WriteMultipart};
+use prep_cache::Digest;
+
+use crate::error::RemoteError;
+use crate::hashes::{Hashing, list_bytes, regions};
+use crate::layout::{self, Area};
+use crate::remote::Remote;
+
+/// From this length on, a file is sent in parts.
+const PART: u64 = 8 << 20;
+/// A store takes no more parts than this of one file.
+const MOST_PARTS: u64 = 9_000;
+/// Parts of one file on their way at once.
+const PARTS_IN_FLIGHT: usize = 4;
+
+impl Remote {
+    /// Sends an object, unless it is there; `anew`: even then.
+    ///
+    /// # Errors
+    /// When it cannot be written; when the file does not hold the object.
+    pub async fn put_object(
+        &self,
+        area: Area,
+        digest: &Digest,
+        file: Arc<File>,
+        anew: bool,
+    ) -> Result<(), RemoteError> {
+        let name = layout::object(area, digest);
+        self.put_file(&name, digest, file, anew).await
+    }
+
+    /// Sends a bundle, after the list of its hashes, unless they are there; `anew`: even then.
+    ///
+    /// # Errors
+    /// As [`put_object`](Self::put_object).
+    pub async fn put_bundle(
+        &self,
+        digest: &Digest,
+        file: Arc<File>,
+        anew: bool,
+    ) -> Result<(), RemoteError> {
+        self.put_hashes(digest, &file, anew).await?;
+        let name = layout::bundle(digest);
+        self.put_file(&name, digest, file, anew).await
+    }
+
+    async fn put_hashes(
+        &self,
+        digest: &Digest,
+        file: &Arc<File>,
+        anew: bool,
+    ) -> Result<(), RemoteError> {
+        let bytes = self.length_of(digest, file)?;
+        let name = layout::hashes(digest);
+        let length = list_bytes(bytes);
+        if !anew && self.length(&name).await? == Some(length) {
+            return Ok(());
+        }
+        let path = self.path(&name);
+        let upload = self.store.put_multipart(&path).await;
+        let upload = upload.map_err(|error| self.writing(&error))?;
+        let mut upload = WriteMultipart::new_with_chunk_size(upload, part_of(length));
+        let made = self.write_hashes(&mut upload, digest, file, bytes).await;
+        self.end(upload, made).await
+    }
+
+    async fn write_hashes(
+        &self,
+        upload: &mut WriteMultipart,
+        digest: &Digest,
+        file: &Arc<File>,
+        bytes: u64,
+    ) -> Result<(), RemoteError> {
+        let mut hashing = Hashing::new(file.clone(), bytes);
+        for _ in 0..regions(bytes) {
+            let work = tokio::task::spawn_blocking(move || {
+                let list = hashing.next();
+                list.map(|list| (hashing, list))
+            });
+            let Ok(Ok((rest, list))) = work.await else {
+                return Err(self.unreadable(digest));
+            };
+            hashing = rest;
+            let room = upload.wait_for_capacity(PARTS_IN_FLIGHT).await;
+            room.map_err(|error| self.writing(&error))?;
+            upload.write(&list);
+        }
+        let (list, root) = hashing.finish();
+        upload.write(&list);
+        match root == *digest {
+            true => Ok(()),
+            false => Err(self.unreadable(digest)),
+        }
+    }
+
+    /// Sends a file, held against its digest on the way: what was sent wrongly never gets its name.
+    async fn put_file(
+        &self,
+        name: &str,
+        digest: &Digest,
+        file: Arc<File>,
+        anew: bool,
+    ) -> Result<(), RemoteError> {
+        if self.read_only {
+            let remote = self.shown.clone();
+            return Err(RemoteError::ReadOnly { remote });
+        }
+        let bytes = self.length_of(digest, &file)?;
+        if !anew && self.length(name).await? == Some(bytes) {
+            return Ok(());
+        }
+        let path = self.path(name);
+        if bytes <= PART {
+            let content = self.read(&file, digest, 0..bytes).await?;
+            if Digest::of(&content) != *digest {
+                return Err(self.unreadable(digest));
+            }
+            let put = self.store.put(&path, content.into()).await;
+            put.map_err(|error| self.writing(&error))?;
+            self.sent.fetch_add(bytes, Ordering::Relaxed);
+        } else {
+            let upload = self.store.put_multipart(&path).await;
+            let upload = upload.map_err(|error| self.writing(&error))?;
+            self.put_parts(upload, digest, &file, bytes).await?;
+        }
+        Ok(())
+    }
+
+    async fn put_parts(
+        &self,
+        upload: Box<dyn MultipartUpload>,
+        digest: &Digest,
+        file: &Arc<File>,
+        bytes: u64,
+    ) -> Result<(), RemoteError> {
+        let part = part_of(bytes);
+        let mut upload = WriteMultipart::new_with_chunk_size(upload, part);
+        let sent = self.write_parts(&mut upload, digest, file, bytes).await;
+        self.end(upload, sent).await
+    }
+
+    async fn write_parts(
+        &self,
+        upload: &mut WriteMultipart,
+        digest: &Digest,
+        file: &Arc<File>,
+        bytes: u64,
+    ) -> Result<(), RemoteError> {
+        let part = part_of(bytes) as u64;
+        let mut hasher = blake3::Hasher::new();
+        let mut at = 0;
+        while at < bytes {
+            let range = at..(at + part).min(bytes);
+            at = range.end;
+            let length = range.end - range.start;
+            let content = self.read(file, digest, range).await?;
+            hasher.update(&content);
+            let room = upload.wait_for_capacity(PARTS_IN_FLIGHT).await;
+            room.map_err(|error| self.writing(&error))?;
+            upload.put(content.into());
+            self.sent.fetch_add(length, Ordering::Relaxed);
+        }
+        match Digest::from(hasher.finalize()) == *digest {
+            true => Ok(()),
+            false => Err(self.unreadable(digest)),
+        }
+    }
+
+    /// Gives what was sent its name, or forgets it.
+    async fn end(
+        &self,
+        upload: WriteMultipart,
+        sent: Result<(), RemoteError>,
+    ) -> Result<(), RemoteError> {
+        match sent {
+            Ok(()) => {
+                let finished = upload.finish().await;
+                finished.map(drop).map_err(|error| self.writing(&error))
+            }
+            Err(error) => {
+                // Parts without an end are invisible; the store removes them by its own rules.
+                let _ = upload.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    fn length_of(&self, digest: &Digest, file: &File) -> Result<u64, RemoteError> {
+        let found = file.metadata().map_err(|_| self.unreadable(digest))?;
+        Ok(found.len())
+    }
+
+    async fn read(
+        &self,
+        file: &Arc<File>,
+        digest: &Digest,
+        range: std::ops::Range<u64>,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let file = file.clone();
+        let length = usize::try_from(range.end - range.start).unwrap_or(0);
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut content = vec![0; length];
+            file.read_exact_at(&mut content, range.start)?;
+            Ok::<_, std::io::Error>(content)
+        });
+        match reading.await {
+            Ok(Ok(content)) => Ok(content),
+            _ => Err(self.unreadable(digest)),
+        }
+    }
+
+    fn unreadable(&self, digest: &Digest) -> RemoteError {
+        RemoteError::Failed {
+            remote: self.shown.clone(),
+            cause: format!(
+                "the file of {} on this machine cannot be read, or changed; it was not sent",
+                digest.short()
+            ),
+        }
+    }
+}
+
+/// Bytes of one part of a file of so many bytes.
+fn part_of(bytes: u64) -> usize {
+    let part = PART.max(bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
+    usize::try_from(part).unwrap_or(usize::MAX)
+}
