@@ -108,6 +108,14 @@ const AWAY: [&str; 7] = [
 ];
 const NO_PLACE: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
 
+/// Whether the store knows who asks, and does not let him.
+pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
+    let text = format!("{error:?} {error}");
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let is_denied = matches!(error, object_store::Error::PermissionDenied { .. });
+    is_denied && !says(&CLOCK) && !says(&CREDENTIALS)
+}
+
 /// What an error of the library means, while something was read or written.
 pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     let remote = remote.to_owned();

@@ -34,6 +34,11 @@ impl Area {
     }
 }
 
+/// Whether a name lies where only those look who prepare and grade.
+pub(crate) fn is_private(name: &str) -> bool {
+    name.starts_with(Area::Private.prefix())
+}
+
 pub(crate) const SOURCES: &str = "v1/sources";
 
 pub(crate) fn object(area: Area, digest: &Digest) -> String {

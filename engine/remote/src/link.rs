@@ -102,6 +102,7 @@ enum Topic {
     Dropped,
     NoKey,
     Damaged,
+    Hidden,
     Other(String),
 }
 
@@ -327,6 +328,19 @@ impl Inner {
     /// Whether an object may be there, as far as is known.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
         !held(&self.absent).contains(object) && self.is_read()
+    }
+
+    /// An object is not there, or not for these credentials, which is said.
+    pub(crate) fn not_there(&self, object: Digest) {
+        if self.remote.hides() {
+            self.say_once(Topic::Hidden, || {
+                format!(
+                    "the credentials may not read `private/` of the remote {}; what lies there counts as not there",
+                    self.remote.shown()
+                )
+            });
+        }
+        self.set_absent(object);
     }
 
     pub(crate) fn set_absent(&self, object: Digest) {

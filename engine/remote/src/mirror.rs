@@ -141,7 +141,7 @@ impl Shared {
     /// Says why, if that was not said yet.
     fn report(&self, lost: &Lost) {
         match lost {
-            Lost::Absent => {}
+            Lost::Absent => self.link.not_there(self.digest),
             Lost::Failed(error) => self.link.trouble(error, false),
             Lost::Damaged => {
                 self.link.mark_wrong(self.digest);

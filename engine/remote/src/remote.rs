@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, Credentials};
-use crate::error::{RemoteError, meaning};
+use crate::error::{RemoteError, is_forbidden, meaning};
 use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
 use crate::signed::{self, Rejected};
@@ -53,6 +53,8 @@ pub struct Remote {
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
     trusted: Vec<PublicKey>,
+    /// Something below `private/` was not to be read.
+    hidden: AtomicBool,
     /// Bytes that moved from it, and to it.
     received: AtomicU64,
     pub(crate) sent: AtomicU64,
@@ -94,6 +96,7 @@ impl Remote {
             read_only: false,
             key,
             trusted,
+            hidden: AtomicBool::new(false),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
         }
@@ -119,6 +122,11 @@ impl Remote {
         self.sent.load(Ordering::Relaxed)
     }
 
+    /// Whether something below `private/` was not to be read.
+    pub(crate) fn hides(&self) -> bool {
+        self.hidden.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn path(&self, name: &str) -> Path {
         let mut path = self.root.clone();
         for part in name.split('/') {
@@ -135,13 +143,22 @@ impl Remote {
         meaning(&self.shown, error, true)
     }
 
-    /// Turns "not found" into none; a bucket that is not there stays an error.
-    fn found<T>(&self, result: object_store::Result<T>) -> Result<Option<T>, RemoteError> {
+    /// Turns "not found" into none; a bucket that is not there stays an error. Below `private/` what may not be read counts
+    /// as not there: agents may see the rest.
+    fn found<T>(
+        &self,
+        name: &str,
+        result: object_store::Result<T>,
+    ) -> Result<Option<T>, RemoteError> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(error) => match (&error, self.reading(&error)) {
                 (_, place @ RemoteError::NoPlace { .. }) => Err(place),
                 (object_store::Error::NotFound { .. }, _) => Ok(None),
+                _ if layout::is_private(name) && is_forbidden(&error) => {
+                    self.hidden.store(true, Ordering::Relaxed);
+                    Ok(None)
+                }
                 (_, meaning) => Err(meaning),
             },
         }
@@ -223,7 +240,7 @@ impl Remote {
         name: &str,
     ) -> Result<Option<Result<T, Rejected>>, RemoteError> {
         let got = self.store.get(&self.path(name)).await;
-        let Some(got) = self.found(got)? else {
+        let Some(got) = self.found(name, got)? else {
             return Ok(None);
         };
         if got.meta.size > LONGEST_RECORD {
@@ -262,7 +279,7 @@ impl Remote {
 
     pub(crate) async fn length(&self, name: &str) -> Result<Option<u64>, RemoteError> {
         let head = self.store.head(&self.path(name)).await;
-        Ok(self.found(head)?.map(|meta| meta.size))
+        Ok(self.found(name, head)?.map(|meta| meta.size))
     }
 
     /// Length of an object, if it is there.
@@ -286,9 +303,9 @@ impl Remote {
         digest: &Digest,
     ) -> Result<Option<BoxStream<'static, Result<Bytes, RemoteError>>>, RemoteError> {
         for area in Area::ALL {
-            let path = self.path(&layout::object(area, digest));
-            let got = self.store.get(&path).await;
-            if let Some(got) = self.found(got)? {
+            let name = layout::object(area, digest);
+            let got = self.store.get(&self.path(&name)).await;
+            if let Some(got) = self.found(&name, got)? {
                 let remote = self.clone();
                 let pieces = got.into_stream().map(move |piece| match piece {
                     Ok(bytes) => {
@@ -327,7 +344,7 @@ impl Remote {
             return Ok(Some(Bytes::new()));
         }
         let got = self.store.get_range(&self.path(name), range).await;
-        let got = self.found(got)?;
+        let got = self.found(name, got)?;
         let count = got.as_ref().map_or(0, Bytes::len) as u64;
         self.received.fetch_add(count, Ordering::Relaxed);
         Ok(got)

@@ -97,7 +97,7 @@ impl Tier for Below {
                     return Ok(false);
                 }
                 Some(Piece::Absent) | None => {
-                    inner.set_absent(*object);
+                    inner.not_there(*object);
                     return Ok(false);
                 }
             }

@@ -142,6 +142,31 @@ fn what_one_machine_made_the_other_finds() {
     });
 }
 
+/// A role that may read all but `private/`: answers are not there, the rest is.
+#[test]
+fn agents_see_what_is_for_everybody() {
+    let faulty = Faulty::new(Arc::new(InMemory::new()));
+    let key = key("a");
+    let public = key.public();
+    let one = Machine::new(Remote::over(faulty.clone(), "r", Some(key), &[]));
+    let (_, secret) = one.make("private/test.csv", b"answers", &[]);
+    let (_, open) = one.make("public/train.csv", b"rows", &[]);
+    faulty.set(Fault::Forbids);
+    let two = Machine::new(Remote::over(faulty, "r", None, &[public]));
+    let opened = |entry: &LedgerEntry| two.store.open_object(entry.objects().next().unwrap());
+    assert!(opened(&open).is_ok());
+    assert_eq!(two.said(), "");
+    assert!(opened(&secret).is_err());
+    assert!(opened(&open).is_ok());
+    assert!(
+        two.said().contains("may not read `private/`"),
+        "{}",
+        two.said()
+    );
+    assert_eq!(two.said().lines().count(), 1);
+    assert!(!two.said().contains("s3cr3t"));
+}
+
 #[test]
 fn an_entry_is_made_once_and_another_result_is_reported() {
     over_all(|store| {

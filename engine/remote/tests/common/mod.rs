@@ -31,6 +31,8 @@ pub enum Fault {
     ReadOnly,
     Refuses,
     Clock,
+    /// What lies below `private/` may not be read.
+    Forbids,
 }
 
 /// Passes everything on to another store, but for its fault.
@@ -117,6 +119,12 @@ impl ObjectStore for Faulty {
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
         self.check(false)?;
+        if self.fault() == Fault::Forbids && path.as_ref().contains("private/") {
+            return Err(Error::PermissionDenied {
+                path: path.to_string(),
+                source: "403 Forbidden: <Code>AccessDenied</Code> s3cr3t".into(),
+            });
+        }
         let head = options.head;
         let mut got = self.inner.get_opts(path, options).await?;
         let is_record = !path.as_ref().contains("objects") && !path.as_ref().contains("bundles");
