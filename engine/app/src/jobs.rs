@@ -70,9 +70,9 @@ fn quoted(word: &str) -> String {
 }
 
 /// Exit codes after which another attempt may help: the machine, a signal.
-const TRANSIENT: &str = "6|130|137|143";
+pub const TRANSIENT: [u8; 4] = [6, 130, 137, 143];
 /// Exit codes after which none does: usage, pipeline, input, check, several of them.
-const PERMANENT: &str = "[1, 2, 3, 4, 5]";
+pub const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
 /// Attempts of a job.
 const ATTEMPTS: usize = 3;
 
@@ -101,7 +101,7 @@ job() {{
 code=0
 $1 || code=\$?
 case \$code in
-{TRANSIENT})
+{transient})
     if [ "\${{SLURM_RESTART_COUNT:-0}}" -lt {ATTEMPTS} ]; then
         echo "exit code \$code: starting again"
         scontrol requeue "\${{SLURM_ARRAY_JOB_ID}}_\${{SLURM_ARRAY_TASK_ID}}" && sleep 60
@@ -123,6 +123,7 @@ prepare=$(job "$PREP run --unit {count} --remote {remote} --data-dir {data} --ca
         --cpus-per-task={processors} --mem={memory}M --tmp={disk}M --output=prep-prepare-%a.log)
 echo "submitted: downloads $fetch, preparation $prepare"
 "#,
+        transient = TRANSIENT.map(|code| code.to_string()).join("|"),
         summary = plan.summary(),
         ids = quoted(&plan.ids()),
         hours = plan.hours,
@@ -228,7 +229,7 @@ spec:
         onExitCodes:
           containerName: prep
           operator: In
-          values: {PERMANENT}
+          values: {PERMANENT:?}
   template:
     spec:
       restartPolicy: Never

@@ -21,6 +21,8 @@ mod exit;
 mod interrupt;
 mod options;
 mod output;
+#[cfg(test)]
+mod reference;
 mod remote;
 mod samples;
 mod select;
