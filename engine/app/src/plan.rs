@@ -1,6 +1,6 @@
 //! What would be done, and why: the one answer that a plan, a run and the question "why" share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use prep_cache::Store;
@@ -10,6 +10,7 @@ use prep_core::{
 use prep_fetch::LazyNetwork;
 use serde::Serialize;
 
+use crate::ask::ask_all;
 use crate::assemble::{Around, Assembly, Competition, assemble};
 use crate::catalog::Catalog;
 use crate::disk::Peak;
@@ -158,6 +159,22 @@ impl Plan {
             }
         }
         missing
+    }
+
+    /// Competitions with something to do whose bundle is not here but in the mirror. Asks the remote, if there is one.
+    pub fn mirrored(&self, task: &Task<'_>) -> HashSet<String> {
+        let Some(link) = &task.settings.remote else {
+            return HashSet::new();
+        };
+        let work = self.work();
+        let gone = self.competitions.iter();
+        let gone = gone.filter(|one| one.bundle.is_none() && work.contains_key(&one.id));
+        let gone: Vec<&str> = gone.map(|one| one.id.as_str()).collect();
+        // A remote that does not answer has said so when the plan was made.
+        let known = ask_all(&gone, |id| link.source(id).ok().flatten());
+        let known = gone.into_iter().zip(known);
+        let known = known.filter(|(_, known)| known.as_ref().is_some_and(|known| known.mirrored));
+        known.map(|(id, _)| id.to_owned()).collect()
     }
 
     /// What downloading each of those that are missing moves, by competition and source; asks their servers if that is

@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use prep_app::LAST;
 use prep_core::{Event, Progress, Reporter, StepOutcome, units};
+use prep_remote::Link;
 use terminal_size::{Width, terminal_size_of};
 
+use crate::output::moving::moved;
 use crate::output::printer::{Level, Printer};
 use crate::output::table::shortened;
 
@@ -57,6 +59,7 @@ struct State {
     /// Of steps that have ended.
     bytes: u64,
     files: u64,
+    remote: Option<Link>,
 }
 
 struct Running {
@@ -81,8 +84,8 @@ struct Clock {
 }
 
 impl Display {
-    /// `work`: how many steps of each competition may run.
-    pub fn new(printer: &Printer, work: &HashMap<String, usize>) -> Display {
+    /// `work`: how many steps of each competition may run. What moves to and from `remote` is told, too.
+    pub fn new(printer: &Printer, work: &HashMap<String, usize>, remote: Option<Link>) -> Display {
         let steps = work.values().sum();
         let screen = if printer.level == Level::Quiet || steps == 0 {
             Screen::Silent
@@ -113,6 +116,7 @@ impl Display {
                 .collect(),
             bytes: 0,
             files: 0,
+            remote,
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -317,6 +321,7 @@ impl State {
         let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
         let mut facts = vec![steps];
         facts.extend(self.amounts());
+        facts.extend(self.remote.iter().flat_map(moved));
         facts.push(units::duration(self.begun.elapsed()));
         facts
     }

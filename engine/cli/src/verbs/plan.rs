@@ -59,6 +59,9 @@ struct Planned {
     /// What downloading the bundle takes, if it is not there and wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     download: Option<Download>,
+    /// It is not there, and is read in the mirror if it is needed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    mirrored: bool,
     /// Bytes of the data folder after the last run; none when that is not known.
     prepared_bytes: Option<u64>,
     steps: Vec<PlannedStep>,
@@ -90,6 +93,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     let plan = Plan::look(&task, &ids)?;
     let mut downloads = plan.downloads(&task);
     let peak = plan.peak(&task, |one| downloads.get(&one.key())?.moves(how.partial))?;
+    let mirrored = plan.mirrored(&task);
     let mut plans = Vec::new();
     for competition in &plan.competitions {
         let id = &competition.id;
@@ -106,6 +110,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
             sources: sources.collect(),
             read_bytes: read_bytes(&steps),
             download: downloads.remove(&(id.clone(), None)),
+            mirrored: mirrored.contains(id),
             prepared_bytes: manifest.map(|manifest| manifest.bytes),
             steps,
             error: None,
@@ -119,6 +124,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
             sources: Vec::new(),
             read_bytes: 0,
             download: None,
+            mirrored: false,
             prepared_bytes: None,
             steps: Vec::new(),
             error: Some(error.to_string()),
@@ -200,7 +206,10 @@ impl Planned {
         if let Some(download) = &self.download {
             facts.push(download.text("the bundle"));
         } else if self.bundle.is_none() && yes + maybe > 0 {
-            facts.push("the bundle is gone and downloaded again if it is needed".to_owned());
+            facts.push(match self.mirrored {
+                true => "the bundle is read in the mirror if it is needed".to_owned(),
+                false => "the bundle is gone and downloaded again if it is needed".to_owned(),
+            });
         }
         for one in &self.sources {
             if let Some(download) = &one.download {
@@ -263,6 +272,7 @@ mod tests {
             sources: Vec::new(),
             read_bytes: 1_900_000,
             download: None,
+            mirrored: false,
             prepared_bytes: None,
             steps,
             error: None,
@@ -302,6 +312,24 @@ mod tests {
         let json = serde_json::to_value(&plan).unwrap();
         assert_eq!(json["steps"][0]["reason"], "unread");
         assert_eq!(json["steps"][2].get("reason"), None);
+    }
+
+    #[test]
+    fn where_a_bundle_comes_from_that_is_gone_is_told() {
+        for (mirrored, expected) in [(true, "read in the mirror"), (false, "downloaded again")] {
+            let step = PlannedStep {
+                step: "t".into(),
+                kind: "csv",
+                runs: Runs::Yes,
+                reason: None,
+            };
+            let plan = Planned {
+                bundle: None,
+                mirrored,
+                ..planned(vec![step])
+            };
+            assert!(plan.text(false).contains(expected), "{mirrored}");
+        }
     }
 
     #[test]

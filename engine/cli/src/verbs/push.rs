@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
 use crate::options::{Conduct, How};
+use crate::output::moving::Moving;
 use crate::output::table::{Align, Table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
@@ -66,7 +67,9 @@ impl Push {
                 units::bytes(link.remote().sent())
             ));
         };
+        let moving = Moving::new(&session.printer, link);
         let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
+        drop(moving);
         if session.printer.json {
             let bytes = link.remote().sent();
             session

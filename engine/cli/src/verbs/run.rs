@@ -174,7 +174,8 @@ pub fn carry_out(
     if find_only {
         run.find_only();
     }
-    let display = Display::new(&session.printer, &run.plan.work());
+    let remote = session.settings.remote.clone();
+    let display = Display::new(&session.printer, &run.plan.work(), remote);
     // Nobody else sets it.
     let _ = shown.set(Box::new(display.notice()));
     Ok(runtime.block_on(run.execute(display.reporter()))?)
