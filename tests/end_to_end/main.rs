@@ -12,6 +12,7 @@
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
 //! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
+//! expand        archives of `public` as folders
 //! export        copies to take elsewhere
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
@@ -57,6 +58,7 @@ mod differential;
 mod digests;
 mod download;
 mod drafts;
+mod expand;
 mod export;
 mod faults;
 mod freshness;

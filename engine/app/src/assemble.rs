@@ -234,6 +234,7 @@ fn add(
         description: part.entry.description.as_deref().unwrap_or(""),
         metric: part.metric.clone(),
         variant: &options.variant,
+        expand: options.expand,
         locked,
     };
     let asked = Asked {

@@ -168,7 +168,8 @@ impl Run {
             }
             summaries.push(summary);
         }
-        if !options.locked {
+        // What is locked is what is made, however it is published.
+        if !options.locked && options.expand.is_none() {
             lock::note(&settings.data_dir, &options.variant, &locked)?;
         }
         summaries.extend(

@@ -7,6 +7,7 @@ use prep_cache::{Accesses, Store};
 use prep_core::Limits;
 use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
+use prep_steps::Expand;
 
 /// What is the same for everything that is asked for.
 #[derive(Debug, Clone)]
@@ -87,6 +88,8 @@ pub struct Options {
     pub check_bundle: bool,
     /// Outputs are compared with their published checksums.
     pub check_outputs: bool,
+    /// What becomes of archives in `public`, if they are unpacked where they are published.
+    pub expand: Option<Expand>,
     /// Nothing is published but what `prep.lock` says.
     pub locked: bool,
     /// Other competitions go on when one has failed.
@@ -105,6 +108,7 @@ impl Default for Options {
             partial: false,
             check_bundle: true,
             check_outputs: true,
+            expand: None,
             locked: false,
             keep_going: true,
             keep_bundles: true,

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
-use prep_app::{Options, Settings};
+use clap::{Args, ValueEnum};
+use prep_app::{Expand, Options, Settings};
 use prep_spec::{BASE_VARIANT, known_variants};
 
 use crate::remote::RemoteArgs;
@@ -34,6 +34,28 @@ pub struct How {
     /// Compare neither bundles nor outputs with the published checksums
     #[arg(long)]
     pub skip_verification: bool,
+    /// Unpack zip, tar and 7z archives where they are published in `public`: train.zip as train/. What is made, and its
+    /// checksums, stay the same; a run without this takes the folders away
+    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    pub expand_archives: Option<ExpandArg>,
+}
+
+/// Where the folder of an archive stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExpandArg {
+    /// Beside the archive.
+    Beside,
+    /// In place of the archive.
+    Instead,
+}
+
+impl From<ExpandArg> for Expand {
+    fn from(argument: ExpandArg) -> Expand {
+        match argument {
+            ExpandArg::Beside => Expand::Beside,
+            ExpandArg::Instead => Expand::Instead,
+        }
+    }
 }
 
 /// Which of the variants that lie side by side in a data folder is meant.
@@ -83,6 +105,7 @@ impl How {
             partial: self.partial,
             check_bundle: !self.skip_bundle_verification,
             check_outputs: !self.skip_verification,
+            expand: self.expand_archives.map(Expand::from),
             locked: false,
             keep_going: !conduct.fail_fast,
             keep_bundles: !conduct.discard_bundle,

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use prep_formats::archive::MemberKind;
 use prep_formats::zip::{Directory, EntryKind, ZipLimits};
 use prep_formats::{sevenz, tar};
 
@@ -61,16 +62,16 @@ impl Archive {
             }
             Archive::Tar => {
                 let each = |path: &str, kind, content: &mut dyn Read| match kind {
-                    tar::TarKind::File { size } => visit(path, Some(size), content),
-                    tar::TarKind::Directory => Ok(()),
+                    MemberKind::File { size } => visit(path, Some(size), content),
+                    MemberKind::Directory => Ok(()),
                 };
                 let input = BufReader::with_capacity(BUFFER, file);
                 tar::read(input, MOST, each).map_err(io::Error::other)
             }
             Archive::SevenZ => {
                 let each = |path: &str, kind, content: &mut dyn Read| match kind {
-                    sevenz::SevenZKind::File { size } => visit(path, Some(size), content),
-                    sevenz::SevenZKind::Directory => Ok(()),
+                    MemberKind::File { size } => visit(path, Some(size), content),
+                    MemberKind::Directory => Ok(()),
                 };
                 let input = BufReader::with_capacity(BUFFER, file);
                 sevenz::read(input, MOST, each).map_err(io::Error::other)

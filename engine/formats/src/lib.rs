@@ -1,6 +1,7 @@
 //! File formats: archives, tables and images, read and written exactly as the
 //! Python libraries do that published the expected checksums.
 
+pub mod archive;
 pub mod bson;
 pub mod image;
 pub mod json;

@@ -7,6 +7,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 
 use flate2::bufread::MultiGzDecoder;
 
+use crate::archive::MemberKind;
 use crate::paths::{self, PathError};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
@@ -75,18 +76,6 @@ pub enum TarError {
     Write(#[source] io::Error),
 }
 
-/// What a member is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TarKind {
-    /// A file of this size in bytes.
-    File {
-        /// Size in bytes.
-        size: u64,
-    },
-    /// A folder.
-    Directory,
-}
-
 /// Longest headers of one member, in bytes: those of a long name hold a path.
 const MAX_HEADERS: u64 = 1 << 20;
 
@@ -104,7 +93,7 @@ const MAX_HEADERS: u64 = 1 << 20;
 pub fn read(
     input: impl Read,
     max_total: u64,
-    mut visit: impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
+    mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let mut input = BufReader::with_capacity(256 * 1024, input);
     // A decompressor needs to see its first bytes only; tar's mark lies further in.
@@ -158,7 +147,7 @@ fn check_head(head: &[u8]) -> Result<(), TarError> {
 fn read_plain(
     input: impl Read,
     max_total: u64,
-    visit: &mut impl FnMut(&str, TarKind, &mut dyn Read) -> io::Result<()>,
+    visit: &mut impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let left = Cell::new(MAX_HEADERS);
     let mut archive = tar::Archive::new(Metered { input, left: &left });
@@ -176,9 +165,9 @@ fn read_plain(
             }
         };
         let kind = match entry.header().entry_type() {
-            kind if kind.is_dir() || member.ends_with('/') => TarKind::Directory,
+            kind if kind.is_dir() || member.ends_with('/') => MemberKind::Directory,
             kind if kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse() => {
-                TarKind::File { size: entry.size() }
+                MemberKind::File { size: entry.size() }
             }
             kind if kind.is_pax_global_extensions() => continue,
             kind if kind.is_symlink() || kind.is_hard_link() => {
@@ -195,10 +184,10 @@ fn read_plain(
         };
         let path = match paths::normalize(&member) {
             Ok(path) => path,
-            Err(PathError::Empty) if kind == TarKind::Directory => continue,
+            Err(PathError::Empty) if kind == MemberKind::Directory => continue,
             Err(cause) => return Err(TarError::UnsafePath { member, cause }),
         };
-        if let TarKind::File { size } = kind {
+        if let MemberKind::File { size } = kind {
             total = total.saturating_add(size);
         }
         if total > max_total {

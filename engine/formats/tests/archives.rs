@@ -9,9 +9,10 @@
 
 use std::io::{Cursor, Read};
 
+use prep_formats::archive::MemberKind;
 use prep_formats::paths::PathError;
-use prep_formats::sevenz::{self, SevenZError, SevenZKind, SevenZWriter};
-use prep_formats::tar::{self as tarball, TarError, TarKind, TarWriter};
+use prep_formats::sevenz::{self, SevenZError, SevenZWriter};
+use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
 /// Path, and size and CRC of a file's content.
 type Member = (String, Option<(u64, u32)>);
@@ -33,8 +34,8 @@ fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
     let mut members = Vec::new();
     tarball::read(bytes, 1 << 30, |path, kind, reader| {
         let file = match kind {
-            TarKind::Directory => None,
-            TarKind::File { size } => {
+            MemberKind::Directory => None,
+            MemberKind::File { size } => {
                 let found = content(reader)?;
                 assert_eq!(found.0, size);
                 Some(found)
@@ -50,8 +51,8 @@ fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
     let mut members = Vec::new();
     sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, reader| {
         let file = match kind {
-            SevenZKind::Directory => None,
-            SevenZKind::File { .. } => Some(content(reader)?),
+            MemberKind::Directory => None,
+            MemberKind::File { .. } => Some(content(reader)?),
         };
         members.push((path.to_owned(), file));
         Ok(())
@@ -281,7 +282,7 @@ fn sevenz_without_content() {
         assert!(bytes.len() == 32 || bytes[32..34] == [0x01, 0x05]);
         let mut found = Vec::new();
         sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, _| {
-            found.push((path.to_owned(), kind == SevenZKind::Directory));
+            found.push((path.to_owned(), kind == MemberKind::Directory));
             Ok(())
         })
         .unwrap();

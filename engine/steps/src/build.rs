@@ -21,8 +21,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, Check, Checksum, FILES, GENERATOR, List, PARTS, Publish, QueryTable, SourceTree,
-    Strictness, TREE, Unpack, VALUE, is_archive,
+    self, Check, Checksum, Expand, Expanded, FILES, GENERATOR, List, OUTPUT, PARTS, Publish,
+    QueryTable, SourceTree, Strictness, TREE, Unpack, VALUE, is_archive,
 };
 use crate::placed::Placed;
 
@@ -40,6 +40,8 @@ pub struct Surroundings<'a> {
     /// Sentences about the metric.
     pub metric: Option<String>,
     pub variant: &'a str,
+    /// What becomes of archives in `public`, if they are to be unpacked.
+    pub expand: Option<Expand>,
     /// What the published trees must be, if that is given.
     pub locked: Option<prep_digests::Trees>,
 }
@@ -125,6 +127,8 @@ struct Builder<'a> {
 }
 
 type Inputs = Vec<(String, Port)>;
+/// Names of inputs, and their paths below `prepared`.
+type Published = Vec<(String, String)>;
 
 impl Builder<'_> {
     fn all(&mut self) -> Result<NodeId, BuildError> {
@@ -154,12 +158,17 @@ impl Builder<'_> {
             inputs.push((name, port));
         }
         self.checksums(&mut inputs)?;
+        let mut expanded = Vec::new();
+        if let Some(what) = self.around.expand {
+            (outputs, expanded) = self.expanded(what, &mut inputs, outputs)?;
+        }
         let publish = Publish {
             competition: self.pipeline.id.clone(),
             variant: self.around.variant.to_owned(),
             data_dir: self.around.data_dir.to_path_buf(),
             boot: self.around.boot.map(str::to_owned),
             outputs,
+            expanded,
             locked: self.around.locked,
         };
         Ok(self.graph.add(
@@ -168,6 +177,45 @@ impl Builder<'_> {
             Action::Sink(Box::new(publish)),
             inputs,
         )?)
+    }
+
+    /// What is published instead of the outputs, and what archives hold, when those in `public` are to be unpacked.
+    fn expanded(
+        &mut self,
+        what: Expand,
+        inputs: &mut Inputs,
+        outputs: Published,
+    ) -> Result<(Published, Published), BuildError> {
+        let grade = self.pipeline.grade.as_ref();
+        let sample = grade.map(|grade| grade.value.sample.value.clone());
+        let (mut published, mut unpacked) = (Vec::new(), Vec::new());
+        for (name, path) in outputs {
+            let is_folder = path.ends_with('/');
+            let is_public = path.starts_with("public/");
+            let port = inputs.iter().find(|(input, _)| *input == name);
+            let port = port.map(|(_, port)| port.clone());
+            let port = port.filter(|_| is_public && (is_folder || is_archive(&path)));
+            let Some(port) = port else {
+                published.push((name, path));
+                continue;
+            };
+            let (around, own) = path.rsplit_once('/').unwrap_or_default();
+            let archive = (!is_folder).then(|| own.to_owned());
+            let step = Expanded { archive, what };
+            let step_name = format!("expand/{path}");
+            let expanded = self.step(&step_name, step, vec![(OUTPUT.to_owned(), port)])?;
+            inputs.push((step_name.clone(), expanded));
+            if is_folder {
+                published.push((step_name, path));
+                continue;
+            }
+            unpacked.push((step_name, format!("{around}/./")));
+            // What the competition names stays where it is looked for.
+            if what == Expand::Beside || sample.as_ref() == Some(&path) {
+                published.push((name, path));
+            }
+        }
+        Ok((published, unpacked))
     }
 
     fn step(

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 
+use prep_formats::archive::MemberKind;
 use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
 use prep_formats::{parquet::ParquetTable, sevenz, tar};
 use serde::Deserialize;
@@ -97,7 +98,7 @@ fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
     sevenz::read(file, u64::MAX, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
-        if matches!(kind, sevenz::SevenZKind::File { .. }) {
+        if matches!(kind, MemberKind::File { .. }) {
             members.insert(name.to_owned(), hex_md5(&content));
         }
         Ok(())
@@ -112,7 +113,7 @@ fn tar_members(path: &Path) -> BTreeMap<String, String> {
     tar::read(file, u64::MAX, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
-        if matches!(kind, tar::TarKind::File { .. }) {
+        if matches!(kind, MemberKind::File { .. }) {
             members.insert(name.to_owned(), hex_md5(&content));
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
-use super::bundle::{Bundle, Table};
+use super::bundle::{Bundle, Files, Table};
 use super::guess::{Guess, Match, Rows, Split, Target, Values, texts, values};
 use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
 
@@ -132,21 +132,7 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
         let Some(files) = bundle.files.get(*at) else {
             continue;
         };
-        let name = table_name(
-            if files.folder.is_empty() {
-                "files"
-            } else {
-                &files.folder
-            },
-            &taken,
-        );
-        taken.push(name.clone());
-        let _ = writeln!(
-            out,
-            "  {name}: {{ files: {} }} # {}",
-            yaml(&files.pattern),
-            units::count(files.count as u64, "file")
-        );
+        let name = files_table(out, "  ", files, &mut taken);
         joins.push(Join {
             table: name,
             column: if *how == Match::Name { "name" } else { "stem" },
@@ -164,6 +150,23 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
     outputs(out, rows, table, &id, &joins);
     checks(out, rows, &id, &labelled, classes, &joins);
     grade(out, rows, table);
+}
+
+/// Declares the table of a group of files; its name.
+fn files_table(out: &mut String, before: &str, files: &Files, taken: &mut Vec<String>) -> String {
+    let folder = match files.folder.as_str() {
+        "" => "files",
+        folder => folder,
+    };
+    let name = table_name(folder, taken);
+    taken.push(name.clone());
+    let _ = writeln!(
+        out,
+        "{before}{name}: {{ files: {} }} # {}",
+        yaml(&files.pattern),
+        units::count(files.count as u64, "file")
+    );
+    name
 }
 
 /// What else is in the bundle, as comments.
@@ -191,21 +194,7 @@ fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken:
     let used = |at: usize| rows.files.iter().any(|(own, _)| *own == at);
     let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
     for (_, files) in files.take(FURTHER) {
-        let name = table_name(
-            if files.folder.is_empty() {
-                "files"
-            } else {
-                &files.folder
-            },
-            &taken,
-        );
-        taken.push(name.clone());
-        let _ = writeln!(
-            out,
-            "  # {name}: {{ files: {} }} # {}",
-            yaml(&files.pattern),
-            units::count(files.count as u64, "file")
-        );
+        files_table(out, "  # ", files, &mut taken);
     }
 }
 

@@ -10,22 +10,14 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_core::Failure;
+use prep_digests::digest_of_file;
+use prep_formats::archive::MemberKind;
 use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
 use prep_formats::{sevenz, tar};
-use serde::Serialize;
+use prep_steps::Expand;
 
 use super::Item;
 use crate::error::Error;
-
-/// What becomes of archives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Expand {
-    /// The folder stands beside the archive.
-    Beside,
-    /// The folder stands in place of the archive.
-    Instead,
-}
 
 /// Bytes that an archive may unpack to, at most so many times its own.
 const MOST: u64 = 2000;
@@ -76,8 +68,8 @@ pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(
 /// Whether two files have the same bytes, as far as they can be read.
 fn is_same(one: &Path, other: &Path) -> bool {
     let length = |path: &Path| fs::metadata(path).map(|file| file.len()).ok();
-    let read = |path: &Path| fs::read(path).ok();
-    length(one).is_some() && length(one) == length(other) && read(one) == read(other)
+    let digest = |path: &Path| digest_of_file(path).ok();
+    length(one).is_some() && length(one) == length(other) && digest(one) == digest(other)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,24 +124,14 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
                 }
             }
         }
-        Kind::Tar => tar::read(
-            BufReader::new(file),
-            most,
-            |path, kind, content| match kind {
-                tar::TarKind::File { .. } => write(path, content),
-                tar::TarKind::Directory => Ok(()),
-            },
-        )
-        .map_err(io::Error::other)?,
-        Kind::SevenZ => sevenz::read(
-            BufReader::new(file),
-            most,
-            |path, kind, content| match kind {
-                sevenz::SevenZKind::File { .. } => write(path, content),
-                sevenz::SevenZKind::Directory => Ok(()),
-            },
-        )
-        .map_err(io::Error::other)?,
+        Kind::Tar => {
+            let read = tar::read(BufReader::new(file), most, files_of(&mut write));
+            read.map_err(io::Error::other)?;
+        }
+        Kind::SevenZ => {
+            let read = sevenz::read(BufReader::new(file), most, files_of(&mut write));
+            read.map_err(io::Error::other)?;
+        }
     }
     let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
     let has_own = paths.iter().all(|path| {
@@ -162,6 +144,16 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
         path: format!("{base}/{path}"),
     });
     Ok(items.collect())
+}
+
+/// Leaves folders out: they come with their files.
+fn files_of(
+    write: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
+) -> impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()> {
+    move |path, kind, content| match kind {
+        MemberKind::File { .. } => write(path, content),
+        MemberKind::Directory => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -24,14 +24,13 @@ use std::path::{Path, PathBuf};
 use md5::{Digest as _, Md5};
 use prep_core::Failure;
 use prep_formats::pandas::{ReadOptions, Scanner, Schema};
+use prep_steps::Expand;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
-
-pub use expand::Expand;
 
 const MANIFEST: &str = "manifest.json";
 const CROISSANT: &str = "croissant.json";

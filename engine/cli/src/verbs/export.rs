@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use prep_app::{Catalog, Expand, Export, Form};
 use prep_core::units;
 
 use crate::exit::Exit;
-use crate::options::Which;
+use crate::options::{ExpandArg, Which};
 use crate::{Ended, Session};
 
 /// Copy what is prepared of a competition, to take it elsewhere: plain files, a tar archive or a SquashFS image, with a manifest
@@ -38,23 +38,12 @@ pub struct ExportArgs {
     which: Which,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ExpandArg {
-    /// Beside the archive.
-    Beside,
-    /// In place of the archive.
-    Instead,
-}
-
 impl ExportArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let wanted = Export {
             form: Form::of(&self.target),
             private: self.private,
-            expand: self.expand_archives.map(|one| match one {
-                ExpandArg::Beside => Expand::Beside,
-                ExpandArg::Instead => Expand::Instead,
-            }),
+            expand: self.expand_archives.map(Expand::from),
             target: self.target.clone(),
         };
         let catalog = Catalog::of(&session.settings)?;

@@ -14,6 +14,7 @@ use sevenz_rust2::{
     Password,
 };
 
+use crate::archive::MemberKind;
 use crate::paths::{self, PathError};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 use bare::BareEntry;
@@ -97,18 +98,6 @@ pub enum SevenZError {
     },
 }
 
-/// What a member is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SevenZKind {
-    /// A file of this size in bytes.
-    File {
-        /// Size in bytes.
-        size: u64,
-    },
-    /// A folder.
-    Directory,
-}
-
 /// Reads an archive and calls `visit` with path, kind and content of every
 /// member, in the order of the blocks (members without content last). What it
 /// leaves unread is skipped. All names are checked before the first call.
@@ -120,7 +109,7 @@ pub enum SevenZKind {
 pub fn read<R: Read + Seek>(
     mut input: R,
     max_total: u64,
-    mut visit: impl FnMut(&str, SevenZKind, &mut dyn Read) -> io::Result<()>,
+    mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), SevenZError> {
     let io_failed = |error: io::Error| failed(error.into());
     let mut head = Vec::new();
@@ -191,7 +180,7 @@ impl Read for Watched<'_> {
 
 /// Path and kind of an entry; `None` for the root folder and for marks that an
 /// item was deleted.
-fn member(entry: &ArchiveEntry) -> Result<Option<(String, SevenZKind)>, SevenZError> {
+fn member(entry: &ArchiveEntry) -> Result<Option<(String, MemberKind)>, SevenZError> {
     let name = || entry.name().to_owned();
     if entry.is_anti_item() {
         return Ok(None);
@@ -207,13 +196,13 @@ fn member(entry: &ArchiveEntry) -> Result<Option<(String, SevenZKind)>, SevenZEr
         return Err(SevenZError::NotAFile { member: name() });
     }
     let kind = if entry.is_directory() {
-        SevenZKind::Directory
+        MemberKind::Directory
     } else {
-        SevenZKind::File { size: entry.size() }
+        MemberKind::File { size: entry.size() }
     };
     match paths::normalize(entry.name()) {
         Ok(path) => Ok(Some((path, kind))),
-        Err(PathError::Empty) if kind == SevenZKind::Directory => Ok(None),
+        Err(PathError::Empty) if kind == MemberKind::Directory => Ok(None),
         Err(cause) => Err(SevenZError::UnsafePath {
             member: name(),
             cause,

@@ -3,6 +3,7 @@
 
 use std::io::{self, Cursor, Read};
 
+use prep_formats::archive::MemberKind;
 use prep_formats::{sevenz, tar};
 
 const LIMIT: u64 = 1 << 20;
@@ -24,16 +25,16 @@ pub fn check(data: &[u8]) {
     let mut total = 0;
     let _ = tar::read(data, LIMIT, |path, kind, reader| {
         let size = match kind {
-            tar::TarKind::File { size } => Some(size),
-            tar::TarKind::Directory => None,
+            MemberKind::File { size } => Some(size),
+            MemberKind::Directory => None,
         };
         take(path, size, reader, &mut total)
     });
     let mut total = 0;
     let _ = sevenz::read(Cursor::new(data), LIMIT, |path, kind, reader| {
         let size = match kind {
-            sevenz::SevenZKind::File { size } => Some(size),
-            sevenz::SevenZKind::Directory => None,
+            MemberKind::File { size } => Some(size),
+            MemberKind::Directory => None,
         };
         take(path, size, reader, &mut total)
     });

@@ -6,6 +6,7 @@
 mod check;
 mod checksum;
 mod encoding;
+mod expand;
 mod generator;
 mod list;
 mod outputs;
@@ -20,6 +21,8 @@ mod unpack;
 pub(crate) use check::Check;
 pub use checksum::is_of_writer;
 pub(crate) use checksum::{Checksum, Strictness};
+pub use expand::Expand;
+pub(crate) use expand::{Expanded, OUTPUT};
 pub(crate) use generator::GENERATOR;
 pub(crate) use list::List;
 pub(crate) use outputs::depends_on_writer;

@@ -9,6 +9,7 @@
 use std::io::{self, Write};
 
 use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::archive::MemberKind;
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{Directory, Method, ZipLimits};
 use prep_formats::{sevenz, tar};
@@ -73,6 +74,12 @@ pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
     kind(path).map(|(suffix, _)| suffix)
 }
 
+/// An archive's path without what makes it one.
+pub(crate) fn without_suffix(path: &str) -> &str {
+    let suffix = archive_suffix(path).unwrap_or_default();
+    path.strip_suffix(suffix).unwrap_or(path)
+}
+
 fn kind(path: &str) -> Option<(&'static str, Kind)> {
     SUFFIXES
         .into_iter()
@@ -132,7 +139,7 @@ impl Unpack {
         StepError::input(UnpackError::Archive { path, cause })
     }
 
-    fn unpack(
+    pub(crate) fn unpack(
         &self,
         context: &Context,
         opener: &Opener,
@@ -289,31 +296,41 @@ impl Joined {
     }
 }
 
+/// Writes the members of an archive that is read from the beginning to the end, one behind the other, as an object.
+fn join(
+    context: &Context,
+    prefix: &str,
+    read: impl FnOnce(Visit<'_>) -> Result<(), Cause>,
+) -> Result<TreeBuilder, Cause> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    let mut joined = Joined::new(prefix);
+    read(&mut |path, kind, reader| {
+        let bytes = match kind {
+            MemberKind::File { .. } => {
+                Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
+            }
+            MemberKind::Directory => None,
+        };
+        joined.add(path, bytes);
+        Ok(())
+    })?;
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(joined.files(stored.digest))
+}
+
+/// Is called with each member of an archive.
+type Visit<'v> = &'v mut dyn FnMut(&str, MemberKind, &mut dyn io::Read) -> io::Result<()>;
+
 fn join_tar(
     context: &Context,
     opener: &Opener,
     content: &Content,
     prefix: &str,
 ) -> Result<TreeBuilder, Cause> {
-    let mut writer = context.store.writer().map_err(StepError::from)?;
     let opened = opener.open(content)?;
-    let mut joined = Joined::new(prefix);
-    tar::read(
-        opened.reader()?,
-        most(content.bytes()),
-        |path, kind, reader| {
-            let bytes = match kind {
-                tar::TarKind::File { .. } => {
-                    Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
-                }
-                tar::TarKind::Directory => None,
-            };
-            joined.add(path, bytes);
-            Ok(())
-        },
-    )?;
-    let stored = writer.commit().map_err(StepError::from)?;
-    Ok(joined.files(stored.digest))
+    let reader = opened.reader()?;
+    let most = most(content.bytes());
+    join(context, prefix, |visit| Ok(tar::read(reader, most, visit)?))
 }
 
 fn join_sevenz(
@@ -335,24 +352,13 @@ fn join_sevenz(
         Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
         Content::Member { entry, .. } => entry.locate(&file)?,
     };
-    let mut writer = context.store.writer().map_err(StepError::from)?;
-    let mut joined = Joined::new(prefix);
-    let max_total = most(range.end - range.start);
+    let most = most(range.end - range.start);
     let section = prep_formats::read_at::Section::new(&file, range);
     let section = context.store.accesses().reader(prefix.as_ref(), section);
     let section = io::BufReader::new(context.cancel.reader(section));
-    sevenz::read(section, max_total, |path, kind, reader| {
-        let bytes = match kind {
-            sevenz::SevenZKind::File { .. } => {
-                Some(copy(context, reader, &mut writer).map_err(io::Error::other)?)
-            }
-            sevenz::SevenZKind::Directory => None,
-        };
-        joined.add(path, bytes);
-        Ok(())
-    })?;
-    let stored = writer.commit().map_err(StepError::from)?;
-    Ok(joined.files(stored.digest))
+    join(context, prefix, |visit| {
+        Ok(sevenz::read(section, most, visit)?)
+    })
 }
 
 /// The files of the folder that stands in an archive's place: `x/` for `x.zip`.

@@ -8,8 +8,9 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use prep_cache::Access;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::archive::MemberKind;
 use prep_formats::matlab;
-use prep_formats::tar::{self, TarKind, TarWriter};
+use prep_formats::tar::{self, TarWriter};
 use prep_formats::zip::{Directory, EntryKind, Method, ZipLimits, ZipWriter};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
@@ -151,15 +152,15 @@ impl Redaction<'_> {
         let mut archive = TarWriter::new(out);
         let each = |name: &str, kind, content: &mut dyn Read| {
             let added = match kind {
-                TarKind::Directory => archive.add_directory(name),
-                TarKind::File { .. } if Format::of(name).is_some() => {
+                MemberKind::Directory => archive.add_directory(name),
+                MemberKind::File { .. } if Format::of(name).is_some() => {
                     let mut file =
                         self.apart(|file| self.write(&format!("{path}/{name}"), content, file))?;
                     let size = file.metadata()?.len();
                     file.rewind()?;
                     archive.add_file(name, size, BufReader::new(file))
                 }
-                TarKind::File { size } => archive.add_file(name, size, content),
+                MemberKind::File { size } => archive.add_file(name, size, content),
             };
             added.map_err(io::Error::other)
         };

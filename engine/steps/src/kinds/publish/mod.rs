@@ -25,7 +25,7 @@ pub use manifest::{Manifest, ManifestError, PublishedOutput};
 pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
-use crate::value::{Layout, Tree, memory_of_trees};
+use crate::value::{File, Layout, Opener, Tree, TreeBuilder, memory_of_trees};
 use listing::{Listing, write_published};
 
 #[derive(Debug, Error)]
@@ -77,6 +77,8 @@ pub(crate) struct Publish {
     pub boot: Option<String>,
     /// Inputs that are outputs: name of the input, path below `prepared` (`public/train.csv`, `public/images/`).
     pub outputs: Vec<(String, String)>,
+    /// Inputs that are what archives of outputs hold, likewise. What is published anyway is not published twice.
+    pub expanded: Vec<(String, String)>,
     /// What the tree must be; nothing else is published.
     pub locked: Option<Trees>,
 }
@@ -88,6 +90,55 @@ impl Publish {
 
     /// All files, by their path below `prepared`.
     fn desired(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
+        let tree = self.layout(context, inputs)?;
+        match self.expanded.is_empty() {
+            true => Ok(tree),
+            false => self.with_expanded(context, inputs, &tree),
+        }
+    }
+
+    /// The tree, and what archives hold of which nothing is there yet.
+    fn with_expanded(
+        &self,
+        context: &Context,
+        inputs: &Inputs,
+        tree: &Tree,
+    ) -> Result<Tree, StepError> {
+        let opener = Opener::new(context);
+        let mut layout = Layout::default();
+        layout.add("outputs", |files| {
+            for file in tree.files() {
+                files.push_file(file.path(), file);
+            }
+            Ok::<(), StepError>(())
+        })?;
+        for (name, path) in &self.expanded {
+            let mut inside = TreeBuilder::default();
+            place(
+                context,
+                crate::value::input(inputs, name)?,
+                path,
+                &mut inside,
+            )?;
+            let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
+            layout.add(name, |files| {
+                for file in inside.files() {
+                    context.check()?;
+                    match tree.find(file.path()) {
+                        Some(there) if same(context, &opener, there, file)? => {}
+                        // Two files on one path are found where all of them are.
+                        _ => files.push_file(file.path(), file),
+                    }
+                }
+                Ok::<(), StepError>(())
+            })?;
+        }
+        layout
+            .into_tree(write::folds_case(&self.home()), &context.cancel)
+            .map_err(StepError::pipeline)
+    }
+
+    fn layout(&self, context: &Context, inputs: &Inputs) -> Result<Tree, StepError> {
         let mut layout = Layout::default();
         for (name, path) in &self.outputs {
             let value = crate::value::input(inputs, name)?;
@@ -112,7 +163,8 @@ impl Publish {
         context: &Context,
         inputs: &Inputs,
     ) -> Result<Vec<PublishedOutput>, StepError> {
-        let outputs = self.outputs.iter().map(|(name, path)| {
+        let outputs = self.outputs.iter().chain(&self.expanded);
+        let outputs = outputs.map(|(name, path)| {
             let value: &Value = crate::value::input(inputs, name)?;
             if let Ok(file) = FileValue::of(value) {
                 let FileValue {
@@ -146,6 +198,20 @@ impl Publish {
     }
 }
 
+/// Whether two files have the same bytes, or both are folders.
+fn same(
+    context: &Context,
+    opener: &Opener,
+    one: File<'_>,
+    other: File<'_>,
+) -> Result<bool, StepError> {
+    if one.is_folder() != other.is_folder() || one.bytes() != other.bytes() {
+        return Ok(false);
+    }
+    let sum = |file| sums::of_file(context, opener, file);
+    Ok(one.content() == other.content() || sum(one)? == sum(other)?)
+}
+
 /// Refuses trees that are not those that are locked.
 fn require(locked: &Trees, found: &Trees) -> Result<(), StepError> {
     let locked = Locked::default().with_trees(locked);
@@ -175,7 +241,12 @@ impl Sink for Publish {
 
     fn params(&self) -> serde_json::Value {
         let paths: Vec<&String> = self.outputs.iter().map(|(_, path)| path).collect();
-        serde_json::json!({ "outputs": paths, "variant": self.variant })
+        let mut params = serde_json::json!({ "outputs": paths, "variant": self.variant });
+        if !self.expanded.is_empty() {
+            let names: Vec<&String> = self.expanded.iter().map(|(name, _)| name).collect();
+            params["expanded"] = serde_json::json!(names);
+        }
+        params
     }
 
     fn lock(&self) -> Option<PathBuf> {

@@ -12,7 +12,7 @@ use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 use super::diff::Changes;
 use super::listing::Written;
 use super::{PublishError, touch};
-use crate::value::{ContentError, Opener, Tree};
+use crate::value::{ContentError, File, Opener, Tree};
 
 /// What a thread may hold: a buffer, and what reading a content takes.
 const MEMORY_OF_THREAD: u64 = 4 << 20;
@@ -56,22 +56,10 @@ pub(super) fn of_wanted(
     let sums = each(context, changes.write.len(), &|number| {
         let place = changes.write.get(number).copied().unwrap_or_default();
         let file = desired.file(place as usize);
-        let Some((file, content)) = file.and_then(|file| Some((file, file.content()?))) else {
-            return Ok(Sha256::of(b""));
-        };
-        let failed = |cause: ContentError| {
-            let path = file.path().to_owned();
-            StepError::input(PublishError::Content { path, cause })
-        };
-        let opened = opener.open(&content).map_err(failed)?;
-        let reader = opened.reader().map_err(failed)?;
-        let digest = digest_of_reader(&mut context.cancel.reader(reader));
-        context.check()?;
-        let digest = digest.map_err(|cause| {
-            let what = file.path().to_owned();
-            failed(ContentError::Io { what, cause })
-        });
-        Ok(digest?.0)
+        let sum = file
+            .map(|file| of_file(context, &opener, file))
+            .transpose()?;
+        Ok(sum.flatten().unwrap_or_else(|| Sha256::of(b"")))
     })?;
     let mut written = changes.write.iter().zip(sums).peekable();
     let sums = (0..).zip(desired.files()).map(|(place, _)| {
@@ -82,6 +70,30 @@ pub(super) fn of_wanted(
         })
     });
     of_sums(desired, sums).ok_or_else(|| StepError::internal("a file has no digest"))
+}
+
+/// The sum of a file, which is read where it is now; none for a folder.
+pub(super) fn of_file(
+    context: &Context,
+    opener: &Opener,
+    file: File<'_>,
+) -> Result<Option<Sha256>, StepError> {
+    let Some(content) = file.content() else {
+        return Ok(None);
+    };
+    let failed = |cause: ContentError| {
+        let path = file.path().to_owned();
+        StepError::input(PublishError::Content { path, cause })
+    };
+    let opened = opener.open(&content).map_err(failed)?;
+    let reader = opened.reader().map_err(failed)?;
+    let digest = digest_of_reader(&mut context.cancel.reader(reader));
+    context.check()?;
+    let digest = digest.map_err(|cause| {
+        let what = file.path().to_owned();
+        failed(ContentError::Io { what, cause })
+    });
+    Ok(Some(digest?.0))
 }
 
 /// Digests of what was written; none where that of some file is not known.

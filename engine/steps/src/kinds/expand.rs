@@ -1,0 +1,159 @@
+//! `expand`: what the archives of an output hold, as files, for those who would unpack them by hand.
+//!
+//! `train.zip` becomes the folder `train`. An archive whose members are all in a folder of that name already does not get
+//! another one around it. Archives within archives stay. Outputs, their checksums and their digests know nothing of this:
+//! it is a way of publishing them.
+
+use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError, Value};
+use thiserror::Error;
+
+use super::unpack::{self, Unpack};
+use super::{archive_suffix, one};
+use crate::value::{Content, Opener, Tree, TreeBuilder, input, memory_of_trees};
+
+/// The only input.
+pub(crate) const OUTPUT: &str = "output";
+
+/// What becomes of archives that are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expand {
+    /// The folder stands beside the archive.
+    Beside,
+    /// The folder stands in place of the archive.
+    Instead,
+}
+
+#[derive(Debug, Error)]
+#[error("`{archive}` holds `{path}`, which is published, too; leave --expand-archives out")]
+struct InTheWay {
+    archive: String,
+    path: String,
+}
+
+/// Of a folder all files, with its archives expanded. Of an archive what it holds.
+pub(crate) struct Expanded {
+    /// Name of the archive; none for a folder.
+    pub archive: Option<String>,
+    pub what: Expand,
+}
+
+impl Step for Expanded {
+    fn kind(&self) -> &'static str {
+        "expand"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "archive": self.archive, "what": self.what })
+    }
+
+    fn memory(&self, inputs: &Inputs) -> u64 {
+        (32 << 20) + 2 * memory_of_trees(inputs)
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let value = input(inputs, OUTPUT)?;
+        let opener = Opener::new(context);
+        let mut files = TreeBuilder::default();
+        match &self.archive {
+            Some(name) => {
+                let content = content_of(context, value)?;
+                let (inside, place) = unpacked(context, &opener, name, &content)?;
+                add(&mut files, name, &inside, &place, None)?;
+            }
+            None => {
+                let tree = Tree::load(context, value)?;
+                let is_archive = |path: &str| archive_suffix(path).is_some();
+                for file in tree.files() {
+                    let (path, content) = (file.path(), file.content());
+                    let Some(content) = content.filter(|_| is_archive(path)) else {
+                        files.push_file(path, file);
+                        continue;
+                    };
+                    if self.what == Expand::Beside {
+                        files.push_file(path, file);
+                    }
+                    let (inside, place) = unpacked(context, &opener, path, &content)?;
+                    add(&mut files, path, &inside, &place, Some(&tree))?;
+                }
+            }
+        }
+        let tree = files.finish(&context.cancel);
+        let tree = tree.map_err(StepError::input)?;
+        Ok(one(tree.save(context)?))
+    }
+}
+
+/// The bytes of an output that is one file: of its own, or copied from somewhere.
+fn content_of(context: &Context, value: &Value) -> Result<Content, StepError> {
+    if let Ok(FileValue { digest, bytes, .. }) = FileValue::of(value) {
+        return Ok(Content::Object { digest, bytes });
+    }
+    let tree = Tree::load(context, value)?;
+    let content = tree.files().find_map(|file| file.content());
+    content.ok_or_else(|| StepError::internal("an archive is published, and it is no file"))
+}
+
+/// What an archive holds, with paths that begin with its own, and the folder in which that is put.
+fn unpacked(
+    context: &Context,
+    opener: &Opener,
+    path: &str,
+    content: &Content,
+) -> Result<(Tree, String), StepError> {
+    let step = Unpack {
+        path: Some(path.to_owned()),
+    };
+    let inside = step.unpack(context, opener, content, path)?;
+    let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
+    let folder = unpack::without_suffix(path);
+    let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let has_own = inside.files().all(|file| {
+        let rest = below(file.path(), path).strip_prefix(own);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    });
+    let place = match has_own {
+        true => around,
+        false => folder,
+    };
+    let place = place.to_owned();
+    Ok((inside, place))
+}
+
+/// The path of a member within its archive.
+fn below<'a>(path: &'a str, archive: &str) -> &'a str {
+    path.get(archive.len() + 1..).unwrap_or_default()
+}
+
+fn add(
+    files: &mut TreeBuilder,
+    archive: &str,
+    inside: &Tree,
+    place: &str,
+    beside: Option<&Tree>,
+) -> Result<(), StepError> {
+    let mut path = String::new();
+    for file in inside.files() {
+        path.clear();
+        path.push_str(place);
+        if !place.is_empty() {
+            path.push('/');
+        }
+        path.push_str(below(file.path(), archive));
+        let there = beside.and_then(|tree| tree.find(&path));
+        match there {
+            None => files.push_file(&path, file),
+            // Some competitions publish an archive and what is in it.
+            Some(there) if there.is_folder() && file.is_folder() => {}
+            Some(_) => {
+                let (archive, path) = (archive.to_owned(), path);
+                return Err(StepError::input(InTheWay { archive, path }));
+            }
+        }
+    }
+    Ok(())
+}

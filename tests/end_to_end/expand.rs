@@ -1,0 +1,87 @@
+//! `run --expand-archives`: archives in `public` as folders, without a change to what is made.
+
+use std::fs;
+
+use crate::support::{Ended, Harbour, Sandbox, Snapshot};
+
+/// Three kinds of archives, one with a folder of its own, one beside a file that it holds.
+const OUTPUTS: &str = "public:
+  a.zip: { zip: { train.csv: SELECT * FROM train } }
+  a/train.csv: SELECT * FROM train
+  b.tar: { tar: { b/deep/x.csv: SELECT * FROM train, b/y.csv: SELECT id FROM test } }
+  in/c.7z: { 7z: { z.csv: SELECT id FROM test } }
+";
+
+fn sandbox(outputs: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let text = Harbour::PIPELINE.replace("public:\n", outputs);
+    sandbox.pipeline(Harbour::ID, &text);
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, option: &str) -> Ended {
+    Ended::of(sandbox.run_command(&[Harbour::ID]).arg(option))
+}
+
+fn steps(ended: &Ended) -> u64 {
+    ended.json()["competitions"][0]["steps_run"]
+        .as_u64()
+        .expect("a number")
+}
+
+#[test]
+fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
+    let sandbox = sandbox(OUTPUTS);
+    sandbox.run_well(Harbour::ID);
+    let plain = sandbox.tree(Harbour::ID);
+    let new = ["public/b/deep/x.csv", "public/b/y.csv", "public/in/c/z.csv"];
+
+    let ended = run(&sandbox, "--expand-archives").code(0);
+    assert!(steps(&ended) > 0);
+    let beside = sandbox.tree(Harbour::ID);
+    assert_eq!(beside.touched_since(&plain), new);
+    let read = |path: &str| fs::read(sandbox.prepared(Harbour::ID).join(path)).expect("a file");
+    assert_eq!(read(new[0]), read("public/train.csv"));
+    assert_eq!(read(new[1]), read(new[2]));
+    // Nothing runs twice.
+    assert_eq!(steps(&run(&sandbox, "--expand-archives=beside").code(0)), 0);
+    assert_eq!(sandbox.tree(Harbour::ID), beside);
+
+    run(&sandbox, "--expand-archives=instead").code(0);
+    let instead = sandbox.tree(Harbour::ID);
+    let files: Vec<&str> = instead.files().collect();
+    let is_archive =
+        |path: &&str| path.ends_with(".zip") || path.contains(".tar") || path.ends_with(".7z");
+    assert_eq!(
+        files.iter().filter(|path| is_archive(path)).count(),
+        0,
+        "{files:?}"
+    );
+    assert_eq!(instead.touched_since(&beside), [""; 0]);
+
+    // As it was, with the same bytes.
+    sandbox.run_well(Harbour::ID);
+    assert_eq!(sandbox.tree(Harbour::ID).contents(), plain.contents());
+    // Grading sees nothing of it.
+    run(&sandbox, "--expand-archives=instead").code(0);
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    let sample = sample.to_str().expect("a path");
+    sandbox.prep(&["grade-sample", sample, Harbour::ID]).code(0);
+}
+
+#[test]
+fn what_is_in_the_way_and_differs_is_told() {
+    let outputs = "public:
+  a.zip: { zip: { train.csv: SELECT * FROM train } }
+  a/train.csv: SELECT id FROM train
+";
+    let sandbox = sandbox(outputs);
+    sandbox.run_well(Harbour::ID);
+    let before: Snapshot = sandbox.tree(Harbour::ID);
+    let ended = run(&sandbox, "--expand-archives").code(3);
+    assert!(ended.stderr.contains("written twice"), "{}", ended.stderr);
+    assert_eq!(sandbox.tree(Harbour::ID), before);
+}
