@@ -8,6 +8,7 @@
 //! audit         why data are not what was published: bundles, outputs, trees
 //! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
+//! configuration the page about keys, variables and codes
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
@@ -50,6 +51,7 @@ mod answers;
 mod audit;
 mod bad_input;
 mod cases;
+mod configuration;
 mod demo;
 mod description;
 mod devices;

@@ -70,9 +70,9 @@ fn quoted(word: &str) -> String {
 }
 
 /// Exit codes after which another attempt may help: the machine, a signal.
-pub const TRANSIENT: [u8; 4] = [6, 130, 137, 143];
+const TRANSIENT: [u8; 4] = [6, 130, 137, 143];
 /// Exit codes after which none does: usage, pipeline, input, check, several of them.
-pub const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
+const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
 /// Attempts of a job.
 const ATTEMPTS: usize = 3;
 

@@ -81,7 +81,7 @@ pub use fetch::{fetch, mirror};
 pub use forecast::Download;
 pub use grade_list::{Graded, grade_list};
 pub use grading::{Given, Grading, Log, leaderboard, read_leaderboard, report};
-pub use jobs::{JobPlan, PERMANENT, TRANSIENT, kubernetes, slurm};
+pub use jobs::{JobPlan, kubernetes, slurm};
 pub use leaks::leaks;
 pub use moments::diff_moments;
 pub use note::Note;

@@ -21,8 +21,6 @@ mod exit;
 mod interrupt;
 mod options;
 mod output;
-#[cfg(test)]
-mod reference;
 mod remote;
 mod samples;
 mod select;

@@ -43,9 +43,8 @@ pub struct How {
 /// Where the folder of an archive stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExpandArg {
-    /// Beside the archive.
+    // Without documentation, or all help gets long: beside the archive, or in its place.
     Beside,
-    /// In place of the archive.
     Instead,
 }
 

@@ -1,0 +1,151 @@
+//! Holds `docs/reference/configuration.md` against the program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Harbour, Sandbox};
+
+/// The root of the repository.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Rows of the table below a heading: what stands in backticks in the first cell (else the cell), and the rest.
+fn rows(heading: &str) -> Vec<(Vec<String>, String)> {
+    let page =
+        fs::read_to_string(root().join("docs/reference/configuration.md")).expect("the page");
+    let mut sections = page.split("\n## ");
+    let section = sections
+        .find(|one| one.starts_with(heading))
+        .expect(heading);
+    let rows = section.lines().filter(|line| line.starts_with('|')).skip(2);
+    let row = |row: &str| {
+        let (first, rest) = row[1..].split_once('|').expect("two cells");
+        let words: Vec<String> = first
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect();
+        match words.is_empty() {
+            true => (vec![first.trim().to_owned()], rest.to_owned()),
+            false => (words, rest.to_owned()),
+        }
+    };
+    rows.map(row).collect()
+}
+
+fn documented(heading: &str) -> BTreeSet<String> {
+    rows(heading)
+        .into_iter()
+        .flat_map(|(words, _)| words)
+        .collect()
+}
+
+#[test]
+fn keys_are_those_of_prep_toml() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/prep.toml", "[remote]\nnone_such = 1\n");
+    let said = sandbox.prep(&["config"]).code(2).stderr;
+    // The parser lists what it would have taken.
+    let (_, known) = said.split_once("expected one of ").expect("a list");
+    let known = known.lines().next().unwrap_or_default();
+    let known = known.split('`').skip(1).step_by(2).map(str::to_owned);
+    assert_eq!(documented("prep.toml"), known.collect());
+}
+
+#[test]
+fn forms_of_addresses_are_those_that_are_taken() {
+    let sandbox = Sandbox::new();
+    for form in documented("Addresses") {
+        sandbox
+            .prep(&["config", "--remote", &form.to_lowercase()])
+            .code(0);
+    }
+    let ended = sandbox
+        .prep(&["config", "--remote", "ftp://host/x"])
+        .code(2);
+    let (_, known) = ended.stderr.split_once("known are ").expect("a list");
+    let forms = documented("Addresses");
+    let schemes = forms.iter().filter_map(|form| form.split_once("://"));
+    let schemes: BTreeSet<&str> = schemes.map(|(scheme, _)| scheme).collect();
+    assert_eq!(known.matches("://").count(), schemes.len(), "{known}");
+    for scheme in schemes {
+        assert!(known.contains(&format!("{scheme}://")), "{scheme}: {known}");
+    }
+}
+
+/// Names of variables in quotes, in all sources of the program but for tests.
+fn variables(folder: &Path, found: &mut BTreeSet<String>) {
+    const KINDS: [&str; 9] = [
+        "PREP_",
+        "MLE_BENCH_",
+        "XDG_",
+        "KAGGLE_",
+        "SLURM_",
+        "JOB_",
+        "AWS_",
+        "GOOGLE_",
+        "AZURE_",
+    ];
+    const OTHERS: [&str; 6] = ["tests", "target", "benches", "fuzz", "examples", "build.rs"];
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if OTHERS.contains(&name.as_str()) {
+            continue;
+        }
+        if path.is_dir() {
+            variables(&path, found);
+        } else if name.ends_with(".rs") {
+            let text = fs::read_to_string(&path).expect("a source");
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let is_name = |word: &&str| {
+                let is_plain =
+                    |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+                let is_of_kind = KINDS
+                    .iter()
+                    .any(|kind| word.len() > kind.len() && word.starts_with(kind));
+                (is_of_kind || *word == "NO_COLOR") && word.bytes().all(is_plain)
+            };
+            found.extend(code.split('"').filter(is_name).map(str::to_owned));
+        }
+    }
+}
+
+#[test]
+fn variables_are_those_that_are_read() {
+    let mut read = BTreeSet::new();
+    variables(&root().join("engine"), &mut read);
+    assert_eq!(documented("Environment variables"), read);
+}
+
+/// Which codes start a job anew, and which end it: as the page, the script and the manifest say.
+#[test]
+fn exit_codes_are_those_of_jobs() {
+    let (mut again, mut ends) = (Vec::new(), Vec::new());
+    for (code, job) in rows("Exit codes in jobs") {
+        match job.contains("starts again") {
+            true => again.extend(code),
+            false => ends.extend(code),
+        }
+    }
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let remote = ["--remote", "s3://bucket/team", Harbour::ID];
+    let slurm = [&["jobs", "slurm"], &remote[..]].concat();
+    let script = sandbox.prep(&slurm).code(0).stdout;
+    assert!(
+        script.contains(&format!("\n{})\n", again.join("|"))),
+        "{script}"
+    );
+    let k8s = [&["jobs", "k8s", "--image", "prep:1"], &remote[..]].concat();
+    let manifest = sandbox.prep(&k8s).code(0).stdout;
+    let listed = format!("values: [{}]", ends.join(", "));
+    assert_eq!(manifest.matches(&listed).count(), 2, "{manifest}");
+}
