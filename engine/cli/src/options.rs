@@ -36,7 +36,7 @@ pub struct How {
     pub skip_verification: bool,
     /// Unpack zip, tar and 7z archives where they are published in `public`: train.zip as train/. What is made, and its
     /// checksums, stay the same; a run without this takes the folders away
-    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
     pub expand_archives: Option<ExpandArg>,
 }
 

@@ -32,7 +32,7 @@ pub struct ExportArgs {
     #[arg(long)]
     private: bool,
     /// Unpack zip, tar and 7z archives in `public`: train.zip as train/
-    #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
     expand_archives: Option<ExpandArg>,
     #[command(flatten)]
     which: Which,
