@@ -54,7 +54,7 @@ fn shared<'a>(test: &'a Table, train: &'a Table) -> Shared<'a> {
         .collect()
 }
 
-fn shifted(test: &str, train: &str, shared: &Shared<'_>) -> Option<Finding> {
+fn shifted(test: &str, train: &str, shared: &[(&[String], &[String])]) -> Option<Finding> {
     let (own_rows, other_rows) = shared
         .first()
         .map(|(own, other)| (own.len(), other.len()))?;
