@@ -479,6 +479,7 @@ mod tests {
             )]),
             bytes: 0,
             files: 0,
+            remote: None,
         }
     }
 
