@@ -168,6 +168,34 @@ fn two_hundred_clients_get_their_own_answers() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
+/// One cell as long as the file, and many rows: what is large does not add up.
+#[test]
+fn large_uploads_are_graded_one_by_one() {
+    let (sandbox, sample) = prepared();
+    let limits = ["--max-upload", "64MB", "-c", Harbour::ID];
+    let server = Serving::start(&sandbox, "data", &limits);
+    let header = vec![b'x'; 40 << 20];
+    let cell = [b"id,docked\n1,".as_slice(), &vec![b'x'; 20 << 20]].concat();
+    let client = |number: usize| {
+        let (upload, expected) = match number % 3 {
+            0 => (&header, "the first line has 41943040 bytes"),
+            1 => (&cell, "Submission invalid!"),
+            _ => (&sample, "Submission is valid."),
+        };
+        let (status, body) = server.validate(upload);
+        assert!(status == 200 && body.contains(expected), "{body:.200}");
+        assert!(body.len() < 10_000);
+    };
+    std::thread::scope(|scope| {
+        for number in 0..24 {
+            let client = &client;
+            scope.spawn(move || client(number));
+        }
+    });
+    let peak = server.peak();
+    assert!(peak < 200_000, "{peak} kB");
+}
+
 #[test]
 fn what_is_no_upload_is_refused() {
     let (sandbox, sample) = prepared();

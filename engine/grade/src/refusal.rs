@@ -62,14 +62,14 @@ impl Refusal {
             kind,
             column: None,
             row: None,
-            message: message.into(),
+            message: shortened(message.into()),
         }
     }
 
     /// The same refusal, with the column that is at fault.
     #[must_use]
     pub fn in_column(mut self, column: &str) -> Self {
-        self.column = Some(column.to_owned());
+        self.column = Some(shortened(column.to_owned()));
         self
     }
 
@@ -95,6 +95,16 @@ impl fmt::Display for Refusal {
 }
 
 impl std::error::Error for Refusal {}
+
+/// A text that repeats a cell may be as long as the file.
+fn shortened(mut text: String) -> String {
+    const LONGEST: usize = 4096;
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push_str(" ...");
+    }
+    text
+}
 
 /// A number of things in words: `1 row`, `2 rows`.
 pub(crate) fn count(number: usize, noun: &str) -> String {

@@ -94,6 +94,18 @@ fn limits() {
         message,
         "the first line has 10000 fields; at most 4096 columns are read"
     );
+    let (kind, message) = refusal(&"x".repeat(2_000_000));
+    assert_eq!(kind, RefusalKind::Unreadable);
+    assert_eq!(
+        message,
+        "the first line has 2000000 bytes; at most 1048576 are read"
+    );
+    // What is repeated of a cell is cut off, between characters.
+    let cell = "ü".repeat(1_000_000);
+    let (kind, message) = refusal(&format!("id,y\na,1\nb,{cell}\nc,1\n"));
+    assert_eq!(kind, RefusalKind::Type);
+    assert!(message.starts_with("column `y`, row 2: found `üüü"));
+    assert!(message.len() < 5000 && message.ends_with("ü ..."));
 }
 
 #[test]

@@ -19,6 +19,9 @@ use crate::upload::{self, Limits, Upload, UploadError};
 /// How long an upload waits for its turn.
 const TURN: Duration = Duration::from_secs(300);
 
+/// A longer upload is graded alone, so that several do not add up in memory.
+const LARGE: u64 = 16 << 20;
+
 /// The header that chooses the competition where the server has not one of its own.
 const CHOICE: &str = "exp-id";
 
@@ -29,8 +32,9 @@ pub(crate) struct Shared {
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Uploads that may be graded at the same time: each is in memory as a whole.
+    /// Uploads that may be graded at the same time: each is in memory as a whole. A [`LARGE`] one takes all turns.
     pub turns: Semaphore,
+    pub graders: u32,
 }
 
 /// An answer, with what only the owner is told.
@@ -104,7 +108,11 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
         }
     };
     let bytes = Some(upload.bytes);
-    let Ok(Ok(_turn)) = timeout(TURN, shared.turns.acquire()).await else {
+    let turns = match upload.bytes > LARGE {
+        true => shared.graders,
+        false => 1,
+    };
+    let Ok(Ok(_turn)) = timeout(TURN, shared.turns.acquire_many(turns)).await else {
         let busy = "too many submissions are waiting; try again later";
         let answer = answer::error(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", busy);
         return Handled {

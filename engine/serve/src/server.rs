@@ -84,6 +84,7 @@ impl Server {
             port: *port,
             source,
         })?;
+        let graders = u32::try_from(options.graders).unwrap_or(u32::MAX).max(1);
         let shared = Shared {
             competition: options.competition,
             scores: options.scores,
@@ -94,7 +95,8 @@ impl Server {
             },
             uploads: options.uploads,
             gradings: Gradings::new(settings, catalog),
-            turns: Semaphore::new(options.graders.max(1)),
+            turns: Semaphore::new(graders as usize),
+            graders,
         };
         Ok(Server {
             listener,

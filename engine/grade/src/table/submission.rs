@@ -14,6 +14,9 @@ pub const MAX_BYTES: u64 = 4 << 30;
 /// Files with more columns are refused; the widest real submission has 121.
 pub const MAX_COLUMNS: usize = 4_096;
 
+/// Files whose first line is longer are refused: there would be column names of a megabyte.
+const MAX_HEADER: usize = 1 << 20;
+
 /// Whether a submission is there at all: an ordinary file whose name ends in `.csv`, in any case.
 pub fn exists(path: &Path) -> bool {
     path.is_file()
@@ -60,6 +63,12 @@ pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
     let header = bytes
         .split(|byte| matches!(byte, b'\n' | b'\r'))
         .find(|line| !line.trim_ascii().is_empty());
+    if let Some(line) = header.filter(|line| line.len() > MAX_HEADER) {
+        let length = line.len();
+        return Err(unreadable(format!(
+            "the first line has {length} bytes; at most {MAX_HEADER} are read"
+        )));
+    }
     let columns = header.map_or(0, |line| {
         line.iter().filter(|byte| **byte == b',').count() + 1
     });
