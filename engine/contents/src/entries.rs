@@ -94,7 +94,7 @@ impl Walk<'_> {
         Ok(true)
     }
 
-    /// Whether it is an archive of this kind; a damaged one ends where it is damaged.
+    /// Whether it is an archive of this kind. One that is damaged behind its first file is an error.
     fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str) -> io::Result<bool> {
         let (mut failed, mut members) = (None, 0_u64);
         let outcome = kind.visit(place, path, &mut |inner, length, content| {
@@ -109,7 +109,8 @@ impl Walk<'_> {
         match (failed, outcome) {
             (Some(error), _) => Err(error),
             (None, Ok(())) => Ok(true),
-            (None, Err(_)) => Ok(members > 0),
+            (None, Err(_)) if members == 0 => Ok(false),
+            (None, Err(error)) => Err(io::Error::other(format!("`{path}` is damaged: {error}"))),
         }
     }
 
@@ -126,5 +127,63 @@ impl Walk<'_> {
             return self.file(taken.path(), path);
         }
         (self.visit)(path, length.unwrap_or(0), content)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A tar of files of 600 bytes.
+    fn tar(names: &[&str]) -> Vec<u8> {
+        let mut out = Vec::new();
+        for name in names {
+            let mut header = [0_u8; 512];
+            let fields: [(usize, &[u8]); 6] = [
+                (0, name.as_bytes()),
+                (100, b"0000644\0"),
+                (124, b"00000001130\0"),
+                (148, b"        "),
+                (156, b"0"),
+                (257, b"ustar\x0000"),
+            ];
+            for (at, field) in fields {
+                header[at..at + field.len()].copy_from_slice(field);
+            }
+            let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+            header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+            out.extend(header);
+            out.extend([b'x'; 600]);
+            out.resize(out.len().next_multiple_of(512), 0);
+        }
+        out.resize(out.len() + 1024, 0);
+        out
+    }
+
+    fn visited(name: &str, content: &[u8]) -> io::Result<Vec<(String, usize)>> {
+        let (folder, temp) = (tempfile::tempdir()?, tempfile::tempdir()?);
+        fs::write(folder.path().join(name), content)?;
+        let mut found = Vec::new();
+        of_folder(folder.path(), temp.path(), &mut |path, _, content| {
+            let mut bytes = Vec::new();
+            content.read_to_end(&mut bytes)?;
+            found.push((path.to_owned(), bytes.len()));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn archives_are_entered_unless_they_are_none_or_damaged() -> io::Result<()> {
+        let whole = tar(&["a", "b"]);
+        let both = [("t.tar/a".to_owned(), 600), ("t.tar/b".to_owned(), 600)];
+        assert_eq!(visited("t.tar", &whole)?, both);
+        assert_eq!(visited("t.tar", b"no tar")?, [("t.tar".to_owned(), 6)]);
+        // Within the second file.
+        let cut = visited("t.tar", &whole[..2200]);
+        let message = cut.err().map(|error| error.to_string());
+        let message = message.unwrap_or_default();
+        assert!(!message.is_empty(), "a part of an archive is no archive");
+        Ok(())
     }
 }
