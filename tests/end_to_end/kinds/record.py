@@ -1,6 +1,6 @@
 """Records what the original libraries make of small bundles, for the pipelines beside this file.
 
-    python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo, pyarrow, scikit-learn, py7zr)
+    python tests/end_to_end/kinds/record.py      (numpy 1.26, pandas 2.2, pymongo, pyarrow, scikit-learn, py7zr, scipy)
 
 Writes NAME/bundle (the files of the archive) and NAME/expected (the prepared files).
 """
@@ -397,6 +397,31 @@ def archives():
     (out / "one.bin").write_bytes((bundle / "plain/1.bin").read_bytes())
 
 
+def redaction():
+    """What is left of a MATLAB file without a variable is the file that never had it."""
+    import tarfile, zipfile
+    from scipy.io import savemat
+    bundle, out = folders("redaction")
+    def mat(variables, compressed=False):
+        file = io.BytesIO()
+        savemat(file, variables, do_compression=compressed)
+        # The text before the version holds the time.
+        return b"MATLAB 5.0 MAT-file".ljust(116) + file.getvalue()[116:]
+    kept = {"frames": np.arange(12.0).reshape(3, 4), "name": "one"}
+    (bundle / "one.mat").write_bytes(mat(kept | {"labels": np.arange(5)}))
+    (out / "one.mat").write_bytes(mat(kept))
+    video = {"Video": {"Labels": np.arange(4), "Frames": 7}}
+    with zipfile.ZipFile(bundle / "inner.zip", "w") as file:
+        file.writestr(zipfile.ZipInfo("v.mat"), mat(video, compressed=True), zipfile.ZIP_DEFLATED)
+        file.writestr(zipfile.ZipInfo("other.txt"), b"stays")
+    with tarfile.open(bundle / "all.tar.gz", "w:gz") as file:
+        for name in ["one.mat", "inner.zip"]:
+            info = tarfile.TarInfo(name)
+            data = (bundle / name).read_bytes()
+            info.size = len(data)
+            file.addfile(info, io.BytesIO(data))
+
+
 def functions():
     bundle, out = folders("functions")
     r = random.Random(11)
@@ -428,4 +453,5 @@ if __name__ == "__main__":
     masks()
     formats()
     archives()
+    redaction()
     functions()
