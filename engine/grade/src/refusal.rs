@@ -96,7 +96,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// A text that repeats a cell may be as long as the file.
+/// A text that repeats a column's name may be as long as that.
 fn shortened(mut text: String) -> String {
     const LONGEST: usize = 4096;
     if text.len() > LONGEST {
