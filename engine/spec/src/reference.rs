@@ -106,7 +106,7 @@ fn form(text: &mut String, form: &Form, printed: &mut Vec<&'static [Word]>) {
     let methods = form.methods.iter().flat_map(|method| method.keys);
     for key in form.section.keys.iter().chain(methods) {
         if let Value::Word(list) = key.value
-            && !printed.iter().any(|other| std::ptr::eq(*other, list))
+            && !printed.contains(&list)
         {
             printed.push(list);
             words(text, key.name, list);

@@ -74,7 +74,7 @@ impl Key {
 }
 
 /// One word of a closed list.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Word {
     pub name: &'static str,
     pub doc: &'static str,
