@@ -34,7 +34,7 @@ async fn measure() {
         loop {
             let small = growing.time(&session, growing.least, tries).await;
             let large = growing.time(&session, growing.least * 4, tries).await;
-            if large < small * 10 {
+            if large < small * growing.most {
                 break;
             }
             assert!(tries < 20, "{}: {small:?}, then {large:?}", growing.name);
