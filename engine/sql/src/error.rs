@@ -290,17 +290,18 @@ fn exhausted(text: &str, pool: Option<&Pool>) -> String {
     }
 }
 
+/// What a query reads of the input comes through relations, whose failures have types of their own. Other accesses are to
+/// temporary files: they fail for the machine, but where a library gives its own errors this form. (An error that names a
+/// path has lost the system's number, so kinds are excluded, not listed.)
 fn is_of_the_machine(error: &io::Error) -> bool {
-    matches!(
+    !matches!(
         error.kind(),
-        ErrorKind::StorageFull
-            | ErrorKind::QuotaExceeded
-            | ErrorKind::ReadOnlyFilesystem
-            | ErrorKind::PermissionDenied
-            | ErrorKind::OutOfMemory
-            | ErrorKind::FileTooLarge
-            | ErrorKind::NotFound
-    ) || matches!(error.raw_os_error(), Some(5 | 23 | 24))
+        ErrorKind::Other
+            | ErrorKind::InvalidData
+            | ErrorKind::InvalidInput
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::Unsupported
+    )
 }
 
 fn missing_column(error: &DataFusionError) -> Option<&Column> {
