@@ -341,3 +341,36 @@ fn message(error: &DataFusionError) -> String {
     }
     text.trim().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As a library for temporary files gives it: kind and path, but no longer the system's number.
+    fn with_path(error: &io::Error) -> DataFusionError {
+        let named = io::Error::new(error.kind(), format!("{error} at path \"/spill\""));
+        DataFusionError::IoError(named)
+    }
+
+    #[test]
+    fn a_failing_temporary_file_is_of_the_machine() {
+        // EIO and ESTALE have no kind that can be named.
+        for number in [5, 13, 28, 30, 116] {
+            let error = io::Error::from_raw_os_error(number);
+            let (blamed, _) = blame(&with_path(&error), None);
+            assert_eq!(blamed, Blame::Machine, "{error}");
+        }
+    }
+
+    #[test]
+    fn what_a_library_says_in_this_form_is_not() {
+        for kind in [
+            ErrorKind::Other,
+            ErrorKind::InvalidData,
+            ErrorKind::UnexpectedEof,
+        ] {
+            let (blamed, _) = blame(&DataFusionError::IoError(io::Error::from(kind)), None);
+            assert_eq!(blamed, Blame::Pipeline, "{kind}");
+        }
+    }
+}
