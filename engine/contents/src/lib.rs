@@ -5,6 +5,7 @@
 //! read       bytes in pieces: comparing, hashing
 //! listing    the files of a folder                     entries   each file of a folder, archives entered
 //! archive    the members of zip, tar, 7z and gzip      members   two archives: which members differ
+//! pixels     images, decoded
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
 //! pairing/   two tables: common columns, and which row belongs to which
 //! ```
@@ -18,6 +19,7 @@ pub mod entries;
 pub mod listing;
 pub mod members;
 pub mod pairing;
+pub mod pixels;
 pub mod read;
 pub mod table;
 

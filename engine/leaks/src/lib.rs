@@ -13,6 +13,7 @@
 //! order              answers that agree with their neighbours in a table, in the order of ids or of files
 //! size               sizes of files, and of images, that tell the answer
 //! equal-files        the same file on both sides
+//! near-files         pictures and sounds of test items that are nearly one of the training part
 //! groups             speakers, patients, places on both sides
 //! column             columns whose presence, form or value tells the answer
 //! ```
@@ -24,6 +25,7 @@
 mod detectors;
 mod fields;
 mod finding;
+mod sketch;
 mod statistics;
 mod table;
 mod world;

@@ -88,6 +88,21 @@ fn normal_tail(z: f64) -> f64 {
     }
 }
 
+/// The chance of at least `hits` in `count` draws that hit with chance `rate` each.
+pub(crate) fn tail_of_binomial(count: usize, hits: usize, rate: f64) -> f64 {
+    // The chance of no hit, then of one more each time.
+    let mut log = count as f64 * (1.0 - rate).ln();
+    let mut tail = if hits == 0 { log.exp() } else { 0.0 };
+    for more in 1..=count {
+        let left = (count - more + 1) as f64;
+        log += (left / more as f64 * rate / (1.0 - rate)).ln();
+        if more >= hits {
+            tail += log.exp();
+        }
+    }
+    tail.clamp(1e-300, 1.0)
+}
+
 /// The largest p-value that counts, when these tests were made.
 pub(crate) fn threshold(tests: &[f64]) -> f64 {
     let mut sorted = tests.to_vec();
@@ -214,6 +229,23 @@ mod tests {
         tests.push(1e-6);
         assert_eq!(threshold(&tests), 1e-6);
         assert_eq!(threshold(&[]), 0.0);
+    }
+
+    #[test]
+    fn tails_of_the_binomial_distribution() {
+        // Of SciPy: binom.sf(hits - 1, count, rate).
+        for (count, hits, rate, expected) in [
+            (300, 12, 0.01, 6.292_191_27e-5),
+            (2000, 10, 0.01, 0.995_163_23),
+            (5, 0, 0.01, 1.0),
+            (60, 60, 0.01, 1e-120),
+        ] {
+            let found = tail_of_binomial(count, hits, rate);
+            assert!(
+                (found / expected - 1.0).abs() < 1e-5,
+                "{count}, {hits}: {found:e}"
+            );
+        }
     }
 
     #[test]

@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 
 use prep_contents::{Format, entries, read};
 use prep_formats::image::ImageHeader;
+use tempfile::NamedTempFile;
 use thiserror::Error;
 
+use crate::detectors::is_train;
 use crate::fields;
+use crate::sketch::Gallery;
 use crate::table::{Table, numbers};
 
 /// Longest text that is looked through.
 const TEXT: u64 = 64 << 20;
 
-/// Longest array that is looked at as a table: its entries take ten times as much as texts.
-const ARRAY: u64 = 16 << 20;
+/// Arrays that are looked at. Where there are more, each is an item.
+const ARRAYS: usize = 32;
 
 /// Texts of which so much is kept together.
 const ALL_TEXT: u64 = 1 << 30;
@@ -70,6 +73,15 @@ pub(crate) struct Shown {
     pub items: Option<(usize, Vec<Option<usize>>)>,
 }
 
+/// An array that everybody may see, which is read row by row.
+#[derive(Debug)]
+pub(crate) struct Wide {
+    pub path: String,
+    pub place: PathBuf,
+    /// A member of an archive that was taken out.
+    _taken: Option<NamedTempFile>,
+}
+
 /// A column of answers.
 #[derive(Debug, Clone)]
 pub(crate) struct Label {
@@ -116,10 +128,14 @@ pub(crate) struct World {
     pub sample: Table,
     pub sample_path: String,
     pub tables: Vec<Shown>,
+    /// Arrays of rows.
+    pub arrays: Vec<Wide>,
     /// Other texts: path, content.
     pub texts: Vec<(String, String)>,
     pub files: Vec<Seen>,
     pub bundle: Vec<Seen>,
+    /// What pictures and sounds are like.
+    pub gallery: Gallery,
 }
 
 impl World {
@@ -148,9 +164,11 @@ impl World {
             sample_path: relative(&place.public, &place.sample),
             sample,
             tables: Vec::new(),
+            arrays: Vec::new(),
             texts: Vec::new(),
             files: Vec::new(),
             bundle: Vec::new(),
+            gallery: Gallery::default(),
         };
         world.see_public(&place.public, &place.temp)?;
         if let Some(bundle) = &place.bundle {
@@ -162,10 +180,11 @@ impl World {
     fn see_public(&mut self, public: &Path, temp: &Path) -> Result<(), LeaksError> {
         let (mut text_left, mut tables_left) = (ALL_TEXT, ALL_TEXT);
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut gallery, mut arrays) = (Gallery::default(), Vec::new());
         let seen = entries::of_folder(public, temp, &mut |path, bytes, content| {
             let table = Format::of(path).filter(|format| match format {
                 Format::Lines => false,
-                Format::Array => bytes <= ARRAY.min(tables_left),
+                Format::Array => arrays.len() < ARRAYS,
                 _ => bytes <= TEXT.min(tables_left) && !path.starts_with("description."),
             });
             // A table is read more than once: a member of an archive is taken out.
@@ -177,16 +196,38 @@ impl World {
                 Some(taken) => taken.path().to_owned(),
                 None => public.join(path),
             };
-            let is_text = is_text(path) && bytes <= TEXT.min(text_left);
-            let (seen, text) = match &taken {
-                Some(_) => see(path, bytes, &mut File::open(&place)?, is_text)?,
-                None => see(path, bytes, content, is_text)?,
+            let is_item = self.item_of_path(path).is_some();
+            let wing = (is_item || is_train(path)).then(|| gallery.wing(is_item));
+            let wing = wing.filter(|wing| wing.wants(path, bytes));
+            let keep = match is_text(path) && bytes <= TEXT.min(text_left) {
+                true => Keep::Text,
+                false if wing.is_some() => Keep::All,
+                false => Keep::Head,
             };
-            if let Some(text) = text {
-                text_left = text_left.saturating_sub(bytes);
-                texts.push((path.to_owned(), text));
+            let (seen, head) = match &taken {
+                Some(_) => see(path, bytes, &mut File::open(&place)?, keep)?,
+                None => see(path, bytes, content, keep)?,
+            };
+            match (keep, wing) {
+                (Keep::Text, _) => {
+                    text_left = text_left.saturating_sub(bytes);
+                    let text = String::from_utf8_lossy(&head).into_owned();
+                    texts.push((path.to_owned(), text));
+                }
+                (Keep::All, Some(wing)) => wing.add(path, (seen.bytes, seen.crc32), &head),
+                _ => {}
             }
             files.push(seen);
+            if table == Some(Format::Array) {
+                let path = path.to_owned();
+                let _taken = taken;
+                arrays.push(Wide {
+                    path,
+                    place,
+                    _taken,
+                });
+                return Ok(());
+            }
             // What is no table for all its name is none.
             let table = table.and_then(|format| Table::read(&place, format).ok());
             if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
@@ -196,7 +237,9 @@ impl World {
             Ok(())
         });
         seen.map_err(|cause| failed(public, cause))?;
-        (self.files, self.texts) = (files, texts);
+        (self.files, self.texts, self.gallery) = (files, texts, gallery);
+        arrays.sort_by(|one: &Wide, other| one.path.cmp(&other.path));
+        self.arrays = arrays;
         self.texts.sort_by(|(one, _), (other, _)| one.cmp(other));
         tables.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (path, table) in tables {
@@ -227,7 +270,7 @@ impl World {
     fn see_bundle(&mut self, bundle: &Path, temp: &Path) -> Result<(), LeaksError> {
         let mut files = Vec::new();
         let mut visit = |path: &str, bytes: u64, content: &mut dyn Read| {
-            let (seen, _) = see(path, bytes, content, false)?;
+            let (seen, _) = see(path, bytes, content, Keep::Head)?;
             files.push(seen);
             Ok(())
         };
@@ -365,21 +408,25 @@ fn is_text(path: &str) -> bool {
     ends.iter().any(|end| name.ends_with(end))
 }
 
-/// Reads a file once: its checksum, its names, its size as an image; its text if that is wanted.
-fn see(
-    path: &str,
-    bytes: u64,
-    content: &mut dyn Read,
-    keep_text: bool,
-) -> io::Result<(Seen, Option<String>)> {
+/// How much of a file is kept while it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// What tells its names, and the size of an image.
+    Head,
+    Text,
+    All,
+}
+
+/// Reads a file once: its checksum, its names, its size as an image; and what is to be kept.
+fn see(path: &str, bytes: u64, content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
     let format = fields::format(path);
     let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
         .iter()
         .any(|end| path.to_ascii_lowercase().ends_with(end));
     let mut hasher = crc32fast::Hasher::new();
     let (mut head, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
-    let most = match (keep_text, format, is_image) {
-        (true, ..) => TEXT,
+    let most = match (keep, format, is_image) {
+        (Keep::Text | Keep::All, ..) => TEXT,
         (_, Some("matlab"), _) => 256 << 20,
         (_, Some(_), _) => 4 << 20,
         (_, _, true) => 1 << 16,
@@ -410,6 +457,5 @@ fn see(
             .flatten()
             .map(|image| (u64::from(image.width), u64::from(image.height))),
     };
-    let text = keep_text.then(|| String::from_utf8_lossy(&head).into_owned());
-    Ok((seen, text))
+    Ok((seen, head))
 }

@@ -4,7 +4,7 @@
 //! stands in quotes, so that two cells are equal only if the values are.
 
 mod csv;
-mod npy;
+pub mod npy;
 mod parquet;
 mod records;
 mod row;

@@ -15,7 +15,7 @@ use super::row::{Row, Rows, Table};
 const MOST_COLUMNS: u64 = 4096;
 
 /// Bytes that are read at once.
-const PIECE: u64 = 1 << 18;
+const BLOCK: u64 = 1 << 22;
 
 /// An array file.
 pub struct ArrayFile {
@@ -52,6 +52,14 @@ impl ArrayFile {
         &self.header
     }
 
+    /// Rows of elements as bits: for arrays that are compared as they are stored.
+    pub fn bits(&self) -> BitRows<'_> {
+        BitRows {
+            blocks: Blocks::new(self),
+            row: Vec::new(),
+        }
+    }
+
     fn count(&self) -> u64 {
         self.header.data_bytes() / self.header.item_size.max(1)
     }
@@ -63,59 +71,140 @@ impl Table for ArrayFile {
     }
 
     fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
-        Ok(Box::new(ArrayRows {
-            array: self,
-            next: 0,
-            piece: Vec::new(),
-            begin: 0,
-        }))
+        let blocks = Blocks::new(self);
+        Ok(Box::new(ArrayRows { blocks }))
     }
 }
 
 struct ArrayRows<'a> {
-    array: &'a ArrayFile,
-    /// Number of the next element, the last index varying fastest.
-    next: u64,
-    /// Elements that were read, and the number of the first of them in the file.
-    piece: Vec<u8>,
-    begin: u64,
-}
-
-impl ArrayRows<'_> {
-    /// The bytes of the element at this place of the file.
-    fn element(&mut self, place: u64) -> io::Result<&[u8]> {
-        let header = &self.array.header;
-        let size = header.item_size;
-        let held = self.piece.len() as u64 / size.max(1);
-        if place < self.begin || place >= self.begin + held {
-            let left = (self.array.count() - place).saturating_mul(size);
-            let length = left.min((PIECE / size.max(1)).max(1) * size);
-            self.piece.resize(usize::try_from(length).unwrap_or(0), 0);
-            let offset = header.data_offset + place * size;
-            self.array.file.read_exact_at(&mut self.piece, offset)?;
-            self.begin = place;
-        }
-        let at = usize::try_from((place - self.begin) * size).unwrap_or(0);
-        let end = at + usize::try_from(size).unwrap_or(0);
-        Ok(self.piece.get(at..end).unwrap_or_default())
-    }
+    blocks: Blocks<'a>,
 }
 
 impl Rows for ArrayRows<'_> {
     fn next(&mut self, row: &mut Row) -> io::Result<bool> {
         row.clear();
-        let array = self.array;
-        if self.next >= array.count() {
+        let header = &self.blocks.array.header;
+        let Some(bytes) = self.blocks.next_row()? else {
             return Ok(false);
-        }
-        for _ in &array.columns {
-            let place = place_in_file(&array.header, self.next);
-            let element = self.element(place)?;
-            print(&array.header, element, row.open());
+        };
+        for element in bytes.chunks_exact(element_size(header)) {
+            print(header, element, row.open());
             row.end_cell();
-            self.next += 1;
         }
         Ok(true)
+    }
+}
+
+/// The rows of an array, each element as 64 bits: its bytes, or a hash of more than eight.
+pub struct BitRows<'a> {
+    blocks: Blocks<'a>,
+    row: Vec<u64>,
+}
+
+impl BitRows<'_> {
+    /// The next row, if there is one.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next_row(&mut self) -> io::Result<Option<&[u64]>> {
+        let size = element_size(&self.blocks.array.header);
+        let Some(bytes) = self.blocks.next_row()? else {
+            return Ok(None);
+        };
+        self.row.clear();
+        self.row.extend(bytes.chunks_exact(size).map(bits));
+        Ok(Some(&self.row))
+    }
+}
+
+/// The rows of an array as they are in the file, some at a time.
+struct Blocks<'a> {
+    array: &'a ArrayFile,
+    /// Rows that were read.
+    read: u64,
+    /// Some of them, row by row.
+    block: Vec<u8>,
+    /// The next row of the block.
+    next: usize,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(array: &'a ArrayFile) -> Self {
+        Blocks {
+            array,
+            read: 0,
+            block: Vec::new(),
+            next: 0,
+        }
+    }
+
+    fn next_row(&mut self) -> io::Result<Option<&[u8]>> {
+        let length = self.array.columns.len() * element_size(&self.array.header);
+        if (self.next + 1) * length > self.block.len() {
+            self.fill()?;
+        }
+        let row = self.block.get(self.next * length..(self.next + 1) * length);
+        self.next += 1;
+        Ok(row)
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        let (header, width) = (&self.array.header, self.array.columns.len() as u64);
+        let size = header.item_size.max(1);
+        let rows = self.array.count() / width;
+        let wanted = (BLOCK / size / width).max(1).min(rows - self.read);
+        self.next = 0;
+        let length = usize::try_from(wanted * width * size).map_err(io::Error::other)?;
+        self.block.resize(length, 0);
+        let read = |place: u64, to: &mut [u8]| {
+            self.array
+                .file
+                .read_exact_at(to, header.data_offset + place * size)
+        };
+        let size = element_size(header);
+        if !header.fortran_order || header.shape.len() < 2 {
+            read(self.read * width, &mut self.block)?;
+        } else if header.shape.len() == 2 {
+            // Column by column.
+            let mut column_bytes = vec![0; self.block.len() / self.array.columns.len().max(1)];
+            for column in 0..self.array.columns.len() {
+                read(column as u64 * rows + self.read, &mut column_bytes)?;
+                let to = self.block.chunks_exact_mut(size);
+                let to = to.skip(column).step_by(self.array.columns.len());
+                for (to, element) in to.zip(column_bytes.chunks_exact(size)) {
+                    to.copy_from_slice(element);
+                }
+            }
+        } else {
+            let numbers = self.read * width..;
+            for (to, number) in self.block.chunks_exact_mut(size).zip(numbers) {
+                read(place_in_file(header, number), to)?;
+            }
+        }
+        self.read += wanted;
+        Ok(())
+    }
+}
+
+fn element_size(header: &NpyHeader) -> usize {
+    usize::try_from(header.item_size)
+        .unwrap_or(usize::MAX)
+        .max(1)
+}
+
+fn bits(element: &[u8]) -> u64 {
+    let mut wide = [0; 8];
+    match wide.get_mut(..element.len()) {
+        Some(bytes) => {
+            bytes.copy_from_slice(element);
+            u64::from_le_bytes(wide)
+        }
+        None => {
+            let hash = blake3::hash(element);
+            hash.as_bytes()
+                .first_chunk()
+                .map_or(0, |eight| u64::from_le_bytes(*eight))
+        }
     }
 }
 
@@ -199,5 +288,70 @@ fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
         None => bytes
             .iter()
             .for_each(|byte| out.extend_from_slice(format!("{byte:02x}").as_bytes())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(shape: &[u64], order: bool, descr: &str, data: &[u8]) -> tempfile::NamedTempFile {
+        let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+        let order = if order { "True" } else { "False" };
+        let mut header = format!(
+            "{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({},), }}",
+            shape.join(", ")
+        );
+        while (header.len() + 11) % 64 != 0 {
+            header.push(' ');
+        }
+        header.push('\n');
+        let mut out = b"\x93NUMPY\x01\x00".to_vec();
+        out.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+        out.extend(header.as_bytes());
+        out.extend(data);
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), out).unwrap();
+        file
+    }
+
+    /// All rows, by bits and as text.
+    fn rows(file: &tempfile::NamedTempFile) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
+        let array = ArrayFile::open(file.path()).unwrap();
+        let (mut by_bits, mut bits) = (Vec::new(), array.bits());
+        while let Some(row) = bits.next_row().unwrap() {
+            by_bits.push(row.to_vec());
+        }
+        let (mut as_text, mut row) = (Vec::new(), Row::default());
+        let mut rows = array.rows().unwrap();
+        while rows.next(&mut row).unwrap() {
+            let cell = |at| String::from_utf8_lossy(row.cell(at)).parse().unwrap();
+            as_text.push((0..array.columns().len()).map(cell).collect());
+        }
+        (by_bits, as_text)
+    }
+
+    #[test]
+    fn bits_and_texts_come_in_the_same_order() {
+        // More than one block.
+        let count = 3 * 300_000;
+        let data: Vec<u8> = (0..count).flat_map(|n: u64| n.to_le_bytes()).collect();
+        for (shape, order) in [
+            (vec![300_000, 3], false),
+            (vec![300_000, 3], true),
+            (vec![count], true),
+            (vec![7, 11, 5], true),
+            (vec![7, 11, 5], false),
+            (vec![0, 4], false),
+        ] {
+            let length: u64 = shape.iter().product();
+            let data = &data[..usize::try_from(length * 8).unwrap()];
+            let (by_bits, as_text) = rows(&file(&shape, order, "<u8", data));
+            assert!(by_bits == as_text, "{shape:?} {order}");
+            assert_eq!(
+                by_bits.len() as u64 * shape[1..].last().unwrap_or(&1),
+                length
+            );
+        }
     }
 }

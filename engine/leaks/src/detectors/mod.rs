@@ -5,6 +5,7 @@ mod column;
 mod equal_files;
 mod groups;
 mod near;
+mod near_files;
 mod neighbours;
 mod order;
 mod patterns;
@@ -12,6 +13,8 @@ mod rows;
 mod sample;
 mod shown_before;
 mod size;
+
+pub(crate) use patterns::is_train;
 
 use crate::finding::Finding;
 use crate::world::World;
@@ -27,6 +30,7 @@ pub const NAMES: &[&str] = &[
     "order",
     "size",
     "equal-files",
+    "near-files",
     "groups",
     "column",
 ];
@@ -56,6 +60,7 @@ pub(crate) fn all(world: &World, tests: &mut Tests) -> Vec<Finding> {
     found.extend(order::find(world, tests));
     found.extend(size::find(world, tests));
     found.extend(equal_files::find(world));
+    found.extend(near_files::find(world, tests));
     found.extend(groups::find(world, tests));
     found.extend(column::find(world, tests));
     found

@@ -3,9 +3,15 @@
 //! Such a row stands in a train row once more, shifted by some cells. Eight cells in a line, four of them different, that come
 //! again at another place are no chance; a row counts when half of its stretches come again in one train row with one shift.
 //! No statistics: on data that are no windows, nothing is shifted.
+//!
+//! Stretches of some test rows are held; train rows pass by, one after the other, so arrays may be as long as they like.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+
+use prep_contents::Table as _;
+use prep_contents::table::npy::ArrayFile;
 
 use super::patterns::{is_test, is_train};
 use crate::finding::{Finding, Level};
@@ -19,8 +25,9 @@ const STRETCH: usize = 8;
 const DIFFERENT: usize = 4;
 /// Fewer columns make no windows.
 const FEWEST: usize = 3 * STRETCH;
-/// Test rows that are looked at, evenly taken.
+/// Test rows that are looked at, evenly taken, and their stretches.
 const ROWS: usize = 5_000;
+const STRETCHES: usize = 1 << 21;
 /// Rows in which a stretch may stand; one in more rows tells nothing.
 const MOST: usize = 20;
 
@@ -35,103 +42,242 @@ pub(super) fn find(world: &World) -> Vec<Finding> {
             if train.path == test.path || is_train(&test.path) {
                 continue;
             }
-            let shared = shared(&test.table, &train.table);
-            if shared.len() >= FEWEST {
-                found.extend(shifted(&test.path, &train.path, &shared));
+            if let Some((own, other)) = shared(&test.table, &train.table) {
+                found.extend(shifted(&test.path, &train.path, &own, &other));
             }
+        }
+    }
+    // What is no array for all its name is none.
+    let arrays = world.arrays.iter().filter_map(|array| {
+        let file = ArrayFile::open(&array.place).ok()?;
+        (file.columns().len() >= FEWEST).then_some((array.path.as_str(), file))
+    });
+    let arrays: Vec<(&str, ArrayFile)> = arrays.collect();
+    for (path, test) in &arrays {
+        let trained = arrays.iter().filter(|(other, train)| {
+            is_train(other) && train.header().descr == test.header().descr
+        });
+        for (other, train) in trained.filter(|_| is_test(path) && !is_train(path)) {
+            let (test, train) = (Side::Array(test), Side::Array(train));
+            found.extend(shifted(path, other, &test, &train));
         }
     }
     found
 }
 
-/// Columns that both have, in the test table's order: its cells, and those of train.
-type Shared<'a> = Vec<(&'a [String], &'a [String])>;
-
-fn shared<'a>(test: &'a Table, train: &'a Table) -> Shared<'a> {
-    let columns = test.names.iter().zip(&test.columns);
-    columns
-        .filter_map(|(name, cells)| Some((cells.as_slice(), train.column(name)?)))
-        .collect()
+/// Rows of the test part, or of the training part.
+enum Side<'a> {
+    /// Columns that both have, in the test table's order.
+    Columns(Vec<&'a [String]>),
+    Array(&'a ArrayFile),
 }
 
-fn shifted(test: &str, train: &str, shared: &[(&[String], &[String])]) -> Option<Finding> {
-    let (own_rows, other_rows) = shared
-        .first()
-        .map(|(own, other)| (own.len(), other.len()))?;
-    let row = |at: usize, own: bool| -> Vec<&str> {
-        shared
-            .iter()
-            .map(|(test, train)| {
-                let cells = if own { test } else { train };
-                cells.get(at).map_or("", String::as_str)
-            })
-            .collect()
-    };
-    let mut known: HashMap<u64, Vec<(u32, u32)>> = HashMap::new();
-    for at in 0..other_rows {
-        for (place, hash) in stretches(&row(at, false)) {
-            let rows = known.entry(hash).or_default();
-            if rows.len() <= MOST {
-                rows.push((u32::try_from(at).ok()?, place));
+impl Side<'_> {
+    fn rows(&self) -> u64 {
+        match self {
+            Side::Columns(columns) => columns.first().map_or(0, |cells| cells.len() as u64),
+            Side::Array(array) => {
+                let elements: u64 = array.header().shape.iter().product();
+                elements / array.columns().len().max(1) as u64
             }
         }
     }
-    let step = own_rows.div_ceil(ROWS).max(1);
-    let (mut looked, mut hits, mut examples) = (0_usize, 0_usize, Vec::new());
-    for at in (0..own_rows).step_by(step) {
-        looked += 1;
-        let own = stretches(&row(at, true));
-        let mut shifts: HashMap<(u32, i64), usize> = HashMap::new();
-        for (place, hash) in &own {
-            for (other, there) in known.get(hash).into_iter().flatten() {
-                let shift = i64::from(*there) - i64::from(*place);
-                if shift != 0 {
-                    *shifts.entry((*other, shift)).or_default() += 1;
+
+    fn width(&self) -> usize {
+        match self {
+            Side::Columns(columns) => columns.len(),
+            Side::Array(array) => array.columns().len(),
+        }
+    }
+
+    /// Row by row, with their numbers; equal cells have equal numbers.
+    fn each(&self, visit: &mut dyn FnMut(u64, &[u64])) -> io::Result<()> {
+        match self {
+            Side::Columns(columns) => {
+                for (at, number) in (0..self.rows()).enumerate() {
+                    let cell = |cells: &&[String]| {
+                        let mut hasher = DefaultHasher::new();
+                        cells.get(at).hash(&mut hasher);
+                        hasher.finish()
+                    };
+                    let row: Vec<u64> = columns.iter().map(cell).collect();
+                    visit(number, &row);
+                }
+            }
+            Side::Array(array) => {
+                let mut rows = array.bits();
+                for number in 0.. {
+                    let Some(row) = rows.next_row()? else { break };
+                    visit(number, row);
                 }
             }
         }
-        let best = shifts
-            .into_iter()
-            .max_by_key(|((row, shift), count)| (*count, -shift.abs(), *row));
-        if let Some(((other, shift), count)) = best
-            && own.len() >= STRETCH
-            && count * 2 >= own.len()
-        {
-            hits += 1;
-            examples.push(format!(
-                "row {} is row {} of train shifted by {} cells",
-                at + 1,
-                other + 1,
-                shift.abs()
-            ));
-        }
+        Ok(())
     }
-    let share = hits as f64 / looked.max(1) as f64;
-    if hits == 0 {
+}
+
+fn shared<'a>(test: &'a Table, train: &'a Table) -> Option<(Side<'a>, Side<'a>)> {
+    let columns = test.names.iter().zip(&test.columns);
+    let both = columns.filter_map(|(name, cells)| Some((cells.as_slice(), train.column(name)?)));
+    let (own, other): (Vec<&[String]>, Vec<&[String]>) = both.unzip();
+    (own.len() >= FEWEST).then_some((Side::Columns(own), Side::Columns(other)))
+}
+
+/// A test row that is looked at.
+struct Looked {
+    number: u64,
+    /// Its stretches of cells that are different enough.
+    stretches: usize,
+    /// Of the train row that has the most of them: how many, that row, and how far it is shifted.
+    best: (usize, u64, i64),
+}
+
+/// Where a stretch stands in the test rows, and how many train rows have it.
+#[derive(Default)]
+struct Standing {
+    places: Vec<(u32, u32)>,
+    seen: usize,
+}
+
+fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Option<Finding> {
+    let most = ROWS.min(STRETCHES / own.width().max(1)).max(1) as u64;
+    let step = own.rows().div_ceil(most).max(1);
+    let mut looked: Vec<Looked> = Vec::new();
+    let mut known: HashMap<u64, Standing> = HashMap::new();
+    let mut maybe = Maybe::default();
+    let learnt = own.each(&mut |number, row| {
+        if number % step != 0 {
+            return;
+        }
+        let mut stretches = 0;
+        for (place, hash) in hashes(row) {
+            let begin = usize::try_from(place).unwrap_or(0);
+            let cells = row.get(begin..begin + STRETCH).unwrap_or_default();
+            if cells.iter().collect::<HashSet<_>>().len() < DIFFERENT {
+                continue;
+            }
+            stretches += 1;
+            maybe.add(hash);
+            let standing = known.entry(hash).or_default();
+            if standing.places.len() <= MOST {
+                let row = u32::try_from(looked.len()).unwrap_or(u32::MAX);
+                standing.places.push((row, place));
+            }
+        }
+        looked.push(Looked {
+            number,
+            stretches,
+            best: (0, 0, 0),
+        });
+    });
+    // A file that ends too early has been compared as far as it goes.
+    let mut shifts: HashMap<(u32, i64), usize> = HashMap::new();
+    let passed = other.each(&mut |number, row| {
+        shifts.clear();
+        for (place, hash) in hashes(row) {
+            if !maybe.has(hash) {
+                continue;
+            }
+            let Some(standing) = known.get_mut(&hash).filter(|one| one.seen <= MOST) else {
+                continue;
+            };
+            standing.seen += 1;
+            for (row, there) in &standing.places {
+                let shift = i64::from(place) - i64::from(*there);
+                if shift != 0 {
+                    *shifts.entry((*row, shift)).or_default() += 1;
+                }
+            }
+        }
+        for ((row, shift), count) in &shifts {
+            let looked = usize::try_from(*row)
+                .ok()
+                .and_then(|row| looked.get_mut(row));
+            if let Some(looked) = looked {
+                let rank = |best: &(usize, u64, i64)| (best.0, -best.2.abs(), best.1, best.2);
+                let new = (*count, number, *shift);
+                if rank(&new) > rank(&looked.best) {
+                    looked.best = new;
+                }
+            }
+        }
+    });
+    if learnt.is_err() && passed.is_err() {
         return None;
     }
-    let level = match hits >= 20 && share >= 0.05 {
+    let is_hit = |one: &&Looked| one.stretches >= STRETCH && one.best.0 * 2 >= one.stretches;
+    let hits: Vec<&Looked> = looked.iter().filter(is_hit).collect();
+    let share = hits.len() as f64 / looked.len().max(1) as f64;
+    if hits.is_empty() {
+        return None;
+    }
+    let level = match hits.len() >= 20 && share >= 0.05 {
         true => Level::Risk,
         false => Level::Note,
     };
     let what = format!(
-        "{hits} of {looked} rows of {test} that were looked at are in {train} once more, shifted: windows of one sequence"
+        "{} of {} rows of {test} that were looked at are in {train} once more, shifted: windows of one sequence",
+        hits.len(),
+        looked.len()
     );
+    let examples = hits.iter().map(|hit| {
+        let (_, row, shift) = hit.best;
+        format!(
+            "row {} is row {} of train shifted by {} cells",
+            hit.number + 1,
+            row + 1,
+            shift.abs()
+        )
+    });
     Some(Finding::new(level, NAME, what).evidence(examples))
 }
 
-/// Places and hashes of stretches whose cells are different enough.
-fn stretches(row: &[&str]) -> Vec<(u32, u64)> {
-    let mut found = Vec::new();
-    for (place, cells) in (0..).zip(row.windows(STRETCH)) {
-        let mut sorted = cells.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        if sorted.len() >= DIFFERENT {
-            let mut hasher = DefaultHasher::new();
-            cells.hash(&mut hasher);
-            found.push((place, hasher.finish()));
+/// Places and hashes of all stretches of a row.
+fn hashes(row: &[u64]) -> impl Iterator<Item = (u32, u64)> {
+    const BASE: u64 = 0x9e37_79b9_7f4a_7c15;
+    const FIRST: u64 = BASE.wrapping_pow(STRETCH as u32);
+    // Neighbouring numbers must not be neighbours any more.
+    let mix = |cell: u64| {
+        let mixed = (cell ^ (cell >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mixed ^ (mixed >> 32)
+    };
+    let mut hash = 0_u64;
+    let rolled = row.iter().enumerate().map(move |(at, cell)| {
+        let gone = at.checked_sub(STRETCH).and_then(|at| row.get(at));
+        let gone = gone.map_or(0, |cell| mix(*cell).wrapping_mul(FIRST));
+        hash = hash
+            .wrapping_mul(BASE)
+            .wrapping_add(mix(*cell))
+            .wrapping_sub(gone);
+        hash ^ (hash >> 29)
+    });
+    (0..).zip(rolled.skip(STRETCH - 1))
+}
+
+/// A filter in front of the stretches that are known: most that pass by are not, and memory is slow.
+struct Maybe(Vec<u64>);
+
+impl Default for Maybe {
+    fn default() -> Maybe {
+        Maybe(vec![0; 1 << 20])
+    }
+}
+
+impl Maybe {
+    fn place(hash: u64) -> (usize, u64) {
+        let place = hash.wrapping_mul(0xa076_1d64_78bd_642f) >> 38;
+        (usize::try_from(place >> 6).unwrap_or(0), 1 << (place & 63))
+    }
+
+    fn add(&mut self, hash: u64) {
+        let (word, bit) = Maybe::place(hash);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
         }
     }
-    found
+
+    fn has(&self, hash: u64) -> bool {
+        let (word, bit) = Maybe::place(hash);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
+    }
 }

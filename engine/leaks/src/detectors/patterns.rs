@@ -51,7 +51,7 @@ pub(super) fn is_test(path: &str) -> bool {
 }
 
 /// Does a path belong to a training part?
-pub(super) fn is_train(path: &str) -> bool {
+pub(crate) fn is_train(path: &str) -> bool {
     path.split('/').any(|part| {
         let part = part.to_ascii_lowercase();
         part.contains("train")

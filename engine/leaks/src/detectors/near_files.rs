@@ -1,0 +1,153 @@
+//! `near-files`: pictures and sounds of test items that are nearly one of the training part: saved anew, made smaller, lighter,
+//! louder.
+//!
+//! What is near is told by the data themselves, since X-rays are more alike than photos are. A file is near when its nearest
+//! training file is
+//!
+//! - within 3 % of what two files are apart on average,
+//! - within 5 % of what nearest files are apart, where nine of ten are at least as near; so more than one in ten test items has
+//!   to be honest,
+//! - four times as near as the twentieth: many that are alike are a template, or frames of one recording.
+//!
+//! Points of k dimensions have a neighbour within 5 % of that with a chance of 2.3 times 0.05^k: 0.6 % for two dimensions,
+//! 0.03 % for three. So one in a hundred is taken for what chance gives, and what counts is the tail of the binomial
+//! distribution beyond it. Only pictures that one number describes, a thing that turns, say, pass by chance more often.
+
+use std::collections::BTreeSet;
+
+use super::Tests;
+use crate::finding::{Finding, Level};
+use crate::sketch::{Medium, Sketched};
+use crate::statistics::{Random, tail_of_binomial};
+use crate::world::World;
+
+const NAME: &str = "near-files";
+
+/// Of what two files are apart on average.
+const OF_ALL: f64 = 0.03;
+/// Of what nearest files are apart.
+const OF_NEAREST: f64 = 0.05;
+/// So much nearer than the twentieth.
+const NEARER: f64 = 4.0;
+const TWENTIETH: usize = 20;
+/// Share of honest files that may be near.
+const CHANCE: f64 = 0.01;
+/// Files of either part; with fewer nothing can be said of what is usual.
+const FEWEST: usize = 2 * TWENTIETH;
+
+/// A test file and the training file that is nearest.
+struct Near<'a> {
+    test: &'a Sketched,
+    train: &'a Sketched,
+    apart: f64,
+    twentieth: f64,
+}
+
+pub(super) fn find(world: &World, tests: &mut Tests) -> Vec<Finding> {
+    let media = [Medium::Picture, Medium::Sound];
+    let found = media.iter().filter_map(|medium| of(world, *medium, tests));
+    found.collect()
+}
+
+fn of(world: &World, medium: Medium, tests: &mut Tests) -> Option<Finding> {
+    let (test, train) = (
+        world.gallery.test.of(medium),
+        world.gallery.train.of(medium),
+    );
+    if test.len() < FEWEST || train.len() < FEWEST {
+        return None;
+    }
+    let equal: BTreeSet<(u64, u32)> = train.iter().map(|file| file.content).collect();
+    let nearest = test
+        .iter()
+        .filter(|file| !equal.contains(&file.content))
+        .filter_map(|file| nearest(file, &train));
+    let nearest: Vec<Near> = nearest.collect();
+    let mut distances: Vec<f64> = nearest.iter().map(|near| near.apart).collect();
+    distances.sort_by(f64::total_cmp);
+    let usual = *distances.get(distances.len() * 9 / 10)?;
+    let most = (OF_ALL * average(&test, &train)).min(OF_NEAREST * usual);
+    let near: Vec<&Near> = nearest
+        .iter()
+        .filter(|near| near.apart <= most && near.apart * NEARER <= near.twentieth)
+        .collect();
+    let share = near.len() as f64 / test.len() as f64;
+    if near.is_empty() {
+        return None;
+    }
+    let p = tests.made(tail_of_binomial(test.len(), near.len(), CHANCE));
+    let items: BTreeSet<Option<usize>> = near
+        .iter()
+        .map(|near| world.item_of_path(&near.test.path))
+        .collect();
+    let others: BTreeSet<&str> = near.iter().map(|near| near.train.path.as_str()).collect();
+    let level = match items.len() >= 10 && others.len() >= 5 && share >= 2.0 * CHANCE {
+        true => Level::Risk,
+        false => Level::Note,
+    };
+    let looked = match world.gallery.test.is_sample() || world.gallery.train.is_sample() {
+        true => format!(
+            "; looked at: {} of the test and {} of the training part, drawn evenly",
+            test.len(),
+            train.len()
+        ),
+        false => String::new(),
+    };
+    let what = format!(
+        "{} of {} {} of test items ({:.1} %) are nearly one of the training part{looked}",
+        near.len(),
+        test.len(),
+        medium.name(),
+        100.0 * share
+    );
+    let examples = near.iter().map(|near| {
+        let (test, train) = (&near.test.path, &near.train.path);
+        format!(
+            "{test} is near {train}: {:.4} apart, usual is {usual:.4}",
+            near.apart
+        )
+    });
+    Some(
+        Finding::new(level, NAME, what)
+            .evidence(examples)
+            .p_value(p),
+    )
+}
+
+fn nearest<'a>(test: &'a Sketched, train: &[&'a Sketched]) -> Option<Near<'a>> {
+    let mut best: Vec<(f64, &Sketched)> = Vec::with_capacity(TWENTIETH + 1);
+    let mut most = f64::INFINITY;
+    for other in train {
+        let Some(apart) = test.sketch.distance(&other.sketch, most) else {
+            continue;
+        };
+        let place = best.partition_point(|(known, _)| *known <= apart);
+        best.insert(place, (apart, other));
+        best.truncate(TWENTIETH);
+        if best.len() == TWENTIETH {
+            most = best.last().map_or(most, |(last, _)| *last);
+        }
+    }
+    let ((apart, train), (twentieth, _)) = (*best.first()?, *best.last()?);
+    Some(Near {
+        test,
+        train,
+        apart,
+        twentieth,
+    })
+}
+
+/// What two files are apart on average: the median of some pairs.
+fn average(test: &[&Sketched], train: &[&Sketched]) -> f64 {
+    let mut random = Random::new(0xfade);
+    let pair = |_| {
+        let (one, other) = (
+            test.get(random.below(test.len()))?,
+            train.get(random.below(train.len()))?,
+        );
+        one.sketch.distance(&other.sketch, f64::INFINITY)
+    };
+    let mut distances: Vec<f64> = (0..999).filter_map(pair).collect();
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,144 @@
+//! The sketches of files of train and test: of all, or of as many as can be decoded in some minutes.
+//!
+//! Which files are sketched is decided while they go by, by a hash of their paths. When one part has had its share of bytes, or
+//! holds as many sketches as it may, only files with the lower half of hashes are kept from then on: what is left is always an
+//! even sample, and what is decoded grows with the logarithm of what there is.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{Medium, Sketch};
+
+/// Longer files are not read.
+const LONGEST: u64 = 64 << 20;
+
+/// A file, and what it is like.
+#[derive(Debug)]
+pub(crate) struct Sketched {
+    pub path: String,
+    pub medium: Medium,
+    /// Length and CRC-32: equal files are no near ones.
+    pub content: (u64, u32),
+    pub sketch: Sketch,
+    hash: u64,
+}
+
+/// Part of a gallery: of the test items, or of the training files.
+#[derive(Debug)]
+pub(crate) struct Wing {
+    files: Vec<Sketched>,
+    /// Files with larger hashes are not sketched.
+    most: u64,
+    /// Bytes since that was last halved, and how many may be.
+    spent: u64,
+    budget: u64,
+    room: usize,
+}
+
+/// Both parts.
+#[derive(Debug)]
+pub(crate) struct Gallery {
+    pub test: Wing,
+    pub train: Wing,
+}
+
+impl Default for Gallery {
+    fn default() -> Gallery {
+        Gallery {
+            test: Wing::new(1 << 30, 2_000),
+            train: Wing::new(3 << 30, 60_000),
+        }
+    }
+}
+
+impl Gallery {
+    pub(crate) fn wing(&mut self, is_test: bool) -> &mut Wing {
+        match is_test {
+            true => &mut self.test,
+            false => &mut self.train,
+        }
+    }
+}
+
+impl Wing {
+    fn new(budget: u64, room: usize) -> Wing {
+        Wing {
+            files: Vec::new(),
+            most: u64::MAX,
+            spent: 0,
+            budget,
+            room,
+        }
+    }
+
+    /// Whether this file is to be read as a whole.
+    pub(crate) fn wants(&self, path: &str, bytes: u64) -> bool {
+        Medium::of(path).is_some() && bytes <= LONGEST && hash(path) <= self.most
+    }
+
+    pub(crate) fn add(&mut self, path: &str, content: (u64, u32), file: &[u8]) {
+        let Some(medium) = Medium::of(path) else {
+            return;
+        };
+        self.spent += file.len() as u64;
+        if let Some(sketch) = Sketch::of(medium, file) {
+            self.files.push(Sketched {
+                path: path.to_owned(),
+                medium,
+                content,
+                sketch,
+                hash: hash(path),
+            });
+        }
+        if self.spent > self.budget || self.files.len() > self.room {
+            self.most /= 2;
+            self.spent = 0;
+            let most = self.most;
+            self.files.retain(|file| file.hash <= most);
+        }
+    }
+
+    pub(crate) fn of(&self, medium: Medium) -> Vec<&Sketched> {
+        let files = self.files.iter();
+        files.filter(|file| file.medium == medium).collect()
+    }
+
+    /// Whether some files were left out.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.most < u64::MAX
+    }
+}
+
+/// Of the path: the same on every machine.
+fn hash(path: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_wing_keeps_an_even_sample() {
+        let tone = |at: u32| 100.0 * f64::from(at % 977) * f64::from(at % 13);
+        let data: Vec<u8> = (0..4000)
+            .flat_map(|at| (tone(at) as i16).to_le_bytes())
+            .collect();
+        let head = b"RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\x02\0\x10\0data\xff\xff\0\0";
+        let file = [head.as_slice(), &data].concat();
+        let mut wing = Wing::new(u64::MAX, 100);
+        for number in 0..1000 {
+            let path = format!("train/{number}.wav");
+            if wing.wants(&path, file.len() as u64) {
+                wing.add(&path, (0, 0), &file);
+            }
+        }
+        let files = wing.of(Medium::Sound);
+        assert!((40..=100).contains(&files.len()), "{}", files.len());
+        let place = |file: &&&Sketched| file.path[6..file.path.len() - 4].parse::<usize>().unwrap();
+        let early = files.iter().filter(|file| place(file) < 500).count();
+        assert!((files.len() / 4..files.len()).contains(&early) && wing.is_sample());
+        assert!(!wing.wants("train/1.txt", 10) && !wing.wants("train/1.wav", LONGEST + 1));
+    }
+}

@@ -1,0 +1,77 @@
+//! Sketches: what pictures and sounds are like, in a few hundred numbers. Other compression, another size, more light or
+//! contrast, and loudness hardly change them.
+
+mod gallery;
+mod picture;
+mod sound;
+
+pub(crate) use gallery::{Gallery, Sketched};
+
+/// What is compared with its like only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Medium {
+    Picture,
+    Sound,
+}
+
+impl Medium {
+    /// By the name's end.
+    pub(crate) fn of(path: &str) -> Option<Medium> {
+        let name = path.to_ascii_lowercase();
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+        match () {
+            () if ends(&[".png", ".jpg", ".jpeg"]) => Some(Medium::Picture),
+            () if ends(&[".wav", ".wave", ".aif", ".aiff"]) => Some(Medium::Sound),
+            () => None,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Medium::Picture => "pictures",
+            Medium::Sound => "sounds",
+        }
+    }
+}
+
+/// A vector of length one, in steps of 1/32767.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Sketch(Box<[i16]>);
+
+const ONE: f64 = 32_767.0;
+
+impl Sketch {
+    /// What is not sketched: another format, a damaged file, and what is the same all over.
+    pub(crate) fn of(medium: Medium, file: &[u8]) -> Option<Sketch> {
+        match medium {
+            Medium::Picture => picture::sketch(file),
+            Medium::Sound => sound::sketch(file),
+        }
+    }
+
+    fn new(values: &[f64]) -> Option<Sketch> {
+        let length = values.iter().map(|value| value * value).sum::<f64>().sqrt();
+        let steps = |value: &f64| (value / length * ONE).round() as i16;
+        (length > 0.0 && length.is_finite()).then(|| Sketch(values.iter().map(steps).collect()))
+    }
+
+    /// Between 0 and 2; none if it is at least `most`, or between sketches of different kinds.
+    pub(crate) fn distance(&self, other: &Sketch, most: f64) -> Option<f64> {
+        let most = (most * ONE).powi(2);
+        let mut sum = 0.0;
+        if self.0.len() != other.0.len() {
+            return None;
+        }
+        for (own, other) in self.0.chunks(32).zip(other.0.chunks(32)) {
+            let squares = own.iter().zip(other).map(|(a, b)| {
+                let apart = f32::from(*a) - f32::from(*b);
+                apart * apart
+            });
+            sum += f64::from(squares.sum::<f32>());
+            if sum >= most {
+                return None;
+            }
+        }
+        Some(sum.sqrt() / ONE)
+    }
+}

@@ -1,0 +1,181 @@
+//! Pictures: the light of 16 x 16 fields, less its mean, and the colour of 4 x 4.
+
+use prep_contents::pixels::Pixels;
+use prep_formats::image::ImageHeader;
+
+use super::Sketch;
+
+/// Fields along each side.
+const SIDE: usize = 16;
+/// Fields of colour along each side.
+const COLOURS: usize = 4;
+/// Pixels of the largest picture that is decoded.
+const MOST: u64 = 50_000_000;
+/// Standard deviation of the light over the fields, in the picture's own steps; less is an empty picture.
+const LEAST: f64 = 6.0;
+
+pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
+    let header = ImageHeader::read(file).ok()?;
+    let pixels = u64::from(header.width).checked_mul(u64::from(header.height))?;
+    if pixels > MOST {
+        return None;
+    }
+    of_pixels(&Pixels::decode(file).ok()?)
+}
+
+fn of_pixels(pixels: &Pixels) -> Option<Sketch> {
+    if pixels.width < SIDE || pixels.height < SIDE {
+        return None;
+    }
+    let stride = pixels.stride();
+    let channels = stride / pixels.sample.max(1);
+    let columns = Shares::new(pixels.width);
+    let rows = Shares::new(pixels.height);
+    // Light, red less light, blue less light.
+    let mut fields = vec![[0.0_f64; 3]; SIDE * SIDE];
+    let lines = pixels.bytes.chunks_exact(stride.max(1) * pixels.width);
+    for (line, down) in lines.zip(&rows.0) {
+        let mut along = [[0.0_f64; 3]; SIDE];
+        for (pixel, across) in line.chunks_exact(stride.max(1)).zip(&columns.0) {
+            let channel = |number: usize| -> f64 {
+                let at = number * pixels.sample;
+                match pixel.get(at..at + pixels.sample) {
+                    Some([one]) => f64::from(*one),
+                    Some([high, low]) => f64::from(u16::from_be_bytes([*high, *low])),
+                    _ => 0.0,
+                }
+            };
+            let colour = match channels {
+                1 | 2 => [channel(0), 0.0, 0.0],
+                _ => {
+                    let (red, green, blue) = (channel(0), channel(1), channel(2));
+                    let light = 0.299 * red + 0.587 * green + 0.114 * blue;
+                    [light, red - light, blue - light]
+                }
+            };
+            across.add(&mut along, colour);
+        }
+        for (column, sums) in along.iter().enumerate() {
+            for (row, share) in down.fields() {
+                if let Some(field) = fields.get_mut(row * SIDE + column) {
+                    for (to, from) in field.iter_mut().zip(sums) {
+                        *to += share * from;
+                    }
+                }
+            }
+        }
+    }
+    let area = (pixels.width * pixels.height) as f64 / (SIDE * SIDE) as f64;
+    let light: Vec<f64> = fields.iter().map(|field| field[0] / area).collect();
+    let mean = light.iter().sum::<f64>() / light.len() as f64;
+    let mut values: Vec<f64> = light.iter().map(|light| light - mean).collect();
+    let variance = values.iter().map(|one| one * one).sum::<f64>() / values.len() as f64;
+    let steps = if pixels.sample == 1 { 1.0 } else { 16.0 };
+    if variance.sqrt() < LEAST * steps {
+        return None;
+    }
+    let wide = SIDE / COLOURS;
+    let mut colours = vec![0.0; 2 * COLOURS * COLOURS];
+    for (at, field) in fields.iter().enumerate() {
+        let place = at / SIDE / wide * COLOURS + at % SIDE / wide;
+        for (number, colour) in field[1..].iter().enumerate() {
+            if let Some(sum) = colours.get_mut(number * COLOURS * COLOURS + place) {
+                // As much as the light of all its fields.
+                *sum += colour / area / wide as f64;
+            }
+        }
+    }
+    values.extend(colours);
+    Sketch::new(&values)
+}
+
+/// Which fields the places along a side belong to: one, or two with their shares.
+struct Shares(Vec<Share>);
+
+#[derive(Clone, Copy)]
+struct Share {
+    first: usize,
+    /// Of the first; the rest is the next field's.
+    share: f64,
+}
+
+impl Shares {
+    fn new(length: usize) -> Shares {
+        let share = |place: usize| {
+            let (begin, end) = (place * SIDE, (place + 1) * SIDE);
+            let first = begin / length;
+            let border = (first + 1) * length;
+            let share = match end > border {
+                true => (border - begin) as f64 / SIDE as f64,
+                false => 1.0,
+            };
+            Share { first, share }
+        };
+        Shares((0..length).map(share).collect())
+    }
+}
+
+impl Share {
+    fn fields(self) -> impl Iterator<Item = (usize, f64)> {
+        [(self.first, self.share), (self.first + 1, 1.0 - self.share)]
+            .into_iter()
+            .filter(|(field, share)| *field < SIDE && *share > 0.0)
+    }
+
+    fn add(self, sums: &mut [[f64; 3]; SIDE], colour: [f64; 3]) {
+        for (field, share) in self.fields() {
+            if let Some(sum) = sums.get_mut(field) {
+                for (to, from) in sum.iter_mut().zip(colour) {
+                    *to += share * from;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(width: usize, height: usize, channels: usize) -> Pixels {
+        let bytes = (0..height).flat_map(|row| {
+            (0..width).flat_map(move |column| {
+                let (x, y) = (
+                    (column as f64 + 0.5) / width as f64,
+                    (row as f64 + 0.5) / height as f64,
+                );
+                let light = 127.0 + 60.0 * (7.0 * x).sin() + 60.0 * (9.0 * y + 3.0 * x).cos();
+                vec![light as u8; channels]
+            })
+        });
+        Pixels {
+            width,
+            height,
+            sample: 1,
+            bytes: bytes.collect(),
+        }
+    }
+
+    #[test]
+    fn size_and_channels_do_not_matter() {
+        let one = of_pixels(&drawn(200, 120, 3)).unwrap();
+        for (width, height, channels) in [(200, 120, 1), (67, 90, 3), (311, 47, 4)] {
+            let other = of_pixels(&drawn(width, height, channels)).unwrap();
+            let apart = one.distance(&other, 2.0).unwrap();
+            assert!(apart < 0.03, "{width} x {height}: {apart}");
+        }
+        let mut other = drawn(200, 120, 3);
+        other.bytes.reverse();
+        let apart = one.distance(&of_pixels(&other).unwrap(), 2.0).unwrap();
+        assert!(apart > 0.5, "{apart}");
+    }
+
+    #[test]
+    fn empty_and_small_pictures_are_not_sketched() {
+        let mut empty = drawn(40, 40, 1);
+        empty.bytes.fill(200);
+        assert_eq!(of_pixels(&empty), None);
+        assert_eq!(of_pixels(&drawn(15, 40, 1)), None);
+        assert_eq!(sketch(b"no picture"), None);
+    }
+}
