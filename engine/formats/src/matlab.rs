@@ -14,6 +14,9 @@ const STRUCTURE: u8 = 2;
 /// More than this of a variable is not looked at for names.
 const MOST: u64 = 64 << 20;
 
+/// Longer files, and longer variables, are not written without some of their variables: they are held in memory.
+pub const LARGEST: u64 = 128 << 20;
+
 /// Why a file cannot be written without some of its variables.
 #[derive(Debug, thiserror::Error)]
 pub enum MatlabError {
@@ -26,6 +29,9 @@ pub enum MatlabError {
     /// A compressed variable cannot be read.
     #[error("a compressed variable of the MATLAB file is damaged; fetch it again")]
     Inflate(#[from] io::Error),
+    /// The file, or a variable of it.
+    #[error("it holds more than {} MB at once, which is not supported", LARGEST >> 20)]
+    TooLong,
 }
 
 /// Names as `Video` and `Video.Labels`. What is damaged ends them.
@@ -74,7 +80,12 @@ pub fn without(bytes: &[u8], unwanted: &[String]) -> Result<Option<Vec<u8>>, Mat
         match kind {
             COMPRESSED => {
                 let mut inflated = Vec::new();
-                ZlibDecoder::new(content).read_to_end(&mut inflated)?;
+                ZlibDecoder::new(content)
+                    .take(LARGEST + 1)
+                    .read_to_end(&mut inflated)?;
+                if inflated.len() as u64 > LARGEST {
+                    return Err(MatlabError::TooLong);
+                }
                 let (kind, matrix, _) = whole(&inflated)?;
                 match (kind == MATRIX).then(|| stripped(matrix, "", unwanted)) {
                     None | Some(Ok(Left::AsItIs)) => out.extend_from_slice(raw),

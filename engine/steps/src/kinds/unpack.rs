@@ -208,9 +208,9 @@ fn list_zip(
 }
 
 /// A file of which nothing is read any more once the run is cancelled: a directory may have millions of members.
-struct Watched<'a, R> {
-    cancel: &'a Cancel,
-    file: &'a R,
+pub(crate) struct Watched<'a, R> {
+    pub cancel: &'a Cancel,
+    pub file: &'a R,
 }
 
 impl<R: ReadAt> ReadAt for Watched<'_, R> {

@@ -7,15 +7,16 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prep_cache::Access;
-use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
-use prep_formats::matlab;
+use prep_formats::matlab::{self, LARGEST};
 use prep_formats::tar::{self, TarWriter};
 use prep_formats::zip::{Directory, EntryKind, Method, ZipLimits, ZipWriter};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
+use thiserror::Error;
 
 use super::copy::Absent;
-use crate::kinds::unpack::similar;
+use crate::kinds::unpack::{Watched, similar};
 use crate::kinds::{Kind, one};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
@@ -23,7 +24,7 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a redacted file",
-            doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are entered, archives in them too, and written anew; all other members stay as they are.",
+            doc: "A file of the bundle without some variables of the MATLAB files (version 5) in it. Zip and tar archives are entered, archives in them too, and written anew; all other members stay as they are. 7z archives are not entered, and MATLAB files of version 7.3, which are HDF5, are refused.",
             keys: &[
                 Key::required(
                     "redact",
@@ -86,16 +87,71 @@ impl Step for Redact {
         context.progress.set_total_bytes(content.bytes());
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
-        let mut out = context.store.writer()?;
+        let mut out = Own(context.store.writer()?);
         let redaction = Redaction {
             variables: &self.variables,
             context,
         };
-        let mut input = opened.reader()?;
+        let mut input = Counted {
+            inner: opened.reader()?,
+            context,
+        };
         redaction
             .write(&self.from, &mut input, &mut out)
             .map_err(StepError::input)?;
-        Ok(one(FileValue::stored(out.commit()?).into_value()))
+        Ok(one(FileValue::stored(out.0.commit()?).into_value()))
+    }
+}
+
+/// What is wrong with a file, wherever it is.
+#[derive(Debug, Error)]
+#[error("`{path}`: {cause}")]
+struct Inside {
+    path: String,
+    #[source]
+    cause: BoxError,
+}
+
+fn inside(path: &str, cause: impl Into<BoxError>) -> io::Error {
+    let path = path.to_owned();
+    let cause = cause.into();
+    io::Error::other(Inside { path, cause })
+}
+
+/// A file of this step's own: what goes wrong with it is the machine's fault, not the input's.
+struct Own<F>(F);
+
+fn machine(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Interrupted => error,
+        _ => StepError::machine(error).into(),
+    }
+}
+
+impl<F: Write> Write for Own<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.write(bytes) {
+            Ok(0) if !bytes.is_empty() => Err(machine(io::ErrorKind::WriteZero.into())),
+            written => written.map_err(machine),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(machine)
+    }
+}
+
+/// Tells how much was read.
+struct Counted<'a, R> {
+    inner: R,
+    context: &'a Context,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.context.progress.add_bytes(count as u64);
+        Ok(count)
     }
 }
 
@@ -133,9 +189,13 @@ impl Redaction<'_> {
             None => io::copy(input, out).map(drop),
             Some(Format::Matlab) => {
                 let mut bytes = Vec::new();
-                input.read_to_end(&mut bytes)?;
-                let found = matlab::without(&bytes, self.variables)
-                    .map_err(|error| io::Error::other(format!("{path}: {error}")))?;
+                input.take(LARGEST + 1).read_to_end(&mut bytes)?;
+                if bytes.len() as u64 > LARGEST {
+                    return Err(inside(path, matlab::MatlabError::TooLong));
+                }
+                let found =
+                    matlab::without(&bytes, self.variables).map_err(|error| inside(path, error))?;
+                self.context.check()?;
                 out.write_all(found.as_ref().unwrap_or(&bytes))
             }
             Some(Format::Zip) => self.zip(path, input, out),
@@ -151,57 +211,180 @@ impl Redaction<'_> {
     fn tar<W: Write>(&self, path: &str, input: &mut dyn Read, out: W) -> io::Result<W> {
         let mut archive = TarWriter::new(out);
         let each = |name: &str, kind, content: &mut dyn Read| {
+            self.context.check()?;
             let added = match kind {
                 MemberKind::Directory => archive.add_directory(name),
                 MemberKind::File { .. } if Format::of(name).is_some() => {
                     let mut file =
                         self.apart(|file| self.write(&format!("{path}/{name}"), content, file))?;
-                    let size = file.metadata()?.len();
-                    file.rewind()?;
+                    let size = file.metadata().map_err(machine)?.len();
+                    file.rewind().map_err(machine)?;
+                    let file = self.context.cancel.reader(file);
                     archive.add_file(name, size, BufReader::new(file))
                 }
                 MemberKind::File { size } => archive.add_file(name, size, content),
             };
             added.map_err(io::Error::other)
         };
-        tar::read(input, u64::MAX, each).map_err(io::Error::other)?;
+        tar::read(input, u64::MAX, each).map_err(|error| inside(path, error))?;
         archive.finish().map_err(io::Error::other)
     }
 
     fn zip(&self, path: &str, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
         let whole = self.apart(|file| io::copy(input, file).map(drop))?;
-        let length = whole.metadata()?.len();
+        let length = whole.metadata().map_err(machine)?.len();
+        let whole = Watched {
+            cancel: &self.context.cancel,
+            file: &whole,
+        };
         let directory = Directory::read(&whole, 0..length, &ZipLimits::default())
-            .map_err(|error| io::Error::other(format!("{path}: {error}")))?;
+            .map_err(|error| inside(path, error))?;
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
+            self.context.check()?;
             let added = match member.kind {
                 EntryKind::Directory => archive.add_directory(member.path),
                 EntryKind::File if Format::of(member.path).is_some() => {
                     let entry = member.to_entry();
-                    let mut content = entry.open(&whole).map_err(io::Error::other)?;
+                    let mut content = entry.open(&whole).map_err(|error| inside(path, error))?;
                     let mut file = self.apart(|file| {
                         self.write(&format!("{path}/{}", member.path), &mut content, file)
                     })?;
-                    file.rewind()?;
+                    file.rewind().map_err(machine)?;
+                    let file = self.context.cancel.reader(file);
                     archive.add_file(member.path, Method::Deflate, BufReader::new(file))
                 }
                 EntryKind::File => archive.copy_member(member.path, &whole, &member.to_entry()),
             };
-            added.map_err(io::Error::other)?;
+            added.map_err(|error| inside(path, error))?;
         }
         archive.finish().map_err(io::Error::other).map(drop)
     }
 
     /// A file of its own, which is gone when it is closed.
-    fn apart(&self, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<File> {
+    fn apart(&self, fill: impl FnOnce(&mut Own<File>) -> io::Result<()>) -> io::Result<File> {
         let accesses = self.context.store.accesses();
         let folder = self.context.temp_dir();
-        let announce = |access, folder: &Path| accesses.before(access, folder);
+        let announce = |access, folder: &Path| accesses.before(access, folder).map_err(machine);
         announce(Access::Create, &folder)?;
-        let mut file = tempfile::tempfile_in(&folder)?;
+        let mut file = Own(tempfile::tempfile_in(&folder).map_err(machine)?);
         announce(Access::Write, &folder)?;
         fill(&mut file)?;
-        Ok(file)
+        Ok(file.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_cache::Store;
+    use prep_core::{Cancel, Failure, Limits};
+
+    use super::*;
+
+    fn context(folder: &Path, cancel: &Cancel) -> Context {
+        let store = Store::open(folder).unwrap();
+        let limits = Limits {
+            jobs: 1,
+            memory: 1 << 30,
+        };
+        Context::new(store, limits, cancel.clone())
+    }
+
+    fn failure(
+        context: &Context,
+        path: &str,
+        input: &mut dyn Read,
+        out: &mut dyn Write,
+    ) -> StepError {
+        let redaction = Redaction {
+            variables: &["labels".to_owned()],
+            context,
+        };
+        let ended = redaction.write(path, input, out);
+        StepError::input(ended.expect_err("a failure"))
+    }
+
+    /// Sets the flag after some reads.
+    struct Stopping<'a> {
+        inner: &'a [u8],
+        left: usize,
+        cancel: &'a Cancel,
+    }
+
+    impl Read for Stopping<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.left {
+                0 => self.cancel.cancel(),
+                _ => self.left -= 1,
+            }
+            let few = buffer.len().min(700);
+            self.inner.read(buffer.get_mut(..few).unwrap_or_default())
+        }
+    }
+
+    /// Of members that are no MATLAB files of version 5, whose names end so.
+    fn archives(end: &str) -> [(&'static str, Vec<u8>); 2] {
+        let mut zip = ZipWriter::new(Vec::new());
+        let mut tar = TarWriter::new(Vec::new());
+        for number in 0..20 {
+            let name = format!("{number}{end}");
+            let content = vec![b'x'; 4000];
+            zip.add_file(&name, Method::Stored, content.as_slice())
+                .unwrap();
+            tar.add_file(&name, 4000, content.as_slice()).unwrap();
+        }
+        [
+            ("a.zip", zip.finish().unwrap()),
+            ("a.tar", tar.finish().unwrap()),
+        ]
+    }
+
+    #[test]
+    fn whose_fault_it_is_and_where() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = context(folder.path(), &Cancel::default());
+        for (name, archive) in archives(".mat") {
+            let error = failure(&context, name, &mut archive.as_slice(), &mut Vec::new());
+            assert_eq!(error.failure(), Failure::Input, "{name}: {error}");
+            let told = prep_core::chain(&error);
+            assert!(told.contains(&format!("{name}/0.mat")), "{told}");
+            // There is no room, of which the system has told nothing.
+            let mut full = Own([0_u8; 0].as_mut_slice());
+            let error = failure(&context, "x", &mut archive.as_slice(), &mut full);
+            assert_eq!(error.failure(), Failure::Machine, "{name}: {error}");
+        }
+        // A file without an end.
+        let error = failure(&context, "x.mat", &mut io::repeat(1), &mut Vec::new());
+        assert_eq!(error.failure(), Failure::Input, "{error}");
+        assert!(error.to_string().contains("128 MB"), "{error}");
+    }
+
+    #[test]
+    fn ctrl_c_ends_it_within_a_member() {
+        for (name, archive) in archives(".txt") {
+            for left in [0, 3, 9] {
+                let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
+                let context = context(folder.path(), &cancel);
+                let stopping = Stopping {
+                    inner: &archive,
+                    left,
+                    cancel: &cancel,
+                };
+                let mut input = cancel.reader(stopping);
+                let error = failure(&context, name, &mut input, &mut Vec::new());
+                assert_eq!(error.failure(), Failure::Cancelled, "{name}: {error}");
+            }
+        }
+        // While the members are gone through: what is read lies in a file of its own by then.
+        let (folder, cancel) = (tempfile::tempdir().unwrap(), Cancel::default());
+        let context = context(folder.path(), &cancel);
+        let (name, archive) = archives(".txt").into_iter().next().unwrap();
+        let stopping = Stopping {
+            inner: &archive,
+            left: archive.len() / 700 + 1,
+            cancel: &cancel,
+        };
+        let error = failure(&context, name, &mut { stopping }, &mut Vec::new());
+        assert_eq!(error.failure(), Failure::Cancelled, "{error}");
     }
 }
