@@ -69,8 +69,8 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// Exit codes after which another attempt may help: the machine, a signal.
-const TRANSIENT: [u8; 4] = [6, 130, 137, 143];
+/// Exit codes after which another attempt may help: the machine, a server that stays away, a signal.
+const TRANSIENT: [u8; 5] = [6, 7, 130, 137, 143];
 /// Exit codes after which none does: usage, pipeline, input, check, several of them.
 const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
 /// Attempts of a job.
@@ -334,7 +334,7 @@ mod tests {
             "--requeue",
             "scontrol requeue",
             "--mem=12288M",
-            "6|130|137|143)",
+            "6|7|130|137|143)",
             "ids='a b-c'",
             "--unit 2",
         ] {

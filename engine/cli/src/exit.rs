@@ -19,6 +19,8 @@ pub enum Exit {
     Check = 5,
     /// The machine: disk full, no permission, a damaged store.
     Machine = 6,
+    /// A server cannot be reached, or asks to wait: the same again later may go right.
+    Away = 7,
     /// Stopped by Ctrl-C or SIGTERM. What was finished is kept.
     Interrupted = 130,
 }
@@ -35,6 +37,7 @@ macro_rules! exit_codes {
   4    a bundle or another input is missing or damaged
   5    a check or a published checksum does not hold
   6    the machine: disk full, no permission, damaged store
+  7    a server stays away, or asks to wait: try again later
   130  stopped by Ctrl-C or SIGTERM"
     };
 }
@@ -47,6 +50,7 @@ impl Exit {
             Failure::Check => Exit::Check,
             Failure::Pipeline => Exit::Pipeline,
             Failure::Machine => Exit::Machine,
+            Failure::Away => Exit::Away,
             Failure::Cancelled => Exit::Interrupted,
             Failure::Internal => Exit::Failed,
         }
@@ -99,6 +103,7 @@ mod tests {
             Exit::Input,
             Exit::Check,
             Exit::Machine,
+            Exit::Away,
             Exit::Interrupted,
         ] {
             let code = format!("\n  {:<5}", exit as u8);

@@ -25,6 +25,8 @@ pub enum Failure {
     Pipeline,
     /// The machine: disk full, no permission, out of memory.
     Machine,
+    /// A server that cannot be reached, has too much to do, or asks to wait: later it may go right.
+    Away,
     /// Stopped by the user.
     Cancelled,
     /// A defect of this program.

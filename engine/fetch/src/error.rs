@@ -231,6 +231,9 @@ impl FetchError {
             | FetchError::Disk { .. }
             | FetchError::Setup { .. }
             | FetchError::Store(_) => Failure::Machine,
+            FetchError::GaveUp { .. }
+            | FetchError::Quota { .. }
+            | FetchError::KeepsChanging { .. } => Failure::Away,
             FetchError::Cancelled => Failure::Cancelled,
             _ => Failure::Input,
         }

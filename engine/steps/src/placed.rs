@@ -149,6 +149,7 @@ impl Placed {
             Failure::Check => "check",
             Failure::Pipeline => "pipeline",
             Failure::Machine => "machine",
+            Failure::Away => "away",
             Failure::Cancelled => "stopped",
             Failure::Internal => "internal",
         };

@@ -104,6 +104,28 @@ fn a_page_over_a_good_part_leaves_it_alone() {
     assert!(again < bundle.len() as u64 - 500_000, "{again}");
 }
 
+/// Nothing is wrong with what was asked for: jobs try again.
+#[test]
+fn a_server_that_stays_away_has_a_code_of_its_own() {
+    let wait = Kind::Status {
+        code: 429,
+        retry_after: Some("90000".to_owned()),
+        body: String::new(),
+    };
+    for at in [At::Api, At::Store] {
+        let world = World::harbour(&bundle(), vec![Fault::at(at, wait.clone()).always()]);
+        let ended = world.run(Harbour::ID, &[]);
+        assert_refused(&world, ended, 7, &["too many requests", "asks to wait"]);
+    }
+    let world = World::harbour(&bundle(), Vec::new());
+    for command in ["rules", "ls"] {
+        let mut command = world.command(&[command, Harbour::ID]);
+        // Nobody listens there.
+        command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
+        world.end(&mut command).code(7).says(&["no connection to"]);
+    }
+}
+
 #[test]
 fn downloads_can_be_forbidden() {
     let world = World::harbour(&bundle(), Vec::new());
