@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do our Python functions answer as the benchmark's? For every recorded case and each of its submissions.
 
-`answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--case seed0]`
+`answers.py CHECKOUT [--theirs PYTHON] [--ours PYTHON] [--prep PROGRAM] [--cases FOLDER] [--case seed0]`
 
 CHECKOUT is a checkout of openai/mle-bench; PYTHON an interpreter that can import it (and one with pandas, for ours). All cases
 are prepared once, by `prep`; then both packages are asked, on the same folder: `grade_csv`, `validate_submission`,
@@ -22,7 +22,7 @@ CASES = ROOT / "tests/cases"
 FIELDS = ["id", "name", "competition_type", "answers", "gold_submission", "sample_submission", "raw_dir", "private_dir", "public_dir"]
 
 
-def dump(data, case, out):
+def dump(cases, data, case, out):
     """Run in either interpreter: everything that is asked, as JSON."""
     from mlebench.data import is_dataset_prepared
     from mlebench.grade import grade_csv, validate_submission
@@ -31,7 +31,7 @@ def dump(data, case, out):
     registry = registry.set_data_dir(data)
     elsewhere = registry.set_data_dir(data / "nowhere")
     answers = {}
-    for folder in sorted(CASES.iterdir()):
+    for folder in sorted(cases.iterdir()):
         if not (folder / case).is_dir():
             continue
         competition = registry.get_competition(folder.name)
@@ -62,21 +62,23 @@ def dump(data, case, out):
 
 def main():
     if sys.argv[1] == "--dump":
-        return dump(pathlib.Path(sys.argv[2]), sys.argv[3], pathlib.Path(sys.argv[4]))
+        return dump(*map(pathlib.Path, sys.argv[2:4]), sys.argv[4], pathlib.Path(sys.argv[5]))
     parser = argparse.ArgumentParser()
     parser.add_argument("checkout", type=pathlib.Path)
     parser.add_argument("--theirs", default=sys.executable)
     parser.add_argument("--ours", default=sys.executable)
     parser.add_argument("--prep", type=pathlib.Path, default=ROOT / "target/release/prep")
+    parser.add_argument("--cases", type=pathlib.Path, default=CASES, help="cases ID/CASE, recorded from the benchmark")
     parser.add_argument("--case", default="seed0")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
         data = work / "data"
         (work / "bundles").mkdir()
-        ids = [folder.name for folder in sorted(CASES.iterdir()) if (folder / given.case).is_dir()]
+        cases = given.cases.resolve()
+        ids = [folder.name for folder in sorted(cases.iterdir()) if (folder / given.case).is_dir()]
         for name in ids:
-            (work / "bundles" / f"{name}.zip").symlink_to(CASES / name / given.case / "raw.zip")
+            (work / "bundles" / f"{name}.zip").symlink_to(cases / name / given.case / "raw.zip")
         subprocess.run([str(given.prep.resolve()), "run", *ids, "--source", str(work / "bundles"), "--no-download", "--skip-verification",
                         "--data-dir", str(data), "--cache-dir", str(work / "store"), "--quiet"], check=True, stdout=subprocess.DEVNULL)
         theirs = work / "theirs"
@@ -90,7 +92,7 @@ def main():
             environment = dict(os.environ, PYTHONPATH=str(path), PREP_BINARY=str(given.prep.resolve()), HOME=str(work),
                                XDG_CACHE_HOME=str(work / "cache"), PYTHONDONTWRITEBYTECODE="1")
             with open(work / f"{who}.log", "w") as log:
-                ended = subprocess.run([python, __file__, "--dump", str(data), given.case, str(out)], cwd=work, env=environment,
+                ended = subprocess.run([python, __file__, "--dump", str(cases), str(data), given.case, str(out)], cwd=work, env=environment,
                                        stdout=log, stderr=subprocess.STDOUT)
             if ended.returncode:
                 print((work / f"{who}.log").read_text()[-2000:])
