@@ -1,24 +1,28 @@
 //! Results and bundles on their way to the remote.
 //!
 //! They go one after the other: objects first, then the entry that names them. Who offers does not wait; what does not fit
-//! into the queue stays here, which is said.
+//! into the queue stays here, which is said. The queue holds names, not objects: those stay in the store until they are sent.
+//! A result may name a million files, so its room is counted in bytes, not in results.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use prep_cache::{Content, Digest, Offer, Store, StoreError};
-use tokio::sync::mpsc::{Sender, channel};
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::error::RemoteError;
 use crate::layout::Area;
 use crate::link::{Inner, Link, held};
 use crate::remote::{Known, Put};
 
-/// A result is small: its objects stay in the store until they are sent.
-const MOST: usize = 20_000;
+/// Bytes of memory that may wait. A single result that has more goes when nothing else waits.
+const MOST: u64 = 128 << 20;
+/// Bytes of a name, a number or a short text with what memory management adds to each.
+const SMALL: u64 = 64;
 /// Objects of a result on their way at once.
 const SIDE_BY_SIDE: usize = 4;
 /// Between two looks whether all is sent.
@@ -29,8 +33,33 @@ const PUBLIC: &str = "public/";
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    sender: OnceLock<Sender<Job>>,
+    sender: OnceLock<UnboundedSender<(Job, u64)>>,
     pending: AtomicUsize,
+    /// Of memory, with those of what is being sent.
+    bytes: AtomicU64,
+}
+
+impl Queue {
+    /// Makes room for so many bytes; false if there is none.
+    fn enter(&self, bytes: u64) -> bool {
+        let fits = |held: u64| match held {
+            0 => Some(bytes),
+            _ => held.checked_add(bytes).filter(|sum| *sum <= MOST),
+        };
+        let entered = self
+            .bytes
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits)
+            .is_ok();
+        if entered {
+            self.pending.fetch_add(1, Ordering::Relaxed);
+        }
+        entered
+    }
+
+    fn leave(&self, bytes: u64) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.pending.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Something to be sent.
@@ -45,6 +74,40 @@ pub(crate) enum Job {
         /// The bundle, if it goes to the mirror. Open, so that it may be removed meanwhile.
         file: Option<File>,
     },
+}
+
+impl Job {
+    /// Its size in memory, roughly.
+    fn bytes(&self) -> u64 {
+        match self {
+            Job::Result { offer, .. } => {
+                let digests = offer.entry.references.len() + offer.given.len();
+                let names = offer.entry.outputs.keys();
+                let names: u64 = names.map(|name| SMALL + name.len() as u64).sum();
+                SMALL
+                    + digests as u64 * size_of::<Digest>() as u64
+                    + names
+                    + weight(&offer.entry.record)
+            }
+            Job::Source { name, .. } => SMALL + name.len() as u64,
+        }
+    }
+}
+
+/// The size of a record in memory, roughly.
+fn weight(value: &Value) -> u64 {
+    SMALL
+        + match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+            Value::String(text) => text.len() as u64,
+            Value::Array(values) => values.iter().map(weight).sum(),
+            Value::Object(values) => {
+                let each = values
+                    .iter()
+                    .map(|(key, value)| key.len() as u64 + weight(value));
+                each.sum()
+            }
+        }
 }
 
 /// What became of something that was sent.
@@ -66,10 +129,14 @@ impl Link {
         if !inner.is_written() {
             return;
         }
+        let bytes = job.bytes();
+        if !inner.queue.enter(bytes) {
+            inner.dropped();
+            return;
+        }
         let sender = inner.queue.sender.get_or_init(|| start(inner));
-        inner.queue.pending.fetch_add(1, Ordering::Relaxed);
-        if sender.try_send(job).is_err() {
-            inner.queue.pending.fetch_sub(1, Ordering::Relaxed);
+        if sender.send((job, bytes)).is_err() {
+            inner.queue.leave(bytes);
             inner.dropped();
         }
     }
@@ -112,11 +179,11 @@ impl Link {
     }
 }
 
-fn start(inner: &Arc<Inner>) -> Sender<Job> {
-    let (sender, mut receiver) = channel::<Job>(MOST);
+fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
+    let (sender, mut receiver) = unbounded_channel::<(Job, u64)>();
     let link = Arc::downgrade(inner);
     inner.spawn(async move {
-        while let Some(job) = receiver.recv().await {
+        while let Some((job, bytes)) = receiver.recv().await {
             let Some(inner) = link.upgrade() else { return };
             if inner.is_written() {
                 let sent = match job {
@@ -131,7 +198,7 @@ fn start(inner: &Arc<Inner>) -> Sender<Job> {
                     inner.trouble(&error, true);
                 }
             }
-            inner.queue.pending.fetch_sub(1, Ordering::Relaxed);
+            inner.queue.leave(bytes);
         }
     });
     sender
@@ -260,5 +327,59 @@ async fn source(
     match known {
         Some(known) if known == new => Ok(()),
         _ => remote.put_source(name, &new).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_cache::LedgerEntry;
+    use std::collections::BTreeMap;
+
+    fn job(files: usize, record: Value, store: &Store) -> Job {
+        let digest = Digest::of(b"a");
+        let entry = LedgerEntry {
+            record,
+            outputs: BTreeMap::from([("tree".to_owned(), digest)]),
+            references: vec![digest; files],
+            created: 0,
+            millis: 0,
+            elsewhere: false,
+        };
+        let offer = Offer {
+            key: digest,
+            entry,
+            competition: String::new(),
+            step: String::new(),
+            given: Vec::new(),
+        };
+        let store = store.clone();
+        Job::Result { offer, store }
+    }
+
+    #[test]
+    fn many_small_results_wait_and_few_large_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(&dir.path().join("store")).unwrap();
+        for (files, record, at_least, at_most) in [
+            (0, Value::Null, 200_000, 2_000_000),
+            (0, Value::from("x".repeat(1_000_000)), 100, 140),
+            (0, Value::from(vec![1; 10_000]), 100, 1_000),
+            (1_000_000, Value::Null, 3, 5),
+            // More than there is room for, and alone.
+            (10_000_000, Value::Null, 1, 1),
+        ] {
+            let bytes = job(files, record, &store).bytes();
+            let queue = Queue::default();
+            let mut count = 0;
+            while count <= at_most && queue.enter(bytes) {
+                count += 1;
+            }
+            assert!((at_least..=at_most).contains(&count), "{files}: {count}");
+            assert_eq!(queue.pending.load(Ordering::Relaxed), count);
+            // What left makes room.
+            queue.leave(bytes);
+            assert!(queue.enter(bytes), "{files}");
+        }
     }
 }
