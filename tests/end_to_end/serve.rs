@@ -168,7 +168,7 @@ fn two_hundred_clients_get_their_own_answers() {
     assert!(peak < 200_000, "{peak} kB");
 }
 
-/// One cell as long as the file, and many rows: what is large does not add up.
+/// One cell as long as the file, and millions of rows of text: what is large does not add up, and is not taken apart.
 #[test]
 fn large_uploads_are_graded_one_by_one() {
     let (sandbox, sample) = prepared();
@@ -176,10 +176,12 @@ fn large_uploads_are_graded_one_by_one() {
     let server = Serving::start(&sandbox, "data", &limits);
     let header = vec![b'x'; 40 << 20];
     let cell = [b"id,docked\n1,".as_slice(), &vec![b'x'; 20 << 20]].concat();
+    let rows = [b"id,docked\n".as_slice(), &b"a,\"b\"\n".repeat(7 << 20)].concat();
     let client = |number: usize| {
-        let (upload, expected) = match number % 3 {
+        let (upload, expected) = match number % 4 {
             0 => (&header, "the first line has 41943040 bytes"),
             1 => (&cell, "Submission invalid!"),
+            2 => (&rows, "the submission has 7340032 rows"),
             _ => (&sample, "Submission is valid."),
         };
         let (status, body) = server.validate(upload);

@@ -141,18 +141,15 @@ impl Grading {
 
     /// Validates and scores a submission; none when there is no file of that name that ends in `.csv`.
     pub fn grade(&self, path: &Path) -> Option<Outcome> {
-        submission::exists(path).then(|| match submission::read(path) {
-            Ok(submission) => self.grader.grade(&self.answers, &submission),
+        submission::exists(path).then(|| match submission::bytes_of(path) {
+            Ok(bytes) => self.grade_bytes(&bytes),
             Err(refusal) => Outcome::Refused(refusal),
         })
     }
 
     /// Validates and scores a submission that is in memory.
     pub fn grade_bytes(&self, bytes: &[u8]) -> Outcome {
-        match submission::parse(bytes) {
-            Ok(submission) => self.grader.grade(&self.answers, &submission),
-            Err(refusal) => Outcome::Refused(refusal),
-        }
+        self.grader.grade_bytes(&self.answers, bytes)
     }
 
     /// Grades a submission, as of now, and reports.

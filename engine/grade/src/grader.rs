@@ -9,6 +9,7 @@ use crate::metrics::{Direction, MetricKind};
 use crate::pair::Pair;
 use crate::refusal::Refusal;
 use crate::spec::{self, GradeSpec};
+use crate::submission;
 
 /// Grades submissions of one competition.
 #[derive(Debug)]
@@ -87,6 +88,24 @@ impl Grader {
     /// Whether the answers are JSON lines rather than a CSV.
     pub fn answers_are_json(&self) -> bool {
         self.spec.answer_rows.is_some()
+    }
+
+    /// Reads a submission's bytes, checks and scores it. If the first rules refuse its shape, its cells are not read: a file
+    /// of many millions of rows takes no more memory than its bytes.
+    pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> Outcome {
+        let submission = submission::parse_if(bytes, |shape| self.check_shape(answers, shape));
+        match submission {
+            Ok(submission) => self.grade(answers, &submission),
+            Err(refusal) => Outcome::Refused(refusal),
+        }
+    }
+
+    /// What the rules before the first that looks at cells say of a submission.
+    fn check_shape(&self, answers: &Frame, shape: &Frame) -> Result<(), Refusal> {
+        let mut pair = Pair::new(answers, shape)?;
+        let rules = self.spec.rules.iter();
+        let mut rules = rules.take_while(|rule| rule.is_about_shape());
+        rules.try_for_each(|rule| rule.apply(&mut pair))
     }
 
     /// Checks the submission by the rules, in order, and scores it.

@@ -22,9 +22,7 @@ fn refusal(text: &str) -> (RefusalKind, String) {
     }))
     .unwrap();
     let answers = submission::parse(ANSWERS.as_bytes()).unwrap();
-    let outcome = submission::parse(text.as_bytes())
-        .map_or_else(Outcome::Refused, |table| grader.grade(&answers, &table));
-    match outcome {
+    match grader.grade_bytes(&answers, text.as_bytes()) {
         Outcome::Refused(refusal) => (refusal.kind, refusal.to_string()),
         Outcome::Score { value, .. } => panic!("{text:?} has the score {value}"),
     }

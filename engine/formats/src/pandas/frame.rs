@@ -68,22 +68,68 @@ impl Frame {
 /// # Errors
 /// The first place where pandas would refuse the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
-    let mut scanner = Scanner::new(options);
-    scanner.feed(bytes)?;
-    let scan = scanner.finish()?;
-    let mut rows = RowReader::new(options);
-    let mut builder = Builder::new(&scan, options);
-    rows.feed(bytes, &mut builder)?;
-    rows.finish(&mut builder)?;
-    let names = scan.schema.columns.iter().map(|column| column.name.clone());
-    let columns = names
-        .zip(builder.columns)
-        .map(|(name, data)| FrameColumn { name, data })
-        .collect();
-    Ok(Frame {
-        columns,
-        rows: usize::try_from(rows.rows()).unwrap_or(usize::MAX),
-    })
+    ScannedFrame::of(bytes, options)?.read()
+}
+
+/// A CSV file in memory of which columns, types and number of rows are known, and whose cells are not made yet.
+#[derive(Debug)]
+pub struct ScannedFrame<'a> {
+    bytes: &'a [u8],
+    options: &'a ReadOptions,
+    scan: Scan,
+}
+
+impl<'a> ScannedFrame<'a> {
+    /// Looks through a file.
+    ///
+    /// # Errors
+    /// As [`read_frame`].
+    pub fn of(bytes: &'a [u8], options: &'a ReadOptions) -> Result<Self, CsvError> {
+        let mut scanner = Scanner::new(options);
+        scanner.feed(bytes)?;
+        let scan = scanner.finish()?;
+        Ok(Self {
+            bytes,
+            options,
+            scan,
+        })
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        let columns = self.scan.schema.columns.iter();
+        columns.map(|column| column.name.clone())
+    }
+
+    /// Names of columns and the number of rows; no column has cells.
+    #[must_use]
+    pub fn shape(&self) -> Frame {
+        let data = ColumnData::Object(Vec::new());
+        let columns = self.names().map(|name| FrameColumn {
+            name,
+            data: data.clone(),
+        });
+        Frame {
+            columns: columns.collect(),
+            rows: usize::try_from(self.scan.schema.rows).unwrap_or(usize::MAX),
+        }
+    }
+
+    /// The table.
+    ///
+    /// # Errors
+    /// As [`read_frame`].
+    pub fn read(&self) -> Result<Frame, CsvError> {
+        let mut rows = RowReader::new(self.options);
+        let mut builder = Builder::new(&self.scan, self.options);
+        rows.feed(self.bytes, &mut builder)?;
+        rows.finish(&mut builder)?;
+        let columns = self.names().zip(builder.columns);
+        let columns = columns.map(|(name, data)| FrameColumn { name, data });
+        Ok(Frame {
+            columns: columns.collect(),
+            rows: usize::try_from(rows.rows()).unwrap_or(usize::MAX),
+        })
+    }
 }
 
 struct Builder<'a> {
@@ -94,21 +140,27 @@ struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     fn new(scan: &'a Scan, options: &'a ReadOptions) -> Self {
+        // Known by now: a vector that grows takes twice its size for a while.
+        let rows = usize::try_from(scan.schema.rows).unwrap_or(0);
         let columns = scan.columns.iter().zip(&scan.schema.columns);
         let columns = columns
             .map(|(scanned, column)| match (scanned.joined, column.kind) {
                 (Joined::Object | Joined::ObjectOfIntegers | Joined::ObjectOfFloats, _) => {
-                    ColumnData::Object(vec![])
+                    ColumnData::Object(Vec::with_capacity(rows))
                 }
                 (
                     _,
                     ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(vec![]),
-                (_, ColumnType::UInt64) => ColumnData::UInt64(vec![]),
-                (_, ColumnType::Float64 | ColumnType::Float32) => ColumnData::Float64(vec![]),
-                (_, ColumnType::Bool) if !column.nullable => ColumnData::Bool(vec![]),
+                ) => ColumnData::Int64(Vec::with_capacity(rows)),
+                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(rows)),
+                (_, ColumnType::Float64 | ColumnType::Float32) => {
+                    ColumnData::Float64(Vec::with_capacity(rows))
+                }
+                (_, ColumnType::Bool) if !column.nullable => {
+                    ColumnData::Bool(Vec::with_capacity(rows))
+                }
                 (_, ColumnType::Bool | ColumnType::Text | ColumnType::Json) => {
-                    ColumnData::Object(vec![])
+                    ColumnData::Object(Vec::with_capacity(rows))
                 }
             })
             .collect();

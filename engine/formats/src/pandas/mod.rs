@@ -43,7 +43,7 @@ pub use batches::{Batches, RowSelection, arrow_type};
 pub use concat::{Concatenation, NoColumn};
 pub use error::CsvError;
 pub use floats::parse_f64;
-pub use frame::{Cell, ColumnData, Frame, FrameColumn, read_frame};
+pub use frame::{Cell, ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use gather::{GatherOptions, gather};
 pub use misfit::{Misfit, first_misfit};
 pub use normalise::normalise;

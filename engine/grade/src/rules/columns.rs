@@ -33,6 +33,10 @@ struct RequiredColumns {
 }
 
 impl Rule for RequiredColumns {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.of(pair) {
             pair.submission.column(name)?;

@@ -51,6 +51,10 @@ struct ExactColumns {
 }
 
 impl Rule for ExactColumns {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let expected = self.columns.of(pair);
         for name in &expected {

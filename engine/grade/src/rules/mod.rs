@@ -44,6 +44,11 @@ pub trait Rule: fmt::Debug + Send + Sync {
     fn columns(&self) -> Vec<&str> {
         Vec::new()
     }
+
+    /// Whether it looks at names of columns and numbers of rows alone, and leaves both tables as they are.
+    fn is_about_shape(&self) -> bool {
+        false
+    }
 }
 
 /// A kind of rule: its description and how its parameters are read.

@@ -24,6 +24,10 @@ pub(super) static KIND: RuleKind = RuleKind {
 struct NotEmpty {}
 
 impl Rule for NotEmpty {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         if pair.submission.is_empty() {
             let expected = pair.answers.len();

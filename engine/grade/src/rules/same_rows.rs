@@ -36,6 +36,10 @@ fn one() -> usize {
 }
 
 impl Rule for SameRows {
+    fn is_about_shape(&self) -> bool {
+        true
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (found, expected) = (
             pair.submission.len(),

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use prep_formats::pandas::{Frame, ReadOptions, read_frame};
+use prep_formats::pandas::{Frame, ReadOptions, ScannedFrame};
 
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -25,11 +25,11 @@ pub fn exists(path: &Path) -> bool {
             .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// Reads a submission.
+/// The bytes of a submission.
 ///
 /// # Errors
-/// When the file cannot be read, is too large, or is no CSV.
-pub fn read(path: &Path) -> Result<Frame, Refusal> {
+/// When the file cannot be read, or is too large.
+pub fn bytes_of(path: &Path) -> Result<Vec<u8>, Refusal> {
     if !exists(path) {
         let message = format!("`{}` is no file whose name ends in .csv", path.display());
         return Err(unreadable(message));
@@ -46,7 +46,7 @@ pub fn read(path: &Path) -> Result<Frame, Refusal> {
     file.take(MAX_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(failed)?;
-    parse(&bytes)
+    Ok(bytes)
 }
 
 /// Reads a submission that is in memory.
@@ -54,6 +54,18 @@ pub fn read(path: &Path) -> Result<Frame, Refusal> {
 /// # Errors
 /// When it is too large, or no CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
+    parse_if(bytes, |_| Ok(()))
+}
+
+/// Reads a submission that is in memory, if its shape is right: a table with names of columns and a number of rows, and
+/// without cells.
+///
+/// # Errors
+/// When it is too large, or no CSV; what is wrong with its shape.
+pub fn parse_if(
+    bytes: &[u8],
+    check: impl FnOnce(&Frame) -> Result<(), Refusal>,
+) -> Result<Frame, Refusal> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(too_large(bytes.len() as u64));
     }
@@ -77,8 +89,11 @@ pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
             "the first line has {columns} fields; at most {MAX_COLUMNS} columns are read"
         )));
     }
-    read_frame(bytes, &ReadOptions::default())
-        .map_err(|error| unreadable(format!("the file is no valid CSV: {error}")))
+    let invalid = |error| unreadable(format!("the file is no valid CSV: {error}"));
+    let options = ReadOptions::default();
+    let scanned = ScannedFrame::of(bytes, &options).map_err(invalid)?;
+    check(&scanned.shape())?;
+    scanned.read().map_err(invalid)
 }
 
 /// Names a file that is plainly something else, since a parser's message would not help its author.
