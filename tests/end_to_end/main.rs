@@ -52,6 +52,7 @@ mod audit;
 mod bad_input;
 mod cases;
 mod configuration;
+mod corrections;
 mod demo;
 mod description;
 mod devices;

@@ -1,0 +1,339 @@
+//! Mistakes of the benchmark that its recorded cases are too small to show: each is seen in what the base prepares of a bundle
+//! that is made for it, or in how it is graded, and is gone in the correction.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use prep_formats::archive::MemberKind;
+use prep_formats::sevenz::{self, SevenZWriter};
+use prep_formats::zip::{ZipLimits, ZipListing};
+use serde_json::{Value, json};
+
+use crate::support::{Archive, Ended, Sandbox};
+
+/// A sandbox in which this bundle is prepared as it is, and corrected.
+fn both_of(id: &str, bundle: &[u8]) -> (Sandbox, [PathBuf; 2]) {
+    let sandbox = Sandbox::new();
+    sandbox.bundle(id, bundle);
+    prepare(sandbox, id)
+}
+
+fn prepare(sandbox: Sandbox, id: &str) -> (Sandbox, [PathBuf; 2]) {
+    for variant in ["v1", "fixed"] {
+        let mut command = sandbox.run_command(&[id]);
+        Ended::of(command.args(["--variant", variant])).code(0);
+    }
+    let fixed = sandbox.data().join("fixed").join(id).join("prepared");
+    let places = [sandbox.prepared(id), fixed];
+    (sandbox, places)
+}
+
+fn recorded(id: &str, case: &str) -> Vec<u8> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    fs::read(tests.join(format!("cases/{id}/{case}/raw.zip"))).expect("a bundle")
+}
+
+/// The only member of a zip.
+fn unzipped(path: &Path) -> String {
+    let archive = fs::read(path).expect("an archive");
+    let end = archive.len() as u64;
+    let listing = ZipListing::read(&archive, 0..end, &ZipLimits::default()).expect("zip");
+    let member = listing.entries.first().expect("a member");
+    let mut text = String::new();
+    let mut reader = member.open(&archive).expect("a member");
+    reader.read_to_string(&mut text).expect("content");
+    text
+}
+
+/// The only member of a 7z archive.
+fn unpacked(path: &Path) -> Vec<u8> {
+    let archive = Cursor::new(fs::read(path).expect("an archive"));
+    let mut found = Vec::new();
+    sevenz::read(archive, 1 << 30, |_, kind, content| {
+        if matches!(kind, MemberKind::File { .. }) {
+            content.read_to_end(&mut found)?;
+        }
+        Ok(())
+    })
+    .expect("7z");
+    found
+}
+
+fn packed(name: &str, content: &[u8]) -> Vec<u8> {
+    let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 1);
+    archive.add_file(name, content).expect("7z");
+    archive.finish().expect("7z").into_inner()
+}
+
+/// Rows of cells below a header.
+fn rows(text: &str, delimiter: char) -> Vec<Vec<String>> {
+    let lines = text.lines().skip(1);
+    let cells = |line: &str| line.split(delimiter).map(str::to_owned).collect();
+    lines.map(cells).collect()
+}
+
+#[test]
+fn phrases_of_one_sentence() {
+    let mut phrases = "PhraseId\tSentenceId\tPhrase\tSentiment\n".to_owned();
+    for phrase in 0..600 {
+        let sentence = phrase / 10;
+        writeln!(
+            phrases,
+            "{phrase}\t{sentence}\tword {phrase}\t{}",
+            sentence % 5
+        )
+        .expect("text");
+    }
+    let inner = |name: &str, text: &str| Archive::new().file(name, text).bytes();
+    let own = "PhraseId\tSentenceId\tPhrase\n900\t90\tword\n";
+    let bundle = Archive::new()
+        .file("sampleSubmission.csv", "PhraseId,Sentiment\n900,2\n")
+        .file("test.tsv.zip", inner("test.tsv", own))
+        .file("train.tsv.zip", inner("train.tsv", &phrases))
+        .bytes();
+    let id = "movie-review-sentiment-analysis-kernels-only";
+    let (_sandbox, places) = both_of(id, &bundle);
+    let [before, after] = places.map(|prepared| {
+        let sentences = |name: &str| -> Vec<String> {
+            let text = unzipped(&prepared.join(format!("public/{name}.zip")));
+            let delimiter = if text.contains('\t') { '\t' } else { ',' };
+            rows(&text, delimiter)
+                .into_iter()
+                .map(|row| row[1].clone())
+                .collect()
+        };
+        let shown: BTreeSet<String> = sentences("train.tsv").into_iter().collect();
+        let asked = sentences("test.tsv");
+        assert!(asked.len() > 100, "{}", asked.len());
+        asked
+            .iter()
+            .filter(|sentence| shown.contains(*sentence))
+            .count()
+    });
+    assert!(
+        before > 150,
+        "{before} of the test phrases have their sentence in train"
+    );
+    assert_eq!(after, 0);
+}
+
+#[test]
+fn images_of_one_angle() {
+    let images: Vec<Value> = (0..200)
+        .map(|number| {
+            let angle = match number % 50 {
+                0 => json!("na"),
+                angle => json!(30.0 + f64::from(angle) / 7.0),
+            };
+            json!({
+                "id": format!("i{number}"), "band_1": [number], "band_2": [-number], "inc_angle": angle,
+                "is_iceberg": number % 2,
+            })
+        })
+        .collect();
+    let own = json!([{ "id": "x", "band_1": [0], "band_2": [0], "inc_angle": 31.5 }]);
+    let json = |name: &str, list: Value| {
+        packed(
+            &format!("data/processed/{name}"),
+            list.to_string().as_bytes(),
+        )
+    };
+    let bundle = Archive::new()
+        .file("train.json.7z", json("train.json", images.into()))
+        .file("test.json.7z", json("test.json", own))
+        .file(
+            "sample_submission.csv.7z",
+            packed("sample_submission.csv", b"id,is_iceberg\nx,0.5\n"),
+        )
+        .bytes();
+    let (_sandbox, places) = both_of("statoil-iceberg-classifier-challenge", &bundle);
+    let [before, after] = places.map(|prepared| {
+        let angles = |name: &str| -> Vec<String> {
+            let text = unpacked(&prepared.join("public").join(name));
+            let images: Vec<Value> = serde_json::from_slice(&text).expect("a list");
+            let angles = images.iter().map(|image| image["inc_angle"].to_string());
+            // Of some it is not known.
+            angles.filter(|angle| angle != "\"na\"").collect()
+        };
+        let shown: BTreeSet<String> = angles("train.json.7z").into_iter().collect();
+        let asked = angles("test.json.7z");
+        assert!(asked.len() > 20, "{}", asked.len());
+        asked.iter().filter(|angle| shown.contains(*angle)).count()
+    });
+    assert!(
+        before > 20,
+        "{before} of the test images have their angle in train"
+    );
+    assert_eq!(after, 0);
+}
+
+/// Numbers of the frames of a recording: two for each.
+const FRAME: usize = 2;
+
+fn array(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    while (header.len() + 11) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut out = b"\x93NUMPY\x01\x00".to_vec();
+    out.extend(u16::try_from(header.len()).expect("short").to_le_bytes());
+    out.extend(header.as_bytes());
+    out.extend(data);
+    out
+}
+
+#[test]
+fn windows_of_one_recording() {
+    const COUNT: usize = 40_000;
+    let frames: Vec<[f32; FRAME]> = (0..COUNT + 10)
+        .map(|number| [number as f32, (number * 7919 % 1009) as f32])
+        .collect();
+    let windows = |range: std::ops::Range<usize>| -> Vec<u8> {
+        let windows = range.filter_map(|begin| frames.get(begin..begin + 11));
+        let numbers = windows.flatten().flatten();
+        numbers.flat_map(|number| number.to_le_bytes()).collect()
+    };
+    let labels: Vec<u8> = (0..COUNT)
+        .flat_map(|number| u32::from(b'0' + (number / 900 % 10) as u8).to_le_bytes())
+        .collect();
+    let (width, tenth) = (11 * FRAME, COUNT / 10);
+    let folder = "timit_11/timit_11";
+    let train = array("<f4", &format!("{COUNT}, {width}"), &windows(0..COUNT));
+    let own = array("<f4", &format!("{tenth}, {width}"), &windows(0..tenth));
+    let bundle = Archive::new()
+        .file("sampleSubmission.csv", "Id,ClassId\n0,0\n")
+        .file(&format!("{folder}/train_11.npy"), train)
+        .file(
+            &format!("{folder}/train_label_11.npy"),
+            array("<U1", &format!("{COUNT},"), &labels),
+        )
+        .file(&format!("{folder}/test_11.npy"), own)
+        .bytes();
+    let (_sandbox, places) = both_of("ml2021spring-hw2", &bundle);
+    let [before, after] = places.map(|prepared| {
+        // A window is known by its first frame.
+        let firsts = |name: &str| -> BTreeSet<u32> {
+            let file = fs::read(prepared.join("public").join(folder).join(name)).expect("an array");
+            let header = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
+            let windows = file[header..].chunks_exact(4 * width);
+            windows
+                .map(|row| f32::from_le_bytes([row[0], row[1], row[2], row[3]]) as u32)
+                .collect()
+        };
+        let (shown, asked) = (firsts("train_11.npy"), firsts("test_11.npy"));
+        assert!(asked.len() > 3000, "{}", asked.len());
+        let beside =
+            |first: &&u32| shown.contains(&(*first + 1)) || shown.contains(&first.wrapping_sub(1));
+        asked.iter().filter(beside).count() as f64 / asked.len() as f64
+    });
+    // Windows that have ten of their eleven frames in a window of train: nearly all; then those at the ends of stretches.
+    assert!(before > 0.95, "{before}");
+    assert!(after < 0.06, "{after}");
+}
+
+fn score(sandbox: &Sandbox, id: &str, variant: &str, submission: &str) -> Option<f64> {
+    let path = sandbox.write("submission.csv", submission);
+    let path = path.to_str().expect("a path");
+    let arguments = ["grade-sample", path, id, "--variant", variant, "--no-log"];
+    let ended = sandbox.prep(&arguments);
+    ended.json()["score"].as_f64()
+}
+
+#[test]
+fn rows_are_paired_by_what_names_them() {
+    let id = "nomad2018-predict-transparent-conductors";
+    let (sandbox, [v1, _]) = both_of(id, &recorded(id, "seed0"));
+    let answers = fs::read_to_string(v1.join("private/test.csv")).expect("answers");
+    let header: Vec<&str> = answers
+        .lines()
+        .next()
+        .expect("a header")
+        .split(',')
+        .collect();
+    let wanted = ["id", "formation_energy_ev_natom", "bandgap_energy_ev"];
+    let places = wanted.map(|name| {
+        header
+            .iter()
+            .position(|one| *one == name)
+            .expect("a column")
+    });
+    let lines: Vec<String> = rows(&answers, ',')
+        .iter()
+        .map(|row| places.map(|place| row[place].as_str()).join(","))
+        .collect();
+    assert!(lines.len() > 1);
+    let submission = |lines: &[String]| format!("{}\n{}\n", wanted.join(","), lines.join("\n"));
+    let reversed: Vec<String> = lines.iter().rev().cloned().collect();
+    let scores = |variant| {
+        [&lines, &reversed]
+            .map(|lines| score(&sandbox, id, variant, &submission(lines)).expect("a score"))
+    };
+    // The answers, in another order: wrong by their places, right by their ids.
+    let [right, wrong] = scores("v1");
+    assert!(right.abs() < 1e-9 && wrong > 1e-3, "{right} {wrong}");
+    assert!(scores("fixed").iter().all(|score| score.abs() < 1e-9));
+}
+
+#[test]
+fn keys_that_are_no_keys_of_the_test_are_refused() {
+    let id = "new-york-city-taxi-fare-prediction";
+    let (sandbox, [v1, _]) = both_of(id, &recorded(id, "hard0"));
+    let sample = v1.join("public/sample_submission.csv");
+    let sample = fs::read_to_string(sample).expect("a sample");
+    let made_up: String = sample
+        .lines()
+        .enumerate()
+        .map(|(number, line)| match number {
+            0 => format!("{line}\n"),
+            _ => format!("made up {number:06},11.35\n"),
+        })
+        .collect();
+    for (variant, expected) in [("v1", [true, true]), ("fixed", [true, false])] {
+        let graded = [&sample, &made_up].map(|text| score(&sandbox, id, variant, text).is_some());
+        assert_eq!(graded, expected, "{variant}");
+    }
+}
+
+#[test]
+fn a_sample_that_only_the_grader_sees() {
+    let id = "billion-word-imputation";
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../pipelines")
+        .join(id);
+    let text = fs::read_to_string(folder.join("pipeline.yaml")).expect("a pipeline");
+    // Fewer sentences than there are.
+    assert_eq!(text.matches("30301028").count(), 2);
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(id, &text.replace("30301028", "3000"));
+    let sentences: String = (0..3000)
+        .map(|number| format!("This is sentence number {number} .\n"))
+        .collect();
+    let inner = |name: &str, text: &str| Archive::new().file(name, text).bytes();
+    let bundle = Archive::new()
+        .file("train_v2.txt.zip", inner("train_v2.txt", &sentences))
+        .file(
+            "test_v2.txt.zip",
+            inner("test_v2.txt", "\"id\",\"sentence\"\n1,\"a b\"\n"),
+        )
+        .bytes();
+    sandbox.bundle(id, &bundle);
+    let (sandbox, [v1, fixed]) = prepare(sandbox, id);
+    let sample =
+        |prepared: &Path| fs::read_to_string(prepared.join("public/sample_submission.csv"));
+    assert!(sample(&v1).is_err());
+    let sample = sample(&fixed).expect("a sample");
+    assert!(!fixed.join("private/sample_submission.csv").exists());
+    // It asks for what the test shows, and can be graded.
+    let asked: BTreeMap<String, String> = rows(&sample, ',')
+        .into_iter()
+        .map(|row| (row[0].clone(), row[1].clone()))
+        .collect();
+    let shown = unzipped(&fixed.join("public/test_v2.txt.zip"));
+    assert_eq!(asked.len(), shown.lines().count() - 1);
+    assert!(score(&sandbox, id, "fixed", &sample).is_some_and(|score| score > 0.0));
+}
