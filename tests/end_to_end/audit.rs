@@ -135,3 +135,47 @@ fn bundle_and_outputs() {
     empty.prep(&["audit", Harbour::ID]).code(4);
     empty.prep(&["audit"]).code(2);
 }
+
+/// Kaggle has replaced the bundle since the sums were published: the older one tells.
+#[test]
+fn a_published_file_is_a_member_of_an_older_bundle() {
+    let sandbox = Sandbox::new();
+    let pipeline =
+        Harbour::PIPELINE.replace("public:\n", "public:\n  ships.csv: { copy: train.csv }\n");
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    let older = Harbour::table()
+        .replace("\n3,", "\n3 ,")
+        .replace("\n7,", "\n700,");
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    sandbox
+        .prep(&["run", Harbour::ID, "--source", "source"])
+        .code(0);
+    let sums =
+        serde_json::json!({ "public": { "ships.csv": hex_md5(older.as_bytes()) }, "private": {} });
+    let sums_path = format!("pipelines/{}/checksums.json", Harbour::ID);
+    sandbox.write(&sums_path, sums.to_string());
+    // Nobody has it.
+    let (causes, _) = audit(&sandbox, &[], 5, "outputs");
+    assert_eq!(causes, ["not-classified"]);
+    // It lies in the data folder, beside that in the source.
+    sandbox.write(
+        &format!("data/{0}/{0}.zip", Harbour::ID),
+        Harbour::bundle(&older),
+    );
+    let (causes, report) = audit(&sandbox, &[], 5, "outputs");
+    assert_eq!(causes, ["bundle-member"]);
+    let proof = report["outputs"]["report"]["blocks"][0]["proof"].to_string();
+    assert!(
+        proof.contains("`train.csv` of") && proof.contains("data"),
+        "{proof}"
+    );
+    // In an archive in the bundle, and in one that cannot be read, which says nothing.
+    let nested = crate::support::Archive::new().file("old.zip", Harbour::bundle(&older));
+    sandbox.write(&format!("data/{0}/{0}.zip", Harbour::ID), nested.bytes());
+    let (causes, report) = audit(&sandbox, &[], 5, "outputs");
+    assert_eq!(causes, ["bundle-member"]);
+    let proof = report["outputs"]["report"]["blocks"][0]["proof"].to_string();
+    assert!(proof.contains("`old.zip/train.csv` of"), "{proof}");
+    sandbox.write(&format!("data/{0}/{0}.zip", Harbour::ID), "no archive");
+    assert_eq!(audit(&sandbox, &[], 5, "outputs").0, ["not-classified"]);
+}

@@ -1,6 +1,6 @@
 //! `prep diff`: variants, pipelines, data folders.
 
-use crate::support::{Ended, Harbour};
+use crate::support::{Ended, Gallery, Harbour, Sandbox};
 
 const CORRECTED: &str = "
 variants:
@@ -103,4 +103,43 @@ fn two_runs_differ_in_what_they_were_told_and_in_what_came_of_it() {
     let same = ["diff", Harbour::ID, "@2", "@0"];
     let said = sandbox.prep(&same).code(0).stdout;
     assert!(said.contains("all the same"), "{said}");
+}
+
+/// Folders are compared by what is in their files, also when the bundle that held them is gone.
+#[test]
+fn two_runs_differ_in_the_files_of_a_folder() {
+    let sandbox = Sandbox::new();
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    let run = |count, edition| {
+        let archive = Gallery::archive(count, edition);
+        sandbox.bundle(Gallery::ID, &archive.bytes());
+        sandbox.run_well(Gallery::ID);
+    };
+    run(40, 0);
+    run(40, 1);
+    let runs = ["diff", Gallery::ID, "@1", "@0", "--json"];
+    let found = sandbox.prep(&runs).code(1).json();
+    let outputs = found["outputs"].as_array().expect("a list");
+    let names: Vec<&str> = outputs
+        .iter()
+        .map(|one| one["path"].as_str().expect("a path"))
+        .collect();
+    // Every tenth picture is the same, all have the length that they had.
+    assert_eq!(names.len(), 36, "{names:?}");
+    assert!(outputs.iter().all(|one| one["bytes"][0] == one["bytes"][1]));
+    let is_tenth = |name: &&str| name.ends_with("0.png");
+    assert!(!names.iter().any(is_tenth), "{names:?}");
+    assert!(names.iter().any(|name| name.starts_with("public/train/")));
+    // Back again: the bundle of the run in between is gone.
+    run(40, 0);
+    let same = ["diff", Gallery::ID, "@2", "@0"];
+    let said = sandbox.prep(&same).code(0).stdout;
+    assert!(said.contains("all the same"), "{said}");
+    // The same pictures in another archive, and one more.
+    let archive = Gallery::archive(40, 0).file("pictures/none.png", "x");
+    let archive = archive.first(crate::support::Member::deflated("readme", "r"));
+    sandbox.bundle(Gallery::ID, &archive.bytes());
+    sandbox.run_well(Gallery::ID);
+    let found = sandbox.prep(&runs).json();
+    assert_eq!(found["outputs"], serde_json::json!([]), "{found:#}");
 }

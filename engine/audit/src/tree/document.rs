@@ -1,16 +1,21 @@
-//! Two JSON documents: values, then the order of keys, then layout.
+//! Two JSON documents: values, then the order of keys, then layout. Both are held in memory, unless one is too long for that:
+//! long lists are compared as tables, item by item; of other long documents no more is said than that they differ.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
+use prep_contents::Format;
 use serde_json::Value;
 
 use crate::causes::{Cause, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
-use crate::table::Role;
 use crate::table::cell::Difference;
+use crate::table::{self, Role};
+
+/// Longer documents are not held in memory: their values take ten times as much.
+const LONGEST: u64 = 128 << 20;
 
 pub(super) fn compare(
     path: &str,
@@ -18,6 +23,27 @@ pub(super) fn compare(
     ours: &Path,
     role: &Role,
 ) -> io::Result<Vec<Finding>> {
+    compare_up_to(LONGEST, path, theirs, ours, role)
+}
+
+fn compare_up_to(
+    longest: u64,
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    role: &Role,
+) -> io::Result<Vec<Finding>> {
+    let length = |path: &Path| -> io::Result<u64> { Ok(std::fs::metadata(path)?.len()) };
+    if length(theirs)?.max(length(ours)?) > longest {
+        if is_list(theirs)? && is_list(ours)? {
+            return Ok(table::compare(path, theirs, ours, Format::Json, role)?.findings);
+        }
+        let proof = format!(
+            "documents of more than {} MB that are no lists are compared by their bytes",
+            longest >> 20
+        );
+        return Ok(vec![Finding::new(&NOT_CLASSIFIED, path).proof(proof)]);
+    }
     let parse = |path: &Path| -> io::Result<Value> {
         serde_json::from_reader(BufReader::new(File::open(path)?)).map_err(io::Error::other)
     };
@@ -58,6 +84,16 @@ pub(super) fn compare(
             .push(Finding::new(cause, path).proof("all values and the order of keys are equal"));
     }
     Ok(findings)
+}
+
+fn is_list(path: &Path) -> io::Result<bool> {
+    let mut head = BufReader::new(File::open(path)?);
+    loop {
+        match head.fill_buf()?.first() {
+            Some(byte) if byte.is_ascii_whitespace() => head.consume(1),
+            first => return Ok(first == Some(&b'[')),
+        }
+    }
 }
 
 struct Walk<'a> {
@@ -189,5 +225,54 @@ fn sorted(value: &Value) -> String {
             list.iter().map(sorted).collect::<Vec<_>>().join(",")
         ),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_have_the_same_causes_as_short_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = r#"[{"id": 1, "x": 0.5, "t": "a"}, {"id": 2, "x": 1.5, "t": "b"}, {"id": 3, "x": 2.5, "t": "c"}]"#;
+        let (theirs, ours) = (folder.path().join("theirs"), folder.path().join("ours"));
+        let found = |longest, there: &str, here: &str| -> Vec<&str> {
+            std::fs::write(&theirs, there).unwrap();
+            std::fs::write(&ours, here).unwrap();
+            let found = compare_up_to(longest, "x.json", &theirs, &ours, &Role::default());
+            let mut causes: Vec<&str> = found.unwrap().iter().map(|one| one.cause.id).collect();
+            causes.sort_unstable();
+            causes
+        };
+        for (there, expected) in [
+            (list.replace(", ", ","), "document-layout"),
+            (
+                list.replace(r#""id": 2, "x": 1.5"#, r#""x": 1.5, "id": 2"#),
+                "key-order",
+            ),
+            (list.replace("1.5", "1.75"), "values-changed"),
+            (
+                list.replace(r#"{"id": 2, "x": 1.5, "t": "b"}, "#, ""),
+                "rows-missing",
+            ),
+            (list.replace(r#", "t": "b""#, ""), "values-changed"),
+            (list.replace("0.5", "0.50"), "document-layout"),
+            ("<html>no</html>".to_owned(), "files-damaged"),
+        ] {
+            let causes = found(1, &there, list);
+            // The page is no list: only bytes are left.
+            let expected = match expected {
+                "files-damaged" => "not-classified",
+                expected => expected,
+            };
+            assert!(
+                causes.contains(&expected),
+                "{there}: {causes:?}, not {expected}"
+            );
+        }
+        let object = |value: u32| format!("{{\"a\": {value}, \"rows\": {list}}}");
+        assert_eq!(found(1, &object(1), &object(2)), ["not-classified"]);
+        assert_eq!(found(1 << 20, &object(1), &object(2)), ["values-changed"]);
     }
 }

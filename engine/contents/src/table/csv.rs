@@ -1,12 +1,13 @@
 //! CSV in any form: what the form is, and the rows in it.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::latin1::Latin1Reader;
 
 use super::row::{Row, Rows, Table};
+use super::utf16::Utf16Reader;
 
 /// How the bytes spell the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,22 +168,12 @@ fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
         }
         Encoding::SingleByte => Box::new(BufReader::new(Latin1Reader::new(file))),
         Encoding::Utf16Le | Encoding::Utf16Be => {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes)?;
-            let units = bytes
-                .get(2..)
-                .unwrap_or_default()
-                .chunks_exact(2)
-                .map(|pair| match (form.encoding, pair) {
-                    (Encoding::Utf16Le, [low, high]) | (_, [high, low]) => {
-                        u16::from_be_bytes([*high, *low])
-                    }
-                    _ => 0,
-                });
-            let text: String = char::decode_utf16(units)
-                .map(|unit| unit.unwrap_or('\u{fffd}'))
-                .collect();
-            Box::new(Cursor::new(text.into_bytes()))
+            file.read_exact(&mut [0; 2])?;
+            let is_little = form.encoding == Encoding::Utf16Le;
+            Box::new(BufReader::with_capacity(
+                BUFFER,
+                Utf16Reader::new(file, is_little),
+            ))
         }
     })
 }

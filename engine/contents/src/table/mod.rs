@@ -8,6 +8,7 @@ pub mod npy;
 mod parquet;
 mod records;
 mod row;
+mod utf16;
 
 use std::io;
 use std::path::Path;

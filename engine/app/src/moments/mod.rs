@@ -3,12 +3,15 @@
 //! The history keeps the keys of the steps of earlier runs; the ledger has what a key stands for and what came of it, as long
 //! as the store keeps that. So a difference is told without running anything.
 
+mod trees;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use prep_cache::{Digest, LedgerEntry, Moment, Store};
-use prep_core::{Failure, FileValue, KeyRecord, Value};
+use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
 use prep_diff::{FileDifference, Options, two_files};
+use prep_steps::value::Tree;
 
 use crate::catalog::Catalog;
 use crate::diff::{Differences, PipelineDifference};
@@ -46,6 +49,7 @@ pub fn diff_moments(
     let before = steps(&store, id, moment(&moments, id, old)?)?;
     let after = steps(&store, id, moment(&moments, id, new)?)?;
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let context = Context::new(store, settings.limits(), Cancel::default());
     let mut found = Differences {
         pipeline: Vec::new(),
         outputs: Some(Vec::new()),
@@ -63,7 +67,7 @@ pub fn diff_moments(
             outer.any(|outer| outer.is_some_and(|outer| steps.contains_key(outer)))
         };
         if is_output && !is_inside(&before) && !is_inside(&after) {
-            let outputs = output(&store, name, old, new, &options)?;
+            let outputs = output(&context, name, old, new, &options)?;
             found.outputs.get_or_insert_default().extend(outputs);
         }
     }
@@ -148,7 +152,7 @@ fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDiffe
 
 /// What came of a step that makes an output.
 fn output(
-    store: &Store,
+    context: &Context,
     path: &str,
     old: Option<&Then>,
     new: Option<&Then>,
@@ -160,16 +164,22 @@ fn output(
     if old == new {
         return Ok(Vec::new());
     }
+    let store = &context.store;
     let (before, after) = (value(store, old), value(store, new));
+    let failed = |error| {
+        let message = format!("cannot compare the two runs' `{path}`: {error}");
+        Error::new(Failure::Machine, message)
+    };
+    let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
+    if let (Some(before), Some(after)) = (tree(&before), tree(&after)) {
+        return trees::differences(context, path, &before, &after, options).map_err(failed);
+    }
     let bytes = |value: &Option<Value>| value.as_ref()?.body.get("bytes")?.as_u64();
     let whole = vec![FileDifference::new(path, [bytes(&before), bytes(&after)])];
     let (Some(before), Some(after)) = (file(store, &before), file(store, &after)) else {
         return Ok(whole);
     };
-    two_files(path, before.path(), after.path(), options).map_err(|error| {
-        let message = format!("cannot compare the two runs' `{path}`: {error}");
-        Error::new(Failure::Machine, message)
-    })
+    two_files(path, before.path(), after.path(), options).map_err(failed)
 }
 
 /// What is not in the store any more is not known.

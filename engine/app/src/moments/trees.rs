@@ -1,0 +1,111 @@
+//! Two folders as the store knows them: which of their files have another content.
+//!
+//! The store has a listing of where each file's bytes are, not the files. Equal places are equal contents; so are equal objects,
+//! which are named by their digests. Members of a zip have a CRC-32 there, and a bundle that is gone is not needed for that; of
+//! what lies elsewhere it is computed. What cannot be told any more counts as another content.
+
+use std::cmp::Ordering;
+use std::io;
+
+use prep_core::Context;
+use prep_diff::{FileDifference, Options, two_files};
+use prep_steps::value::{Content, File, Opener, Tree};
+
+/// What differs below `path`.
+///
+/// # Errors
+/// When two files that are at hand cannot be compared.
+pub(super) fn differences(
+    context: &Context,
+    path: &str,
+    old: &Tree,
+    new: &Tree,
+    options: &Options<'_>,
+) -> io::Result<Vec<FileDifference>> {
+    let opener = Opener::new(context);
+    let inner = |file: &File<'_>| format!("{}/{}", path.trim_end_matches('/'), file.path());
+    let mut found = Vec::new();
+    let (mut before, mut after) = (old.files().peekable(), new.files().peekable());
+    loop {
+        let order = match (before.peek(), after.peek()) {
+            (None, None) => return Ok(found),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => one.path().cmp(other.path()),
+        };
+        let one = before.next_if(|_| order.is_le());
+        let other = after.next_if(|_| order.is_ge());
+        match (&one, &other) {
+            (Some(one), Some(other)) => {
+                let contents = (one.content(), other.content());
+                if is_equal(&opener, &contents) {
+                    continue;
+                }
+                let path = inner(one);
+                let (Some(one), Some(other)) = contents else {
+                    found.push(FileDifference::new(path, [None, None]));
+                    continue;
+                };
+                // What is in them can be told of objects only.
+                let object = |content: &Content| match content {
+                    Content::Object { digest, .. } => context.store.open_object(digest).ok(),
+                    Content::Slice { .. } | Content::Member { .. } => None,
+                };
+                match (object(&one), object(&other)) {
+                    (Some(one), Some(other)) => {
+                        found.extend(two_files(&path, one.path(), other.path(), options)?);
+                    }
+                    _ => {
+                        let bytes = [Some(one.bytes()), Some(other.bytes())];
+                        found.push(FileDifference::new(path, bytes));
+                    }
+                }
+            }
+            (Some(file), None) => {
+                found.push(FileDifference::new(inner(file), [Some(file.bytes()), None]));
+            }
+            (None, Some(file)) => {
+                found.push(FileDifference::new(inner(file), [None, Some(file.bytes())]));
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// None is an empty folder.
+fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> bool {
+    let (Some(one), Some(other)) = contents else {
+        return contents.0.is_none() && contents.1.is_none();
+    };
+    if one == other {
+        return true;
+    }
+    let by_digest = matches!(
+        (one, other),
+        (Content::Object { .. }, Content::Object { .. })
+    );
+    if one.bytes() != other.bytes() || by_digest {
+        return false;
+    }
+    match (crc32(opener, one), crc32(opener, other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
+fn crc32(opener: &Opener, content: &Content) -> io::Result<u32> {
+    if let Content::Member { entry, .. } = content {
+        return Ok(entry.crc32);
+    }
+    let opened = opener.open(content).map_err(io::Error::other)?;
+    let mut reader = opened.reader().map_err(io::Error::other)?;
+    let (mut hasher, mut buffer) = (crc32fast::Hasher::new(), vec![0; 1 << 17]);
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(hasher.finalize()),
+            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! UTF-16 as UTF-8, in a stream.
+
+use std::io::{self, Read};
+
+/// Reads text in UTF-16 as UTF-8. Halves of characters that stand alone, and half a unit at the end, are U+FFFD.
+pub(super) struct Utf16Reader<R> {
+    input: R,
+    is_little: bool,
+    /// The first half of a character whose second is still to come.
+    high: Option<u16>,
+    /// Text that was not handed out, from this byte on.
+    text: String,
+    given: usize,
+    bytes: Vec<u8>,
+}
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 16;
+
+impl<R: Read> Utf16Reader<R> {
+    /// `input` is behind the byte order mark.
+    pub(super) fn new(input: R, is_little: bool) -> Self {
+        Utf16Reader {
+            input,
+            is_little,
+            high: None,
+            text: String::new(),
+            given: 0,
+            bytes: Vec::new(),
+        }
+    }
+
+    fn fill(&mut self) -> io::Result<()> {
+        self.text.clear();
+        self.given = 0;
+        self.bytes.clear();
+        let piece = PIECE as u64;
+        let count = Read::by_ref(&mut self.input)
+            .take(piece)
+            .read_to_end(&mut self.bytes)?;
+        for pair in self.bytes.chunks(2) {
+            let unit = match (pair, self.is_little) {
+                ([low, high], true) => u16::from_le_bytes([*low, *high]),
+                ([high, low], false) => u16::from_be_bytes([*high, *low]),
+                _ => {
+                    self.text
+                        .extend(self.high.take().map(|_| char::REPLACEMENT_CHARACTER));
+                    self.text.push(char::REPLACEMENT_CHARACTER);
+                    continue;
+                }
+            };
+            let first = self.high.take();
+            let pair = first.map(|first| char::decode_utf16([first, unit]).next());
+            match pair {
+                Some(Some(Ok(character))) => self.text.push(character),
+                alone => {
+                    self.text.extend(alone.map(|_| char::REPLACEMENT_CHARACTER));
+                    match unit {
+                        0xd800..0xdc00 => self.high = Some(unit),
+                        unit => {
+                            let character = char::from_u32(u32::from(unit));
+                            self.text
+                                .push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+                        }
+                    }
+                }
+            }
+        }
+        if count == 0 {
+            self.text
+                .extend(self.high.take().map(|_| char::REPLACEMENT_CHARACTER));
+        }
+        Ok(())
+    }
+}
+
+impl<R: Read> Read for Utf16Reader<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // A piece may be half a character only.
+        while self.given == self.text.len() {
+            self.fill()?;
+            if self.text.is_empty() && self.bytes.is_empty() {
+                return Ok(0);
+            }
+        }
+        let left = self.text.as_bytes().get(self.given..).unwrap_or_default();
+        let count = left.len().min(out.len());
+        if let (Some(to), Some(from)) = (out.get_mut(..count), left.get(..count)) {
+            to.copy_from_slice(from);
+        }
+        self.given += count;
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a few bytes at a time.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let few = out.len().min(self.1);
+            self.0.read(out.get_mut(..few).unwrap_or_default())
+        }
+    }
+
+    #[test]
+    fn as_the_whole_text_is_read() {
+        let mut random = 7_u64;
+        let mut next = || {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(99);
+            random >> 33
+        };
+        for round in 0..200 {
+            let length = match round {
+                0 => 200_000,
+                round => round % 40,
+            };
+            let units: Vec<u16> = (0..length)
+                .map(|_| match next() % 4 {
+                    0 => 0xd800 + (next() % 0x800) as u16,
+                    1 => (next() % 0x1_0000) as u16,
+                    _ => 0x20 + (next() % 0x60) as u16,
+                })
+                .collect();
+            let whole: String = char::decode_utf16(units.iter().copied())
+                .map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER))
+                .collect();
+            for is_little in [true, false] {
+                let bytes: Vec<u8> = units
+                    .iter()
+                    .flat_map(|unit| match is_little {
+                        true => unit.to_le_bytes(),
+                        false => unit.to_be_bytes(),
+                    })
+                    .collect();
+                let mut text = String::new();
+                let mut reader = Utf16Reader::new(Slow(&bytes, 3 + round % 5), is_little);
+                reader.read_to_string(&mut text).unwrap();
+                assert!(text == whole, "{units:x?}");
+                // What is left of a unit is seen.
+                let odd = [&bytes, b"x".as_slice()].concat();
+                let mut text = String::new();
+                Utf16Reader::new(odd.as_slice(), is_little)
+                    .read_to_string(&mut text)
+                    .unwrap();
+                assert!(text.starts_with(&whole) && text.len() > whole.len());
+            }
+        }
+    }
+}
