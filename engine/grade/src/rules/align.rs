@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::key::equal;
-use crate::pair::{Pair, Side};
+use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sort::sort_positions;
 
@@ -71,8 +71,7 @@ struct Align {
 
 impl Rule for Align {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        sort(&mut pair.submission, &self.by)?;
-        sort(&mut pair.answers, &self.by)?;
+        sort(pair, &self.by)?;
         if self.surplus == Surplus::Drop {
             let rows = pair.answers.len().min(pair.submission.len());
             pair.answers.truncate(rows);
@@ -107,8 +106,18 @@ impl Rule for Align {
     }
 }
 
-fn sort(side: &mut Side<'_>, by: &str) -> Result<(), Refusal> {
-    let order = sort_positions(&side.column(by)?)?;
-    side.select(&order);
+/// Sorts both sides. The order follows from the identifiers alone, so that it is the same for those that are the same.
+fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
+    let submission = pair.submission.column(by)?;
+    let order = sort_positions(&submission)?;
+    let answers = pair.answers.column(by)?;
+    let is_same = submission.values().eq(answers.values());
+    if is_same {
+        pair.answers.select(&order);
+    } else {
+        let order = sort_positions(&answers)?;
+        pair.answers.select(&order);
+    }
+    pair.submission.select(&order);
     Ok(())
 }

@@ -5,6 +5,7 @@ pub mod columns;
 pub mod frame;
 pub mod key;
 pub mod numbers;
+pub mod order;
 pub mod pair;
 pub mod sort;
 pub mod submission;

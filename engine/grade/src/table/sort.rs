@@ -1,11 +1,13 @@
 //! Sorting as `DataFrame.sort_values` does: unstable, so that the order among equal keys is part of the result.
 //!
 //! Missing keys go last, in their order; the rest is ordered by NumPy's `argsort` (its introsort for keys that are
-//! compared one by one, which is also what 64-bit numbers get on processors without AVX-512).
+//! compared one by one, which is also what 64-bit numbers get on processors without AVX-512). Keys that are all distinct
+//! have but one order, which any algorithm finds; NumPy's is gone through with the ranks of keys among which some are equal.
 
 use std::cmp::Ordering;
 
 use crate::frame::ColumnData;
+use crate::order::Ordered;
 use crate::pair::{Column, Value};
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -30,28 +32,28 @@ pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
             };
             return Err(column.refuse(RefusalKind::Ids, *odd as usize, expected));
         }
-        let keys: Vec<Value<'_>> = column.values().collect();
-        let key = |position: u32| {
-            keys.get(position as usize)
-                .copied()
-                .unwrap_or(Value::Missing)
-        };
-        argsort(&mut present, |a, b| {
-            compare(key(a), key(b)) == Ordering::Less
-        });
-    } else {
-        argsort(&mut present, |a, b| {
+    }
+    match Ordered::of(column, &present) {
+        Some(ordered) => match ordered.distinct() {
+            Some(positions) => present = positions,
+            None => {
+                let ranks = ordered.ranks(column.len());
+                let rank = |position: u32| ranks.get(position as usize);
+                argsort(&mut present, |a, b| rank(a) < rank(b));
+            }
+        },
+        // Numbers of several types, which Python's rules compare.
+        None => argsort(&mut present, |a, b| {
             compare(column.value(a as usize), column.value(b as usize)) == Ordering::Less
-        });
+        }),
     }
     present.extend(missing);
     Ok(present)
 }
 
-/// Order of two present values of one column. Text goes by code point, which is the order of its UTF-8 bytes.
+/// Order of two numbers among objects.
 fn compare(a: Value<'_>, b: Value<'_>) -> Ordering {
     match (a, b) {
-        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
         (Value::Int(a), Value::Int(b)) => a.cmp(&b),
         (Value::UInt(a), Value::UInt(b)) => a.cmp(&b),
         _ => as_float(a)
