@@ -69,6 +69,14 @@ fn compare_up_to(
         }
         findings.push(finding);
     }
+    // Another order is as long as it was.
+    let is_order = |finding: &Finding| finding.cause.id == rows::ROW_ORDER.id;
+    let reordered = walk.key_order || !findings.is_empty();
+    let only_order = reordered && findings.iter().all(is_order);
+    if only_order && length(theirs)? != length(ours)? {
+        let proof = "all values are equal, but not how long the files are";
+        findings.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
+    }
     if walk.key_order {
         findings.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
     }

@@ -20,6 +20,7 @@ use prep_contents::listing::Listing;
 
 use crate::error::AuditError;
 use crate::finding::Finding;
+use names::OneSided;
 use pair::{Paired, Surroundings};
 
 pub use roles::Roles;
@@ -97,17 +98,27 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
         }
     });
     let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // What has another name has its content, too.
+    let mut left = OneSided::of(&their_list, &our_list);
+    let mut named = Vec::new();
+    for (there, here) in left.same_but_case() {
+        pairs.push(pair::compare(
+            &here,
+            &theirs.join(&there),
+            &ours.join(&here),
+            &around,
+        ));
+        named.push(names::of_case(&there, &here));
+    }
+    for (archive, folder) in left.unpacked(ours) {
+        named.extend(names::of_unpacked(&archive, &folder, theirs, ours, &around));
+    }
     pairs.sort_by(|one, other| one.path.cmp(&other.path));
     let mut findings = split::explain(&mut pairs, theirs, ours, options.split, roles.first_id());
     let explained = !findings.is_empty();
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
-    findings.extend(names::compare(
-        theirs,
-        &their_list,
-        ours,
-        &our_list,
-        explained,
-    )?);
+    findings.extend(named);
+    findings.extend(names::compare(theirs, ours, left, explained)?);
     Ok(Compared {
         findings,
         equal: equal.into_inner() as u64,

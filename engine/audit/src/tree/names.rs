@@ -3,46 +3,126 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
+use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::read;
 
-use super::pair::ending;
+use super::pair::{self, Surroundings, ending};
 use crate::bundle::members;
-use crate::causes::{Harm, files};
+use crate::causes::{Harm, NOT_CLASSIFIED, files};
 use crate::error::AuditError;
 use crate::finding::Finding;
 
+/// Files of one side only, by path, with their lengths.
+pub(super) struct OneSided {
+    surplus: BTreeMap<String, u64>,
+    missing: BTreeMap<String, u64>,
+}
+
+impl OneSided {
+    pub(super) fn of(theirs: &Listing, ours: &Listing) -> OneSided {
+        OneSided {
+            surplus: theirs.beside(ours),
+            missing: ours.beside(theirs),
+        }
+    }
+
+    /// Takes out files whose names differ in case only, or in how letters are composed: their path and ours.
+    pub(super) fn same_but_case(&mut self) -> Vec<(String, String)> {
+        let folded: HashMap<String, String> = self
+            .surplus
+            .keys()
+            .map(|path| (fold(path), path.clone()))
+            .collect();
+        let mut found = Vec::new();
+        let surplus = &mut self.surplus;
+        self.missing.retain(|here, _| {
+            let there = folded.get(&fold(here));
+            let Some(there) = there.filter(|there| surplus.remove(*there).is_some()) else {
+                return true;
+            };
+            found.push((there.clone(), here.clone()));
+            false
+        });
+        found
+    }
+
+    /// Takes out archives of ours whose members lie in a folder there, and these members: the archive, and that folder, which
+    /// ends in `/` or is the top.
+    pub(super) fn unpacked(&mut self, ours: &Path) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let surplus = &mut self.surplus;
+        self.missing.retain(|path, _| {
+            if ending(path) != "zip" {
+                return true;
+            }
+            let Ok(listed) = members::of_file(&ours.join(path)) else {
+                return true;
+            };
+            let list: Vec<_> = listed.iter().filter(|member| !member.is_folder()).collect();
+            let folder = path.trim_end_matches(".zip");
+            let parent = path
+                .rsplit_once('/')
+                .map(|(parent, _)| format!("{parent}/"));
+            for prefix in [format!("{folder}/"), parent.unwrap_or_default()] {
+                let place = |name: &str| format!("{prefix}{name}");
+                let mut all = list.iter().map(|member| place(&member.name));
+                if !list.is_empty() && all.all(|inner| surplus.contains_key(&inner)) {
+                    for member in &list {
+                        surplus.remove(&place(&member.name));
+                    }
+                    found.push((path.clone(), prefix));
+                    return false;
+                }
+            }
+            true
+        });
+        found
+    }
+}
+
+pub(super) fn of_case(there: &str, here: &str) -> Finding {
+    Finding::new(&files::FILE_NAMES_CASE, here).example(format!("{there} there, {here} here"))
+}
+
+/// An archive of ours that was unpacked there: that it was, and what differs in its members.
+pub(super) fn of_unpacked(
+    path: &str,
+    folder: &str,
+    theirs: &Path,
+    ours: &Path,
+    around: &Surroundings<'_>,
+) -> Vec<Finding> {
+    let (mut found, mut count) = (Vec::new(), 0_u64);
+    let visited = Archive::Zip.visit(&ours.join(path), path, &mut |inner, _, content| {
+        count += 1;
+        let ours = read::spool(content, around.temp)?;
+        let theirs = theirs.join(format!("{folder}{inner}"));
+        let inner = format!("{path}/{inner}");
+        found.extend(pair::compare(&inner, &theirs, ours.path(), &around.inside()).findings);
+        Ok(())
+    });
+    if let Err(error) = visited {
+        let proof = format!("ours cannot be looked into: {error}");
+        found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
+    }
+    let example = format!("{count} members of {path} lie in {folder}");
+    found.push(Finding::new(&files::ARCHIVE_UNPACKED, path).example(example));
+    found
+}
+
+/// What is left: renamed, moved, missing or too many.
 pub(super) fn compare(
     theirs: &Path,
-    their_list: &Listing,
     ours: &Path,
-    our_list: &Listing,
+    left: OneSided,
     other_split: bool,
 ) -> Result<Vec<Finding>, AuditError> {
-    let mut surplus = their_list.beside(our_list);
-    let mut missing = our_list.beside(their_list);
+    let OneSided {
+        mut surplus,
+        mut missing,
+    } = left;
     let mut found = Vec::new();
-    found.extend(unpacked(&mut surplus, &mut missing, ours));
-    // Names that differ in case or in how letters are composed.
-    let folded: HashMap<String, String> = surplus
-        .keys()
-        .map(|path| (fold(path), path.clone()))
-        .collect();
-    let mut case = Vec::new();
-    missing.retain(|path, size| match folded.get(&fold(path)) {
-        Some(other) if surplus.get(other) == Some(size) => {
-            surplus.remove(other);
-            case.push((other.clone(), path.clone()));
-            false
-        }
-        _ => true,
-    });
-    for (there, here) in case {
-        found.push(
-            Finding::new(&files::FILE_NAMES_CASE, here.as_str())
-                .example(format!("{there} there, {here} here")),
-        );
-    }
     found.extend(renamed(
         theirs,
         &mut surplus,
@@ -94,42 +174,6 @@ fn base_letter(letter: char) -> char {
         'ý' | 'ÿ' => 'y',
         other => other,
     }
-}
-
-/// Archives of ours whose members lie in a folder of their name there.
-fn unpacked(
-    surplus: &mut BTreeMap<String, u64>,
-    missing: &mut BTreeMap<String, u64>,
-    ours: &Path,
-) -> Vec<Finding> {
-    let mut found = Vec::new();
-    missing.retain(|path, _| {
-        if ending(path) != "zip" {
-            return true;
-        }
-        let folder = path.trim_end_matches(".zip");
-        let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        let Ok(listed) = members::of_file(&ours.join(path)) else {
-            return true;
-        };
-        let list: Vec<_> = listed.iter().filter(|member| !member.is_folder()).collect();
-        for prefix in [format!("{folder}/"), format!("{parent}/")] {
-            let whole = !list.is_empty()
-                && list.iter().all(|member| {
-                    surplus.get(&format!("{prefix}{}", member.name)) == Some(&member.size)
-                });
-            if whole {
-                for member in &list {
-                    surplus.remove(&format!("{prefix}{}", member.name));
-                }
-                let example = format!("{} members of {path} lie in {prefix}", list.len());
-                found.push(Finding::new(&files::ARCHIVE_UNPACKED, path.as_str()).example(example));
-                return false;
-            }
-        }
-        true
-    });
-    found
 }
 
 /// Pairs files of equal content; only those whose size occurs on both sides are read.
