@@ -493,7 +493,9 @@ class Slurm:
         host = os.uname().nodename
         memory = 2000
         nodes = "".join(
-            f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory={memory} TmpDisk=1000 State=UNKNOWN\n"
+            f"NodeName=n{n} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory={memory} TmpDisk=1000 State=UNKNOWN "
+            # The first choice for tasks is the node that is killed.
+            f"Weight={1 if n == 2 else 10}\n"
             for n, port in enumerate(ports[1:], 1))
         self.conf = self.base / "slurm.conf"
         self.conf.write_text(
