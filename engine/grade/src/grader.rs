@@ -8,8 +8,12 @@ use crate::frame::Frame;
 use crate::metrics::{Direction, MetricKind};
 use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::rules::{Rows, same_rows};
 use crate::spec::{self, GradeSpec};
 use crate::submission;
+
+/// With fewer rows, a mistake in a cell is told before a wrong number of rows, as the rules have it.
+const MANY: usize = 1_000_000;
 
 /// Grades submissions of one competition.
 #[derive(Debug)]
@@ -100,12 +104,21 @@ impl Grader {
         }
     }
 
-    /// What the rules before the first that looks at cells say of a submission.
+    /// What the rules before the first that looks at cells say of a submission; and later ones, of one that has millions of
+    /// rows too many for them.
     fn check_shape(&self, answers: &Frame, shape: &Frame) -> Result<(), Refusal> {
         let mut pair = Pair::new(answers, shape)?;
         let rules = self.spec.rules.iter();
-        let mut rules = rules.take_while(|rule| rule.is_about_shape());
-        rules.try_for_each(|rule| rule.apply(&mut pair))
+        let mut about_shape = rules.clone().take_while(|rule| rule.is_about_shape());
+        about_shape.try_for_each(|rule| rule.apply(&mut pair))?;
+        let mut said = rules.map(|rule| rule.rows());
+        match said.find(|rows| *rows != Rows::Kept) {
+            Some(Rows::Times(times)) if shape.rows > MANY => {
+                let expected = answers.rows.saturating_mul(times);
+                same_rows::check(shape.rows, expected)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Checks the submission by the rules, in order, and scores it.

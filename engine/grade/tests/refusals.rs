@@ -105,6 +105,46 @@ fn limits() {
     assert!(message.starts_with("column `y`, row 2: found `üüü") && message.len() < 300);
 }
 
+/// What is refused for its rows in the end is refused for them at once, where there are millions.
+#[test]
+fn of_millions_of_rows_too_many_no_cell_is_read() {
+    let answers = submission::parse(ANSWERS.as_bytes()).unwrap();
+    let align = json!({ "align": "id" });
+    for (rules, rows, expected) in [
+        (vec![align.clone()], 1_000_001, RefusalKind::RowCount),
+        (
+            vec![
+                json!({ "range": { "columns": "y", "max": 1 } }),
+                align.clone(),
+            ],
+            1_000_001,
+            RefusalKind::RowCount,
+        ),
+        (
+            vec![
+                json!({ "range": { "columns": "y", "max": 1 } }),
+                align.clone(),
+            ],
+            10,
+            RefusalKind::Range,
+        ),
+        // Rows may be left out first.
+        (
+            vec![json!({ "align": { "by": "id", "surplus": "drop" } })],
+            1_000_001,
+            RefusalKind::Ids,
+        ),
+    ] {
+        let spec = json!({ "rules": rules, "metric": { "accuracy": "y" } });
+        let grader = Grader::parse(&spec).unwrap();
+        let text = format!("id,y\n{}", "7,8\n".repeat(rows));
+        let Outcome::Refused(refusal) = grader.grade_bytes(&answers, text.as_bytes()) else {
+            panic!("{spec}");
+        };
+        assert_eq!(refusal.kind, expected, "{spec}");
+    }
+}
+
 #[test]
 fn hostile_tables_do_not_panic() {
     use proptest::prelude::*;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::key::equal;
 use crate::pair::Pair;
@@ -70,6 +70,13 @@ struct Align {
 }
 
 impl Rule for Align {
+    fn rows(&self) -> Rows {
+        match (self.check, self.surplus) {
+            (Check::Equal, Surplus::Refuse) => Rows::Times(1),
+            _ => Rows::Any,
+        }
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         sort(pair, &self.by)?;
         if self.surplus == Surplus::Drop {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::columns::Columns;
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::frame::ColumnData;
@@ -58,6 +58,10 @@ struct Binarize {
 }
 
 impl Rule for Binarize {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.resolve_owned(pair) {
             if self.of != Of::Answers {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::columns::Columns;
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numbers::number;
@@ -33,6 +33,10 @@ struct Finite {
 }
 
 impl Rule for Finite {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.of(pair) {
             let column = pair.submission.column(name)?;

@@ -29,7 +29,7 @@ mod range;
 mod rename;
 mod rows_sum_to;
 mod same_ids;
-mod same_rows;
+pub(crate) mod same_rows;
 mod text;
 
 /// A rule with its parameters.
@@ -49,6 +49,25 @@ pub trait Rule: fmt::Debug + Send + Sync {
     fn is_about_shape(&self) -> bool {
         false
     }
+
+    /// What it says of the number of rows, whatever is in them.
+    fn rows(&self) -> Rows {
+        match self.is_about_shape() {
+            true => Rows::Kept,
+            false => Rows::Any,
+        }
+    }
+}
+
+/// What a rule says of numbers of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rows {
+    /// It may leave some out.
+    Any,
+    /// It leaves all where they are, or refuses the submission.
+    Kept,
+    /// The submission has so many for each row of the answers, or is refused.
+    Times(usize),
 }
 
 /// A kind of rule: its description and how its parameters are read.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::columns::Columns;
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::frame::ColumnData;
@@ -71,6 +71,10 @@ struct Numeric {
 }
 
 impl Rule for Numeric {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.of(pair) {
             self.check(&pair.submission.column(name)?)?;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
@@ -40,6 +40,10 @@ struct Rename {
 }
 
 impl Rule for Rename {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         match (
             pair.submission.has(&self.column),

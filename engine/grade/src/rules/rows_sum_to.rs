@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::columns::Columns;
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::numbers::number;
@@ -81,6 +81,10 @@ fn numpy_relative() -> f64 {
 }
 
 impl Rule for RowsSumTo {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let columns = self
             .columns

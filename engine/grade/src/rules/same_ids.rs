@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::key::key;
 use crate::pair::{Column, Pair};
@@ -54,6 +54,10 @@ struct SameIds {
 }
 
 impl Rule for SameIds {
+    fn rows(&self) -> Rows {
+        Rows::Kept
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (submission, answers) = (
             pair.submission.column(&self.column)?,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind, count};
@@ -40,25 +40,33 @@ impl Rule for SameRows {
         true
     }
 
+    fn rows(&self) -> Rows {
+        Rows::Times(self.times)
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
-        let (found, expected) = (
+        check(
             pair.submission.len(),
             pair.answers.len().saturating_mul(self.times),
-        );
-        if found == expected {
-            return Ok(());
-        }
-        let message = match found.checked_sub(expected) {
-            Some(more) => format!(
-                "the submission has {}, {more} too many: expected {expected}",
-                count(found, "row")
-            ),
-            None => format!(
-                "the submission has {}, {} too few: expected {expected}",
-                count(found, "row"),
-                expected - found
-            ),
-        };
-        Err(Refusal::new(RefusalKind::RowCount, message))
+        )
     }
+}
+
+/// Refuses another number of rows than the expected one.
+pub(crate) fn check(found: usize, expected: usize) -> Result<(), Refusal> {
+    if found == expected {
+        return Ok(());
+    }
+    let message = match found.checked_sub(expected) {
+        Some(more) => format!(
+            "the submission has {}, {more} too many: expected {expected}",
+            count(found, "row")
+        ),
+        None => format!(
+            "the submission has {}, {} too few: expected {expected}",
+            count(found, "row"),
+            expected - found
+        ),
+    };
+    Err(Refusal::new(RefusalKind::RowCount, message))
 }
