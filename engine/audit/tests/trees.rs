@@ -136,6 +136,7 @@ fn write_parts(root: &Path, parts: &Split) {
         ("../private/test.csv", answers.as_bytes()),
         ("notes.txt", "one\ntwo\nthree\n".as_bytes()),
         ("names.csv", "id,name\n1,é\n2,naïve\n3,x\n".as_bytes()),
+        ("codes.csv", b"id,code,number\n1,007,1\n2,1e5,08\n3,x12,3\n"),
         ("places.csv", &recorded("pandas-2.2.3/table.csv")),
         ("events.parquet", &fastparquet("2024.5.0+2.2.3")),
         ("meta.json", br#"{"a": 1, "b": [{"id": 1, "x": 0.5}, {"id": 2, "x": 1.5}], "c": "text"}"#),
@@ -780,6 +781,26 @@ const CASES: &[Case] = &[
             c.put("public/more/x/2.txt", b"twO");
         },
         &[("archive-unpacked", FORM), ("letter-case", CONTENT)],
+    ),
+    (
+        "zeros that a text begins with",
+        |c| c.text("public/codes.csv", |t| t.replace("007", "7")),
+        &[("values-changed", CONTENT)],
+    ),
+    (
+        "a text with an e between digits",
+        |c| c.text("public/codes.csv", |t| t.replace("1e5", "100000")),
+        &[("values-changed", CONTENT)],
+    ),
+    (
+        "another spelling of numbers",
+        |c| c.text("public/codes.csv", |t| t.replace(",08\n", ",8\n")),
+        &[("number-spelling", FORM)],
+    ),
+    (
+        "a blank before an id",
+        |c| c.text("private/test.csv", |t| t.replacen("\na", "\n a", 1)),
+        &[("values-changed", ANSWERS)],
     ),
     (
         "a file more",

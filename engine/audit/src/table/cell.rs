@@ -118,6 +118,42 @@ fn is_missing(cell: &[u8]) -> bool {
     words.contains(&cell)
 }
 
+/// What all cells of a column are that are not missing. Where it is text, `007` is not `7` and `1e5` is not `100000`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Nature {
+    pub numbers: bool,
+    pub booleans: bool,
+}
+
+impl Nature {
+    /// Of a column whose format tells texts and numbers apart.
+    pub(crate) const TOLD: Nature = Nature {
+        numbers: true,
+        booleans: true,
+    };
+
+    pub(crate) fn add(&mut self, cell: &[u8]) {
+        let cell = cell.trim_ascii();
+        if !is_missing(cell) {
+            self.numbers = self.numbers && number(cell).is_some();
+            self.booleans = self.booleans && boolean(cell).is_some();
+        }
+    }
+
+    /// What a difference is in such a column.
+    pub(crate) fn judge(self, difference: Difference) -> Difference {
+        match difference {
+            Difference::NumberSpelling | Difference::LastDigit { .. } | Difference::Single
+                if !self.numbers =>
+            {
+                Difference::Value
+            }
+            Difference::BooleanWords if !self.booleans => Difference::Value,
+            other => other,
+        }
+    }
+}
+
 /// `1` and `0` are numbers; beside one of these words they are booleans.
 fn boolean(cell: &[u8]) -> Option<bool> {
     match cell {
@@ -139,14 +175,14 @@ pub(crate) fn number(cell: &[u8]) -> Option<f64> {
 fn numbers(theirs: &[u8], ours: &[u8], a: f64, b: f64) -> Difference {
     if a == b {
         // Doubles tell integers apart only up to 2^53.
-        let exact = a.abs() < 9_007_199_254_740_992.0 || integer(theirs) == integer(ours);
+        let exact = a.abs() < 9_007_199_254_740_992.0 || plain(theirs) == plain(ours);
         return if exact {
             Difference::NumberSpelling
         } else {
             Difference::Value
         };
     }
-    if a.is_nan() || b.is_nan() || integer(theirs).is_some() && integer(ours).is_some() {
+    if a.is_nan() || b.is_nan() || plain(theirs).is_some() && plain(ours).is_some() {
         return Difference::Value;
     }
     let ulps = ordered(a).abs_diff(ordered(b));
@@ -191,8 +227,16 @@ fn ordered(value: f64) -> i64 {
     }
 }
 
-fn integer(cell: &[u8]) -> Option<i128> {
-    std::str::from_utf8(cell).ok()?.parse().ok()
+/// Whether an integer is negative, and its digits, however many they are; none of another number.
+fn plain(cell: &[u8]) -> Option<(bool, &[u8])> {
+    let (is_negative, digits) = match cell {
+        [b'-', digits @ ..] => (true, digits),
+        [b'+', digits @ ..] => (false, digits),
+        digits => (false, digits),
+    };
+    let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
+    let is_plain = digits.iter().all(u8::is_ascii_digit);
+    is_plain.then(|| (is_negative, digits.get(zeros..).unwrap_or_default()))
 }
 
 /// Significant digits, about.
@@ -253,6 +297,13 @@ mod tests {
             ("1.0", "1", Difference::NumberSpelling),
             ("1e-05", "0.00001", Difference::NumberSpelling),
             ("9007199254740993", "9007199254740992", Difference::Value),
+            ("007", "7", Difference::NumberSpelling),
+            (
+                "1111111111111111111111111111111111111111",
+                "1111111111111111111111111111111111111112",
+                Difference::Value,
+            ),
+            ("1e300", "1.0e300", Difference::NumberSpelling),
             ("\"7\"", "7", Difference::NumberSpelling),
             ("\"7\"", "8", Difference::Value),
             ("\"\"", "", Difference::Value),

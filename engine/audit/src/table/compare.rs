@@ -6,7 +6,7 @@ use std::io;
 use prep_contents::pairing::{Alone, Column, Columns, Keys, Moved, Paired, pair_rows};
 use prep_contents::{Row, Table};
 
-use super::tally::{Tally, shown};
+use super::tally::{Natures, Tally, shown};
 use crate::causes::{Cause, Harm, rows, text};
 use crate::finding::Finding;
 
@@ -53,6 +53,7 @@ pub(super) fn compare(
     theirs: &dyn Table,
     ours: &dyn Table,
     role: &Role,
+    is_typed: bool,
 ) -> io::Result<Outcome> {
     let columns = Columns::of(theirs, ours)?;
     let mut outcome = Outcome {
@@ -68,7 +69,8 @@ pub(super) fn compare(
         strict: false,
         examples: crate::finding::EXAMPLES,
     };
-    let new = || Tally::new(&columns.common, role);
+    let natures = Natures::new(ours, &columns.common, is_typed);
+    let new = || Tally::new(&columns.common, role, &natures);
     let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
     let [_, our_rows] = paired.rows;
     if paired.equal {

@@ -39,7 +39,8 @@ pub fn compare(
             });
         }
     };
-    let mut outcome = compare::compare(path, theirs.table(), ours.table(), role)?;
+    let is_typed = !matches!(ours, Opened::Csv(_));
+    let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;
     let findings = &mut outcome.findings;
     match (&theirs, &ours) {
         (Opened::Csv(theirs), Opened::Csv(ours)) => {

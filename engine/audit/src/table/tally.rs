@@ -1,10 +1,13 @@
 //! Differences of cells, counted by cause.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::io;
 
 use prep_contents::pairing::{Column, Differences, Pair};
+use prep_contents::{Row, Table};
 
-use super::cell::Difference;
+use super::cell::{Difference, Nature};
 use super::compare::Role;
 use crate::causes::{Cause, Harm, labels, text};
 use crate::finding::Finding;
@@ -28,19 +31,79 @@ struct Count {
     parsed: u64,
 }
 
+/// What our columns are. That takes a look at all rows, so it is done when it first matters.
+pub(crate) struct Natures<'a> {
+    ours: &'a dyn Table,
+    columns: &'a [Column],
+    /// Whether the format tells texts and numbers apart.
+    is_typed: bool,
+    found: OnceCell<Vec<Nature>>,
+}
+
+impl<'a> Natures<'a> {
+    pub(crate) fn new(ours: &'a dyn Table, columns: &'a [Column], is_typed: bool) -> Self {
+        let found = OnceCell::new();
+        Natures {
+            ours,
+            columns,
+            is_typed,
+            found,
+        }
+    }
+
+    fn judge(&self, column: usize, difference: Difference) -> Difference {
+        let matters = matches!(
+            difference,
+            Difference::NumberSpelling
+                | Difference::LastDigit { .. }
+                | Difference::Single
+                | Difference::BooleanWords
+        );
+        if self.is_typed || !matters {
+            return difference;
+        }
+        let nature = self.natures().get(column);
+        nature.map_or(difference, |nature| nature.judge(difference))
+    }
+
+    fn is_of_numbers(&self, column: usize) -> bool {
+        let nature = self.natures().get(column);
+        !self.is_typed && nature.is_some_and(|nature| nature.numbers)
+    }
+
+    /// What cannot be read has been told of elsewhere.
+    fn natures(&self) -> &[Nature] {
+        self.found.get_or_init(|| self.look().unwrap_or_default())
+    }
+
+    fn look(&self) -> io::Result<Vec<Nature>> {
+        let mut natures = vec![Nature::TOLD; self.columns.len()];
+        let (mut rows, mut row) = (self.ours.rows()?, Row::default());
+        while rows.next(&mut row)? {
+            for (column, nature) in self.columns.iter().zip(&mut natures) {
+                if nature.numbers || nature.booleans {
+                    nature.add(row.cell(column.here));
+                }
+            }
+        }
+        Ok(natures)
+    }
+}
+
 /// All differences between paired rows of two tables.
-#[derive(Debug)]
 pub(crate) struct Tally<'a> {
     columns: &'a [Column],
     role: &'a Role,
+    natures: &'a Natures<'a>,
     counts: BTreeMap<&'static str, (&'static Cause, Count)>,
 }
 
 impl<'a> Tally<'a> {
-    pub(crate) fn new(columns: &'a [Column], role: &'a Role) -> Self {
+    pub(crate) fn new(columns: &'a [Column], role: &'a Role, natures: &'a Natures<'a>) -> Self {
         Self {
             columns,
             role,
+            natures,
             counts: BTreeMap::new(),
         }
     }
@@ -71,14 +134,21 @@ impl<'a> Tally<'a> {
 impl Differences for Tally<'_> {
     fn pair(&mut self, pair: &Pair<'_>) -> bool {
         let (mut hard, number) = (false, pair.here);
-        for column in self.columns {
+        for (place, column) in self.columns.iter().enumerate() {
             let (a, b) = (pair.theirs.cell(column.there), pair.ours.cell(column.here));
             let column = &column.name;
             if a == b {
                 continue;
             }
-            let difference = Difference::between(a, b);
             let is_label = self.role.is_label(column);
+            let is_exact = is_label || self.role.ids.contains(column);
+            let difference = match Difference::between(a, b) {
+                // Labels and ids that are texts are compared with their blanks.
+                Difference::Blanks if is_exact && !self.natures.is_of_numbers(place) => {
+                    Difference::Value
+                }
+                difference => self.natures.judge(place, difference),
+            };
             let cause = match difference {
                 Difference::Value if is_label => &labels::LABELS_CHANGED,
                 other => other.cause(),

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::causes::{Cause, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
-use crate::table::cell::Difference;
+use crate::table::cell::{Difference, Nature};
 use crate::table::{self, Role};
 
 /// Longer documents are not held in memory: their values take ten times as much.
@@ -146,9 +146,25 @@ impl Walk<'_> {
                     {
                         Difference::NumberSpelling
                     }
+                    (Value::String(_), Value::String(_)) => {
+                        // A text is no number, whatever it looks like.
+                        let text = Nature {
+                            numbers: false,
+                            booleans: false,
+                        };
+                        match text.judge(Difference::between(x.as_bytes(), y.as_bytes())) {
+                            Difference::MissingWords | Difference::Rounded => Difference::Value,
+                            difference => difference,
+                        }
+                    }
                     _ => Difference::between(x.as_bytes(), y.as_bytes()),
                 };
                 let key = place.rsplit('/').next().unwrap_or_default();
+                let is_exact = self.role.is_label(key) || self.role.ids.contains(key);
+                let difference = match difference {
+                    Difference::Blanks if is_exact => Difference::Value,
+                    difference => difference,
+                };
                 let cause = match difference {
                     Difference::Value if self.role.is_label(key) => {
                         &crate::causes::labels::LABELS_CHANGED
