@@ -136,6 +136,7 @@ fn write_parts(root: &Path, parts: &Split) {
         ("../private/test.csv", answers.as_bytes()),
         ("notes.txt", "one\ntwo\nthree\n".as_bytes()),
         ("names.csv", "id,name\n1,é\n2,naïve\n3,x\n".as_bytes()),
+        ("list.json", br#"[{"id": "a", "kind": 0}, {"id": "b", "kind": 1}, {"id": "c", "kind": 2}, {"id": "d", "kind": 1}]"#),
         ("codes.csv", b"id,code,number\n1,007,1\n2,1e5,08\n3,x12,3\n"),
         ("places.csv", &recorded("pandas-2.2.3/table.csv")),
         ("events.parquet", &fastparquet("2024.5.0+2.2.3")),
@@ -781,6 +782,27 @@ const CASES: &[Case] = &[
             c.put("public/more/x/2.txt", b"twO");
         },
         &[("archive-unpacked", FORM), ("letter-case", CONTENT)],
+    ),
+    (
+        "a row twice, with another label",
+        |c| {
+            c.rows(|rows| {
+                let (head, label) = rows[8].rsplit_once(',').unwrap();
+                rows[8] = format!("{head},{}", if label == "1" { 2 } else { 1 });
+                rows.push(rows[8].clone());
+            })
+        },
+        &[("labels-changed", ANSWERS), ("rows-repeated", CONTENT)],
+    ),
+    (
+        "an item less hides a label",
+        |c| {
+            c.text("public/list.json", |t| {
+                t.replace("{\"id\": \"b\", \"kind\": 1}, ", "")
+                    .replace("\"kind\": 2", "\"kind\": 0")
+            })
+        },
+        &[("labels-changed", ANSWERS), ("rows-missing", CONTENT)],
     ),
     (
         "zeros that a text begins with",

@@ -9,7 +9,7 @@ use std::path::Path;
 use prep_contents::Format;
 use serde_json::Value;
 
-use crate::causes::{Cause, NOT_CLASSIFIED, files, rows, text};
+use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
 use crate::table::cell::{Difference, Nature};
 use crate::table::{self, Role};
@@ -61,6 +61,14 @@ fn compare_up_to(
         key_order: false,
     };
     walk.values(&there, &here, "");
+    // Where more differs than spelling, what names the items tells which belong together.
+    let is_other = walk
+        .found
+        .values()
+        .any(|(cause, ..)| cause.harm >= Harm::Content);
+    if is_other && is_of_objects(&there) && is_of_objects(&here) {
+        return Ok(table::compare(path, theirs, ours, Format::Json, role)?.findings);
+    }
     let mut findings: Vec<Finding> = Vec::new();
     for (cause, count, examples) in walk.found.into_values() {
         let mut finding = Finding::new(cause, path).cells(count);
@@ -92,6 +100,11 @@ fn compare_up_to(
             .push(Finding::new(cause, path).proof("all values and the order of keys are equal"));
     }
     Ok(findings)
+}
+
+fn is_of_objects(value: &Value) -> bool {
+    let items = value.as_array().filter(|items| !items.is_empty());
+    items.is_some_and(|items| items.iter().all(Value::is_object))
 }
 
 fn is_list(path: &Path) -> io::Result<bool> {

@@ -3,7 +3,8 @@
 //! 1. Columns: what follows looks at the common ones.
 //! 2. Row by row in order. If all rows agree, or differ in cells only, they are paired by their places.
 //! 3. Else as multisets of rows, by hash: rows that are equal are paired wherever they stand.
-//! 4. The rest is paired by a key, a column whose values are unique on both sides. What has no pair is missing or added.
+//! 4. The rest is paired by a key: a column whose values are unique on both sides, or which is known to name items. What has no
+//!    pair is missing or added.
 //!
 //! The order of the pairs tells whether rows moved. What pairs differ in is told to a [`Differences`], which judges it.
 //! Memory: 16 bytes for each row that is not equal in its place, and of those without an equal two million rows at a time.
@@ -11,6 +12,7 @@
 mod columns;
 mod pairs;
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::io;
 
@@ -197,7 +199,8 @@ pub fn pair_rows<D: Differences>(
         &by_key.only_there,
         &by_key.only_here,
     )?;
-    if !by_key.only_there.is_empty() || !by_key.only_here.is_empty() {
+    let names = &by_key.moved;
+    if !names.only_there.is_empty() || !names.only_here.is_empty() {
         paired.moved = Some(Moved {
             key: key.name.clone(),
             ..by_key.moved
@@ -334,7 +337,8 @@ struct ByKey {
 
 impl Sides<'_> {
     /// The column whose values are unique on both sides: one that is known to name items, else the one that is found most
-    /// often on the other side, if that is at least every second time; else the first.
+    /// often on the other side, if that is at least every second time; else one that is known to name items and has some
+    /// twice; else the first that is unique.
     fn key(&self, columns: &[Column], keys: &Keys<'_>) -> io::Result<Option<Column>> {
         let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
         let sample = |places: &[u64]| -> Vec<u64> { places.iter().copied().take(limit).collect() };
@@ -342,22 +346,35 @@ impl Sides<'_> {
         let ours = kept(self.ours, &sample(self.only_here), |_| true)?;
         let mut found: Vec<(usize, &Column)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
+            // A row that was repeated has a known name all the same.
+            let is_known = (keys.known)(&column.name);
+            let may_repeat = is_known && !keys.strict;
             let values = |rows: &[(u64, Row)], place: usize| -> Option<HashSet<u64>> {
                 let mut seen = HashSet::with_capacity(rows.len());
-                let unique = rows.iter().all(|(_, row)| seen.insert(row.hash(&[place])));
-                unique.then_some(seen)
+                let mut each = rows.iter().map(|(_, row)| row.hash(&[place]));
+                match may_repeat {
+                    true => seen.extend(each),
+                    false => {
+                        if !each.all(|value| seen.insert(value)) {
+                            return None;
+                        }
+                    }
+                }
+                Some(seen)
             };
-            let (Some(theirs), Some(ours)) =
+            let (Some(names), Some(own)) =
                 (values(&theirs, column.there), values(&ours, column.here))
             else {
                 continue;
             };
-            let common = theirs.intersection(&ours).count();
-            let telling = common * 2 >= theirs.len().min(ours.len());
-            let score = match (keys.known)(&column.name) {
-                true => usize::MAX,
-                false if telling => common,
-                false => 0,
+            let common = names.intersection(&own).count();
+            let telling = common * 2 >= names.len().min(own.len());
+            let repeats = names.len() < theirs.len() || own.len() < ours.len();
+            let score = match (is_known, repeats) {
+                (true, false) => usize::MAX,
+                (true, true) => 1,
+                (false, _) if telling => common.saturating_add(1),
+                (false, _) => 0,
             };
             found.push((score, column));
         }
@@ -366,7 +383,8 @@ impl Sides<'_> {
         drop((theirs, ours));
         for (_, column) in found {
             let is_sampled = self.only_there.len().max(self.only_here.len()) > limit;
-            let unique = match (keys.strict, is_sampled) {
+            let may_repeat = (keys.known)(&column.name);
+            let unique = match (keys.strict, is_sampled && !may_repeat) {
                 (false, false) => true,
                 (false, true) => {
                     is_unique(self.theirs, column.there, Some(self.only_there))?
@@ -394,7 +412,13 @@ impl Sides<'_> {
             let ours = kept(self.ours, self.only_here, within(key.here))?;
             let mut by_key: HashMap<&[u8], &(u64, Row)> = HashMap::new();
             for one in &theirs {
-                by_key.insert(one.1.cell(key.there), one);
+                // Of several, the first; the others were repeated or added.
+                match by_key.entry(one.1.cell(key.there)) {
+                    Entry::Vacant(place) => {
+                        place.insert(one);
+                    }
+                    Entry::Occupied(_) => found.only_there.push(one.0),
+                }
             }
             for (here, row) in &ours {
                 match by_key.remove(row.cell(key.here)) {
