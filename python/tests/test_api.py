@@ -83,6 +83,17 @@ def test_the_registry_names_82_competitions(tmp_path: Path) -> None:
         assert copy == dataclasses.replace(found)
 
 
+def test_competitions_are_those_of_the_benchmark(tmp_path: Path) -> None:
+    recorded = json.loads((Path(__file__).parent / "data" / "competitions.json").read_text())
+    own = Registry(tmp_path)
+    assert own.list_competition_ids() == list(recorded)
+    for name, facts in recorded.items():
+        one = own.get_competition(name)
+        found = {key: getattr(one, key) for key in facts} | {"grader": one.grader.name}
+        paths = {key: value.relative_to(tmp_path.resolve()).as_posix() for key, value in found.items() if isinstance(value, Path)}
+        assert found | paths == facts
+
+
 def test_a_competition_checks_its_fields(competition: Competition) -> None:
     fields = {name: getattr(competition, name) for name in Competition.__dataclass_fields__}
     fields["grader"] = {"name": "mine", "grade_fn": "math:dist"}
