@@ -8,6 +8,7 @@ memory      the same table with ten times the rows: bytes of memory for a furthe
 images      images of 12 KB in one zip, prepared into train and test folders; beside Info-ZIP's unzip into one folder
 grading     all recorded submissions by `prep grade`, one call for all cases of a name; beside the same metrics by
             scikit-learn in a process of its own, without its imports
+many_rows   a submission of five times --rows rows in another order than the answers; beside pandas reading both
 nothing     a run with nothing to do, of all competitions whose bundles --cases has
 documents, json_lines, tar_gz, solid_7z, arrays, deep_images, quoted
             a competition at a larger size, on a made-up bundle: 7 million BSON documents, JSON lines, a tar.gz, a solid
@@ -26,7 +27,7 @@ from pathlib import Path
 import grading, images, measure, nothing, sized, tables
 
 BENCHES = {"table": tables.table, "memory": tables.memory, "images": images.images, "grading": grading.grading,
-           "nothing": nothing.nothing, **sized.BENCHES}
+           "many_rows": grading.many_rows, "nothing": nothing.nothing, **sized.BENCHES}
 
 
 def main():

@@ -1,8 +1,8 @@
-"""All recorded submissions, beside scikit-learn's metrics."""
-import json, os, subprocess
+"""All recorded submissions, beside scikit-learn's metrics; a submission of many rows, beside reading it and its answers."""
+import json, os, random, subprocess, zipfile
 from pathlib import Path
 
-from measure import Cost, Row, run
+from measure import PIPELINES, Cost, Row, prep, run
 
 HERE = Path(__file__).resolve().parent
 
@@ -44,3 +44,31 @@ def grading(args, work):
     cost = Cost(sum(one.wall for one in ours), sum(one.cpu for one in ours), max(one.memory for one in ours))
     note = f"{both} have a score on both sides, {same} of them the same; {1e3 * cost.cpu / graded:.1f} ms of CPU each"
     return [Row("grading", f"{graded} submissions", cost, "scikit-learn, its metrics alone", Cost(theirs, theirs, 0), note)]
+
+
+READ_TWICE = """
+import sys
+import pandas as pd
+for path in sys.argv[1:]:
+    pd.read_csv(path)
+"""
+
+
+def many_rows(args, work):
+    rows, draw = args.rows * 5, random.Random(0)
+    with zipfile.ZipFile(work / "bench-grading.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as bundle:
+        with bundle.open("train.csv", "w", force_zip64=True) as out:
+            out.write(b"id,target\n")
+            for begin in range(0, rows + 1000, 1000):
+                lines = (f"row-{row * 7919 % (rows + 1000):09},{draw.random() * 100}\n" for row in range(begin, begin + 1000))
+                out.write("".join(lines).encode())
+    prep(args, work, "bench-grading")
+    answers, submission = work / "data/bench-grading/prepared/private/test.csv", work / "submission.csv"
+    ids = [line.split(",")[0] for line in answers.read_text().splitlines()[1:]]
+    draw.shuffle(ids)
+    submission.write_text("id,target\n" + "".join(f"{id},{draw.random() * 100}\n" for id in ids))
+    environment = dict(os.environ, PREP_CACHE_DIR=str(work / "cache"), PREP_PIPELINES=str(PIPELINES))
+    command = [args.prep, "grade-sample", submission, "bench-grading", "--data-dir", work / "data"]
+    ours = run("prep grade-sample", command, env=environment)
+    theirs = run("pandas", [args.python, "-c", READ_TWICE, submission, answers])
+    return [Row("many_rows", f"a submission of {len(ids)} rows in another order", ours, "pandas, reading it and the answers", theirs)]
