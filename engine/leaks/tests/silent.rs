@@ -550,7 +550,7 @@ impl Made {
         }
         for (number, row) in self.test.iter().enumerate() {
             // As the training file was drawn.
-            let is_copy = copied.is_some_and(|every| number % every == 0);
+            let is_copy = copied.is_some_and(|every| number.is_multiple_of(every));
             let file = match (media, is_copy) {
                 (_, false) => medium(media, row.truth, &mut random),
                 (Media::Tones | Media::Hiss, true) => {
@@ -615,7 +615,7 @@ fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
 fn npy(rows: &[&[f32]]) -> Vec<u8> {
     let shape = format!("({}, {})", rows.len(), rows[0].len());
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
-    while (header.len() + 11) % 64 != 0 {
+    while !(header.len() + 11).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

@@ -302,7 +302,7 @@ mod tests {
             "{{'descr': '{descr}', 'fortran_order': {order}, 'shape': ({},), }}",
             shape.join(", ")
         );
-        while (header.len() + 11) % 64 != 0 {
+        while !(header.len() + 11).is_multiple_of(64) {
             header.push(' ');
         }
         header.push('\n');

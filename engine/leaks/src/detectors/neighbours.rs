@@ -146,7 +146,7 @@ fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Option<
     let mut known: HashMap<u64, Standing> = HashMap::new();
     let mut maybe = Maybe::default();
     let learnt = own.each(&mut |number, row| {
-        if number % step != 0 {
+        if !number.is_multiple_of(step) {
             return;
         }
         let mut stretches = 0;
