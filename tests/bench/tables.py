@@ -10,6 +10,7 @@ from sklearn.model_selection import train_test_split
 source, target = sys.argv[1:]
 rides = pd.read_csv(source, float_precision="round_trip")
 train, test = train_test_split(rides, test_size=0.1, random_state=0)
+assert set(train["key"]).isdisjoint(test["key"])
 train.to_csv(f"{target}/train.csv", index=False)
 test.drop(columns=["fare_amount"]).to_csv(f"{target}/test.csv", index=False)
 test.to_csv(f"{target}/answers.csv", index=False)
