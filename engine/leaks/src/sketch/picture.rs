@@ -178,4 +178,25 @@ mod tests {
         assert_eq!(of_pixels(&drawn(15, 40, 1)), None);
         assert_eq!(sketch(b"no picture"), None);
     }
+
+    #[test]
+    fn damaged_pictures_are_sketched_or_not_but_end_well() {
+        let mut good = Vec::new();
+        let mut encoder = png::Encoder::new(&mut good, 40, 30);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(&drawn(40, 30, 3).bytes).unwrap();
+        writer.finish().unwrap();
+        assert!(sketch(&good).is_some());
+        let mut random = crate::statistics::Random::new(6);
+        for _ in 0..3000 {
+            let mut bad = good.clone();
+            for _ in 0..1 + random.below(4) {
+                let at = random.below(bad.len());
+                bad[at] = random.below(256) as u8;
+            }
+            bad.truncate(random.below(2 * bad.len()));
+            let _ = sketch(&bad);
+        }
+    }
 }

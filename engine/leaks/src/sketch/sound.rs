@@ -253,4 +253,25 @@ mod tests {
         );
         assert_eq!(sketch(b""), None);
     }
+
+    #[test]
+    fn damaged_files_are_sketched_or_not_but_end_well() {
+        let data: Vec<u8> = samples()
+            .iter()
+            .flat_map(|one| ((one * 32767.0) as i16).to_le_bytes())
+            .collect();
+        let mut random = crate::statistics::Random::new(5);
+        for good in [as_wav(1, 2, &data), as_wav(3, 8, &data), as_aiff(&data)] {
+            for _ in 0..3000 {
+                let mut bad = good.clone();
+                // What says how long things are stands in front.
+                for _ in 0..1 + random.below(4) {
+                    let at = random.below(60);
+                    bad[at] = [0, 1, 0x7f, 0xff, random.below(256) as u8][random.below(5)];
+                }
+                bad.truncate(random.below(2 * bad.len()));
+                let _ = sketch(&bad);
+            }
+        }
+    }
 }
