@@ -29,6 +29,7 @@ mod gradings;
 mod routes;
 mod server;
 mod upload;
+mod worker;
 
 pub use event::{Event, Log};
 pub use server::{Options, ServeError, Server};

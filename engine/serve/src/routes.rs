@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use crate::answer::{self, Answer};
 use crate::gradings::Gradings;
 use crate::upload::{self, Limits, Upload, UploadError};
+use crate::worker::Worker;
 
 /// How long an upload waits for its turn.
 const TURN: Duration = Duration::from_secs(300);
@@ -35,6 +36,8 @@ pub(crate) struct Shared {
     /// Uploads that may be graded at the same time: each is in memory as a whole. A [`LARGE`] one takes all turns.
     pub turns: Semaphore,
     pub graders: u32,
+    /// Grades the large ones.
+    pub large: Worker,
 }
 
 /// An answer, with what only the owner is told.
@@ -108,7 +111,8 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
         }
     };
     let bytes = Some(upload.bytes);
-    let turns = match upload.bytes > LARGE {
+    let is_large = upload.bytes > LARGE;
+    let turns = match is_large {
         true => shared.graders,
         false => 1,
     };
@@ -121,9 +125,13 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
         };
     };
     let own = Arc::clone(shared);
-    let work = tokio::task::spawn_blocking(move || own.grade(&id, &upload, wanted));
-    let handled = work.await.unwrap_or_else(|error| Handled {
-        trouble: Some(error.to_string()),
+    let work = move || own.grade(&id, &upload, wanted);
+    let graded = match is_large {
+        true => shared.large.run(work).await,
+        false => tokio::task::spawn_blocking(work).await.ok(),
+    };
+    let handled = graded.unwrap_or_else(|| Handled {
+        trouble: Some("grading a submission panicked".to_owned()),
         ..unexpected("a defect of the server").into()
     });
     Handled { bytes, ..handled }

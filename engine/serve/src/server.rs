@@ -18,6 +18,7 @@ use crate::event::{Event, Log};
 use crate::gradings::Gradings;
 use crate::routes::{self, Handled, Shared};
 use crate::upload::Limits;
+use crate::worker::Worker;
 
 /// How a server is to be.
 #[derive(Debug, Clone)]
@@ -97,6 +98,7 @@ impl Server {
             gradings: Gradings::new(settings, catalog),
             turns: Semaphore::new(graders as usize),
             graders,
+            large: Worker::start()?,
         };
         Ok(Server {
             listener,
