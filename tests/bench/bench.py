@@ -6,8 +6,8 @@
 table       a table like the taxi competition's: read, shuffle-split, write train, test and answers; beside pandas
 memory      the same table with ten times the rows: bytes of memory for a further row
 images      images of 12 KB in one zip, prepared into train and test folders; beside Info-ZIP's unzip into one folder
-grading     all recorded submissions by `prep grade`, one call for all cases of a name; beside the same metrics by
-            scikit-learn in a process of its own, without its imports
+grading     recorded submissions of the competitions whose metrics scikit-learn has by `prep grade`, one call for all cases
+            of a name; beside those metrics in a process of its own, without its imports
 many_rows   a submission of five times --rows rows in another order than the answers; beside pandas reading both
 nothing     a run with nothing to do, of all competitions whose bundles --cases has
 documents, json_lines, tar_gz, solid_7z, arrays, deep_images, quoted
