@@ -11,7 +11,7 @@ import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from world import ADMIN, GALLERY, READER, TABLE, Machine, Weed, free_port, kill, tree
+from world import ADMIN, GALLERY, READER, TABLE, Machine, Weed, declare, free_port, kill, tree
 
 
 class LeftOut(Exception):
@@ -303,10 +303,7 @@ with concurrent.futures.ThreadPoolExecutor(10) as pool:
 def broad(world):
     """A competition of two tables of 150 MB."""
     id = "table-broad"
-    home = world.pipelines / id
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
-    (home / "pipeline.yaml").write_text(TABLE.format(n=7, size=5).replace("table-7", id).replace("Table 7", id))
+    declare(world.pipelines, id, TABLE, seed=7, size=5)
     path = world.source / f"{id}.zip"
     if not path.exists():
         noise = os.urandom(100).hex()
@@ -321,11 +318,7 @@ def small(world):
     import io
     import tarfile
     id = "gallery-small"
-    home = world.pipelines / id
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
-    text = GALLERY.format(n=98, inside="pictures.tar.gz/").replace("gallery-98", id).replace("Gallery 98", id)
-    (home / "pipeline.yaml").write_text(text)
+    declare(world.pipelines, id, GALLERY, seed=98, inside="pictures.tar.gz/")
     path = world.source / f"{id}.zip"
     if not path.exists():
         packed, count = io.BytesIO(), 20_000
@@ -351,11 +344,7 @@ def measured(work):
 def large(world, name, members, each, used):
     """A competition whose bundle has `members` files of `each` bytes, of which every so manyeth is published."""
     id = f"large-{name}"
-    home = world.pipelines / id
-    home.mkdir(parents=True, exist_ok=True)
-    (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
-    text = GALLERY.format(n=99, inside="").replace("gallery-99", id).replace("Gallery 99", id)
-    (home / "pipeline.yaml").write_text(text)
+    declare(world.pipelines, id, GALLERY, seed=99, inside="")
     path = world.source / f"{id}.zip"
     if not path.exists():
         # Random enough: no member equals another, and it is made fast.

@@ -15,12 +15,12 @@ from pathlib import Path
 ADMIN = ("admin", "admin-secret")
 READER = ("reader", "reader-secret")
 TABLE = """\
-name: Table {n}
+name: {id}
 category: Tabular
-bundle: {{ kaggle: table-{n} }}
+bundle: {{ kaggle: {id} }}
 tables:
   labelled: {{ read: train.csv, columns: {{ id: integer, group: text, value: inferred }} }}
-  train, test: {{ split: labelled, method: shuffle, test_size: 0.{size}, seed: {n} }}
+  train, test: {{ split: labelled, method: shuffle, test_size: 0.{size}, seed: {seed} }}
 public:
   train.csv: SELECT * FROM train
   test.csv: SELECT * EXCLUDE (value) FROM test
@@ -30,13 +30,13 @@ checks:
   disjoint: SELECT id FROM train INTERSECT SELECT id FROM test
 """
 GALLERY = """\
-name: Gallery {n}
+name: {id}
 category: Image Classification
-bundle: {{ kaggle: gallery-{n} }}
+bundle: {{ kaggle: {id} }}
 tables:
   labelled: {{ read: train.csv, columns: {{ id: integer, artist: text }} }}
   pictures: {{ files: {inside}pictures/* }}
-  train, test: {{ split: labelled, method: shuffle, test_size: 0.4, seed: {n} }}
+  train, test: {{ split: labelled, method: shuffle, test_size: 0.4, seed: {seed} }}
 public:
   train.csv: SELECT * FROM train
   train/: SELECT p.file, p.name AS path FROM train t JOIN pictures p ON p.stem = CAST(t.id AS VARCHAR)
@@ -63,6 +63,14 @@ def say(*words):
     print(*words, flush=True)
 
 
+def declare(pipelines, id, text, **values):
+    """Writes the pipeline and the leaderboard of a competition."""
+    home = pipelines / id
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
+    (home / "pipeline.yaml").write_text(text.format(id=id, **values))
+
+
 def competitions(folder, pipelines, scale=1):
     """Twelve: tables, galleries, galleries in an archive inside of the bundle. Returns their ids."""
     ids = []
@@ -70,12 +78,11 @@ def competitions(folder, pipelines, scale=1):
     for n in range(12):
         kind = ("table", "gallery", "nested")[n % 3]
         id = f"{kind}-{n}" if kind == "table" else f"gallery-{n}"
-        home = pipelines / id
-        home.mkdir(parents=True, exist_ok=True)
-        (home / "leaderboard.csv").write_text("score\n0.9\n0.5\n")
         inside = "pictures.zip/" if kind == "nested" else ""
-        text = TABLE.format(n=n, size=1 + n % 4) if kind == "table" else GALLERY.format(n=n, inside=inside)
-        (home / "pipeline.yaml").write_text(text)
+        if kind == "table":
+            declare(pipelines, id, TABLE, seed=n, size=1 + n % 4)
+        else:
+            declare(pipelines, id, GALLERY, seed=n, inside=inside)
         chance = random.Random(n)
         with zipfile.ZipFile(folder / f"{id}.zip", "w", zipfile.ZIP_DEFLATED) as bundle:
             if kind == "table":

@@ -55,6 +55,17 @@ enum Media {
     Hiss,
 }
 
+/// Each that is something.
+const MEDIA: [Media; 7] = [
+    Media::Scenes,
+    Media::Disc,
+    Media::XRays,
+    Media::Writing,
+    Media::Fields,
+    Media::Tones,
+    Media::Hiss,
+];
+
 /// What a made-up competition is like.
 #[derive(Clone, Copy)]
 struct Kind {
@@ -185,16 +196,7 @@ fn kinds() -> Vec<Kind> {
             ..PLAIN
         },
     ];
-    let media = [
-        Media::Scenes,
-        Media::Disc,
-        Media::XRays,
-        Media::Writing,
-        Media::Fields,
-        Media::Tones,
-        Media::Hiss,
-    ];
-    for (kind, media) in kinds.iter_mut().zip(media) {
+    for (kind, media) in kinds.iter_mut().zip(MEDIA) {
         kind.media = media;
     }
     for (seed, kind) in (1..).zip(&mut kinds) {
@@ -836,15 +838,7 @@ fn copies_of_pictures_and_sounds_are_found_however_they_are_saved() {
 #[test]
 #[ignore = "takes minutes: seventy collections, for the error rate that is stated"]
 fn honest_pictures_and_sounds_are_not_near() {
-    for media in [
-        Media::Scenes,
-        Media::Disc,
-        Media::XRays,
-        Media::Writing,
-        Media::Fields,
-        Media::Tones,
-        Media::Hiss,
-    ] {
+    for media in MEDIA {
         let mut said = Vec::new();
         for seed in 0..10 {
             let made = Made::new(Kind {

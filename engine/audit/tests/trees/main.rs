@@ -239,6 +239,16 @@ const SHARE: usize = 1;
 const GAP: usize = 2;
 const KIND: usize = 3;
 
+/// Nothing is known of splits.
+fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> Options<'a> {
+    Options {
+        threads: 1,
+        roles,
+        split: None,
+        temp,
+    }
+}
+
 #[test]
 fn every_mismatch_has_its_causes_and_no_others() {
     let home = tempfile::tempdir().unwrap();
@@ -315,12 +325,8 @@ fn no_changed_byte_goes_unnoticed() {
     write(&ours, 0, 0.2);
     write(&theirs, 0, 0.2);
     let roles = Roles::default();
-    let options = Options {
-        threads: 1,
-        roles: &roles,
-        split: None,
-        temp: &home.path().join("temp"),
-    };
+    let temp = home.path().join("temp");
+    let options = plain(&roles, &temp);
     let paths = [
         "public/train.csv",
         "private/test.csv",

@@ -33,12 +33,8 @@ fn changes_together_hide_none() {
     let ours = home.path().join("ours");
     write(&ours, 0, 0.2);
     let roles = Roles::default();
-    let options = Options {
-        threads: 1,
-        roles: &roles,
-        split: None,
-        temp: &home.path().join("temp"),
-    };
+    let temp = home.path().join("temp");
+    let options = plain(&roles, &temp);
     // Those that write the tree anew undo the others, and lines that end in CR are not seen by them.
     let is_whole = |case: &&Case| {
         if case.0 == "cr" {
