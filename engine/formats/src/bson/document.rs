@@ -7,6 +7,9 @@ use super::{BsonError, RawDocument};
 /// Longest document accepted, in bytes. MongoDB's own limit is 16 MiB; files written by others may have longer ones.
 pub const MAX_DOCUMENT: u32 = 1 << 28;
 
+/// A document's declared length is believed up to here, before its bytes are there.
+const LIKELY: u32 = 1 << 20;
+
 /// Iterator over the documents of a file. Memory: the longest document. After an error it ends.
 #[derive(Debug)]
 pub struct BsonDocuments<R> {
@@ -51,6 +54,7 @@ impl<R: Read> BsonDocuments<R> {
             length,
             limit: MAX_DOCUMENT,
         })? - 4;
+        bytes.reserve_exact(rest.min(LIKELY) as usize);
         if self.take(rest.into(), &mut bytes)? < u64::from(rest) {
             return Err(BsonError::Truncated { offset });
         }

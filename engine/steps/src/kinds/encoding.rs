@@ -1,6 +1,6 @@
 //! `encoding`: of text files that are not in UTF-8.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 
 use prep_formats::latin1::Latin1Reader;
 use prep_spec::model::Declaration;
@@ -45,6 +45,14 @@ impl Encoding {
         match self {
             Encoding::Utf8 => Box::new(input),
             Encoding::Latin1 => Box::new(Latin1Reader::new(input)),
+        }
+    }
+
+    /// The same for who reads with a buffer; what is in UTF-8 already passes through no further one.
+    pub fn buffered<'r>(self, input: impl BufRead + 'r) -> Box<dyn BufRead + 'r> {
+        match self {
+            Encoding::Utf8 => Box::new(input),
+            Encoding::Latin1 => Box::new(BufReader::new(Latin1Reader::new(input))),
         }
     }
 }

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use prep_cache::{Access, Accesses, Digest, Store, StoreError, Watched};
+use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
 use prep_core::{Cancel, Cancellable, Context, Location, StepError};
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
 
+use super::ahead::{Ahead, PIECE};
 use super::base::BaseFile;
 
 /// The bytes of one file.
@@ -87,10 +88,13 @@ pub struct Opener {
     bases: Mutex<HashMap<(Digest, bool), Base>>,
 }
 
+/// Only a content longer than this is read ahead: below, starting a thread takes longer.
+const LONG: u64 = 4 * PIECE as u64;
+
 /// Reads an object that may have another name outside the store: at its end, nobody must have written to it.
-struct Unchanged<'a, R> {
+struct Unchanged<R> {
     inner: R,
-    file: &'a BaseFile,
+    file: BaseFile,
     base: Digest,
     modified: Option<SystemTime>,
 }
@@ -102,10 +106,10 @@ fn modified(file: &BaseFile) -> Option<SystemTime> {
         .ok()
 }
 
-impl<R: Read> Read for Unchanged<'_, R> {
+impl<R: Read> Read for Unchanged<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        if count == 0 && !buffer.is_empty() && modified(self.file) != self.modified {
+        if count == 0 && !buffer.is_empty() && modified(&self.file) != self.modified {
             let path = self.base.to_string().into();
             return Err(io::Error::other(StoreError::Changed { path }));
         }
@@ -127,6 +131,7 @@ pub struct OpenContent<'a> {
     content: &'a Content,
     cancel: Cancel,
     accesses: Accesses,
+    threads: Threads,
 }
 
 impl Opener {
@@ -151,6 +156,7 @@ impl Opener {
             content,
             cancel: self.context.cancel.clone(),
             accesses: self.store().accesses().clone(),
+            threads: self.context.threads.clone(),
         })
     }
 
@@ -262,18 +268,35 @@ impl Opener {
 impl OpenContent<'_> {
     /// Reads the content in sequence; damage is an error, never wrong bytes that pass for right ones. Reading ends with
     /// an error, too, when the run is cancelled.
-    pub fn reader(&self) -> Result<Box<dyn Read + '_>, ContentError> {
+    pub fn reader(&self) -> Result<Box<dyn Read + Send>, ContentError> {
+        let file = self.file.clone();
         Ok(match self.content {
             Content::Object { bytes, digest } => Box::new(Unchanged {
-                inner: self.looked_after(Section::new(&self.file, 0..*bytes)),
-                file: &self.file,
+                inner: self.looked_after(Section::new(file.clone(), 0..*bytes)),
+                modified: modified(&file),
+                file,
                 base: *digest,
-                modified: modified(&self.file),
             }),
             Content::Slice { offset, bytes, .. } => {
-                Box::new(self.looked_after(Section::new(&self.file, *offset..offset + bytes)))
+                Box::new(self.looked_after(Section::new(file, *offset..offset + bytes)))
             }
-            Content::Member { entry, .. } => Box::new(self.looked_after(entry.open(&self.file)?)),
+            Content::Member { entry, .. } => {
+                Box::new(self.looked_after(entry.clone().into_reader(file)?))
+            }
+        })
+    }
+
+    /// As [`reader`](OpenContent::reader), for who has work to do with the bytes: a long content is read on another
+    /// thread, if one is free, while they are used.
+    pub fn ahead(&self) -> Result<Box<dyn BufRead + Send>, ContentError> {
+        let reader = self.reader()?;
+        let permit = match self.bytes() > LONG {
+            true => self.threads.try_take(),
+            false => None,
+        };
+        Ok(match permit {
+            Some(permit) => Box::new(Ahead::start(reader, permit)),
+            None => Box::new(BufReader::with_capacity(PIECE, reader)),
         })
     }
 

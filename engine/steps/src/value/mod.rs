@@ -1,5 +1,6 @@
 //! What flows between steps. Each type is a view of a [`prep_core::Value`].
 
+mod ahead;
 mod base;
 mod compact;
 mod content;
@@ -11,6 +12,7 @@ mod table;
 mod table_writer;
 mod tree;
 
+pub(crate) use ahead::fill;
 pub use base::BaseFile;
 pub(crate) use compact::{Input, Texts, write_difference, write_number, write_text};
 pub use content::{Content, ContentError, OpenContent, Opener};

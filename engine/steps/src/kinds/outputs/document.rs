@@ -4,7 +4,7 @@
 //! is that of the largest member that is copied.
 
 use std::collections::BTreeMap;
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::json::{JsonMembers, JsonString, Value as Json};
@@ -141,8 +141,7 @@ impl Step for Document {
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {
-            let reader = BufReader::with_capacity(1 << 18, opened.reader()?);
-            Ok(JsonMembers::new(self.encoding.reader(reader)))
+            Ok(JsonMembers::new(self.encoding.reader(opened.ahead()?)))
         };
         let keys = self.keys(open()?)?;
         let mut out = ObjectWriter::new(context.store.writer()?, self.dialect);

@@ -1,19 +1,27 @@
 //! A compressed member that several steps read forwards at the same time, and that is inflated once for all of them.
 //!
-//! What was inflated is kept in a *window* until every reader is past it. A reader that would go further while the window is
-//! full waits for the slowest. One that does not move is left behind, and reads by itself from then on: nobody depends on
-//! when another one gets a turn, and memory is bounded. Who comes later reads by itself, too, until it has caught up.
+//! What was inflated is kept in a *window* until every reader is past it. Whoever comes to its end first inflates the next
+//! chunk, while the others go on with what is there: who wants little of the member soon works for who wants much. A reader
+//! that would go further while the window is full waits for the slowest. One that does not move is left behind, and reads by
+//! itself from then on: nobody depends on when another one gets a turn, and memory is bounded. Who comes later reads by
+//! itself, too, until it has caught up.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
+use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::value::fill;
 
 /// Bytes that are inflated at a time.
 const CHUNK: usize = 1 << 18;
 
 /// Chunks that are kept for those who are slower.
 const WINDOW: usize = 32;
+
+/// Chunks that are kept to be filled again.
+const SPARE: usize = 4;
 
 /// How long a reader waits for another one that does not move.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -27,32 +35,45 @@ pub(super) type Forwards = Box<dyn Read + Send>;
 /// A member that is being read.
 pub(super) struct Together {
     state: Mutex<State>,
-    /// A reader went on, or is gone.
+    /// A reader went on, or is gone; or a chunk was inflated.
     moved: Condvar,
 }
 
 struct State {
-    /// None once reading failed: everybody then meets the failure alone.
-    reader: Option<Forwards>,
+    source: Source,
     /// What was inflated last, in chunks, beginning at `start`.
     window: VecDeque<Vec<u8>>,
     start: u64,
     end: u64,
+    spare: Vec<Vec<u8>>,
     /// By number: up to where each reader needs nothing any more.
     places: BTreeMap<u64, u64>,
     numbers: u64,
+    /// Readers that wait for a move.
+    waiting: usize,
+}
+
+/// What chunks come from.
+enum Source {
+    Here(Forwards),
+    /// A reader inflates a chunk.
+    Taken,
+    /// At its end, or broken: everybody then meets that alone.
+    Ended,
 }
 
 impl Together {
     pub(super) fn new(reader: Forwards) -> Together {
         Together {
             state: Mutex::new(State {
-                reader: Some(reader),
+                source: Source::Here(reader),
                 window: VecDeque::new(),
                 start: 0,
                 end: 0,
+                spare: Vec::new(),
                 places: BTreeMap::new(),
                 numbers: 0,
+                waiting: 0,
             }),
             moved: Condvar::new(),
         }
@@ -60,6 +81,63 @@ impl Together {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a move; true if there was none for too long.
+    fn wait<'s>(&self, mut state: MutexGuard<'s, State>) -> (MutexGuard<'s, State>, bool) {
+        state.waiting += 1;
+        let waited = self.moved.wait_timeout(state, PATIENCE);
+        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.waiting -= 1;
+        (state, waited.timed_out())
+    }
+
+    /// Wakes those who wait; mostly nobody does, and asking the kernel is not free.
+    fn tell(&self, state: &State) {
+        if state.waiting > 0 {
+            self.moved.notify_all();
+        }
+    }
+
+    /// Inflates a chunk with `reader`, while others read what is there.
+    fn advance<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
+        mut reader: Forwards,
+    ) -> MutexGuard<'s, State> {
+        let mut chunk = state.spare.pop().unwrap_or_default();
+        drop(state);
+        let mut turn = Turn {
+            together: self,
+            source: Source::Ended,
+        };
+        chunk.resize(CHUNK, 0);
+        let (count, failed) = fill(&mut reader, &mut chunk);
+        chunk.truncate(count);
+        if count > 0 {
+            let mut state = self.state();
+            state.end += count as u64;
+            state.window.push_back(chunk);
+        }
+        if count > 0 && failed.is_none() {
+            turn.source = Source::Here(reader);
+        }
+        drop(turn);
+        self.state()
+    }
+}
+
+/// Whose turn it is to inflate: what comes next is told in any case, even if the decoder panics.
+struct Turn<'t> {
+    together: &'t Together,
+    source: Source,
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.together.state();
+        state.source = mem::replace(&mut self.source, Source::Ended);
+        self.together.tell(&state);
     }
 }
 
@@ -73,26 +151,9 @@ impl State {
                 break;
             }
             self.start = end;
-            self.window.pop_front();
-        }
-    }
-
-    /// Inflates a chunk.
-    fn advance(&mut self) -> io::Result<()> {
-        let mut chunk = Vec::with_capacity(CHUNK);
-        let Some(reader) = &mut self.reader else {
-            return Err(io::Error::other("reading the member failed before"));
-        };
-        match reader.by_ref().take(CHUNK as u64).read_to_end(&mut chunk) {
-            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => {
-                self.end += count as u64;
-                self.window.push_back(chunk);
-                Ok(())
-            }
-            Err(error) => {
-                self.reader = None;
-                Err(error)
+            let chunk = self.window.pop_front();
+            if self.spare.len() < SPARE {
+                self.spare.extend(chunk);
             }
         }
     }
@@ -109,6 +170,12 @@ impl State {
             }
             begin = end;
         }
+    }
+
+    /// Who is furthest behind, and where.
+    fn slowest(&self) -> Option<(u64, u64)> {
+        let slowest = self.places.iter().min_by_key(|(_, place)| **place);
+        slowest.map(|(number, place)| (*number, *place))
     }
 }
 
@@ -186,27 +253,35 @@ impl Reader {
             if *place < at {
                 *place = at;
                 state.evict();
-                self.together.moved.notify_all();
+                self.together.tell(&state);
             }
             if end <= state.end {
                 state.copy(at, end - at, out);
-                drop(state);
-                self.moved_to(end);
+                if let Some(own) = state.places.get_mut(&self.number) {
+                    *own = end;
+                }
+                state.evict();
+                self.together.tell(&state);
                 return true;
             }
-            let slowest = state.places.iter().min_by_key(|(_, place)| **place);
-            let slowest = slowest.map(|(number, place)| (*number, *place));
-            match slowest {
-                Some((number, place)) if state.window.len() >= WINDOW && place < at => {
-                    let waited = self.together.moved.wait_timeout(state, PATIENCE);
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                    if state.places.get(&number) == Some(&place) {
+            match (state.slowest(), &state.source) {
+                (Some((number, place)), _) if state.window.len() >= WINDOW && place < at => {
+                    let timed_out;
+                    (state, timed_out) = self.together.wait(state);
+                    if timed_out && state.places.get(&number) == Some(&place) {
                         state.places.remove(&number);
                         state.evict();
+                        // Others may wait for the same one.
+                        self.together.tell(&state);
                     }
                 }
-                _ if state.advance().is_err() => return false,
-                _ => {}
+                (_, Source::Taken) => state = self.together.wait(state).0,
+                (_, Source::Ended) => return false,
+                (_, Source::Here(_)) => {
+                    if let Source::Here(reader) = mem::replace(&mut state.source, Source::Taken) {
+                        state = self.together.advance(state, reader);
+                    }
+                }
             }
         }
     }
@@ -217,7 +292,7 @@ impl Reader {
         if let Some(own) = state.places.get_mut(&self.number) {
             *own = place;
             state.evict();
-            self.together.moved.notify_all();
+            self.together.tell(&state);
         }
     }
 }
@@ -227,7 +302,7 @@ impl Drop for Reader {
         let mut state = self.together.state();
         state.places.remove(&self.number);
         state.evict();
-        self.together.moved.notify_all();
+        self.together.tell(&state);
     }
 }
 
@@ -284,6 +359,64 @@ mod tests {
             assert!(alone[2], "who sleeps is left behind");
         });
         assert!(shared.state().window.is_empty(), "nobody needs anything");
+    }
+
+    /// While one reader inflates, the other one gets what is there already.
+    #[test]
+    fn inflating_keeps_nobody_from_reading() {
+        struct Gate(Cursor<Vec<u8>>, Arc<std::sync::Barrier>);
+        impl Read for Gate {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                if self.0.position() == 4 * CHUNK as u64 {
+                    // Passed only when the other one has read.
+                    self.1.wait();
+                }
+                let count = buffer.len().min(CHUNK);
+                self.0.read(&mut buffer[..count])
+            }
+        }
+        let (content, both) = (content(), Arc::new(std::sync::Barrier::new(2)));
+        let gate = Gate(Cursor::new(content[..5 * CHUNK].to_vec()), both.clone());
+        let shared = Arc::new(Together::new(Box::new(gate)));
+        let never = || Err(io::Error::other("opened"));
+        let mut slow = Reader::new(Arc::clone(&shared));
+        std::thread::scope(|scope| {
+            let mut fast = Reader::new(Arc::clone(&shared));
+            scope.spawn(move || {
+                let mut out = Vec::new();
+                let read = fast.read(4 * CHUNK as u64 + 1, 9, &mut out, never);
+                assert!(read.is_ok());
+            });
+            while shared.state().end < 4 * CHUNK as u64 {
+                std::thread::yield_now();
+            }
+            let mut out = Vec::new();
+            let read = slow.read(5, 3 * CHUNK as u64, &mut out, never);
+            both.wait();
+            assert!(read.is_ok() && out == content[5..5 + 3 * CHUNK]);
+        });
+    }
+
+    #[test]
+    fn a_decoder_that_panics_keeps_nobody_waiting() {
+        struct Panics;
+        impl Read for Panics {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                panic!("on purpose")
+            }
+        }
+        let shared = Arc::new(Together::new(Box::new(Panics)));
+        let mut first = Reader::new(Arc::clone(&shared));
+        let open = || Ok::<_, io::Error>(Box::new(Cursor::new(vec![1_u8, 2, 3])) as Forwards);
+        let thrown = std::thread::scope(|scope| {
+            let read = scope.spawn(move || first.read(0, 1, &mut Vec::new(), open).is_ok());
+            read.join()
+        });
+        assert!(thrown.is_err());
+        let mut out = Vec::new();
+        let mut second = Reader::new(shared);
+        assert!(second.read(1, 2, &mut out, open).is_ok());
+        assert_eq!(out, [2, 3]);
     }
 
     #[test]

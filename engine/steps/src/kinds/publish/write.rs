@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -305,25 +305,24 @@ impl Worker {
             return Ok(Some(Sha256::of(&self.bytes)));
         }
         let mut hasher = Hasher::default();
-        let mut reader = opened
-            .reader()
-            .map_err(|cause| content_error(name, cause))?;
-        self.bytes.resize(1 << 20, 0);
+        let mut reader = opened.ahead().map_err(|cause| content_error(name, cause))?;
         loop {
             context.check()?;
-            let count = match reader.read(&mut self.bytes) {
-                Ok(0) => break,
-                Ok(count) => count,
+            let piece = match reader.fill_buf() {
+                Ok([]) => break,
+                Ok(piece) => piece,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(cause) => {
                     let what = name.to_owned();
                     return Err(content_error(name, ContentError::Io { what, cause }));
                 }
             };
-            hasher.update(&self.bytes[..count]);
+            hasher.update(piece);
             touch(accesses, Access::Write, "write", path, || {
-                file.write_all(&self.bytes[..count])
+                file.write_all(piece)
             })?;
+            let count = piece.len();
+            reader.consume(count);
         }
         Ok(Some(hasher.finish()))
     }

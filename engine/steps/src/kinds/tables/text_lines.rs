@@ -1,7 +1,5 @@
 //! `text_lines`: text files, a row per line.
 
-use std::io::BufReader;
-
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::lines::{Lines, LinesError};
 use prep_formats::pandas::{Column, ColumnType};
@@ -79,8 +77,7 @@ impl Step for LineTable {
         ];
         let mut table = TableWriter::new(context, columns)?;
         for_each_file(context, inputs, &mut |file, opened| {
-            let reader = opened.reader().map_err(StepError::input)?;
-            let mut lines = Lines::new(BufReader::with_capacity(1 << 18, reader));
+            let mut lines = Lines::new(opened.ahead()?);
             let mut number = 0_u64;
             let failed = |cause| {
                 StepError::input(TextError {

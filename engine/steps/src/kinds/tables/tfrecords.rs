@@ -1,7 +1,5 @@
 //! `tfrecords`: records of TFRecord files (`tf.train.Example`), a row per record with the first value of each feature.
 
-use std::io::BufReader;
-
 use prep_core::{Context, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
@@ -126,8 +124,7 @@ impl Step for TfRecordTable {
                     cause,
                 })
             };
-            let reader = BufReader::with_capacity(1 << 18, opened.reader()?);
-            for record in TfRecords::new(reader) {
+            for record in TfRecords::new(opened.ahead()?) {
                 let record = record.map_err(format)?;
                 let example = Example::new(&record.payload);
                 table.cells().text(file);

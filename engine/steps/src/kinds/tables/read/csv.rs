@@ -3,7 +3,6 @@
 //! The bytes go around between three threads, piece by piece, if there are as many: this one inflates them, the next scans
 //! them, the object's own writes them. None waits for another by more than a few pieces.
 
-use std::io::{self, ErrorKind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use prep_cache::ObjectWriter;
@@ -13,7 +12,7 @@ use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
 use super::{Format, Read, ReadError, check_columns, each, failed, fits};
-use crate::value::{Content, Opener, Storage, TableValue};
+use crate::value::{Content, Opener, Storage, TableValue, fill};
 
 /// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
@@ -137,7 +136,10 @@ fn inflate(
     loop {
         context.check()?;
         piece.resize(PIECE, 0);
-        let count = fill(&mut reader, &mut piece).map_err(|cause| failed(read, cause))?;
+        let (count, cause) = fill(&mut reader, &mut piece);
+        if let Some(cause) = cause {
+            return Err(failed(read, cause));
+        }
         piece.truncate(count);
         context.progress.add_bytes(count as u64);
         if count == 0 {
@@ -148,20 +150,6 @@ fn inflate(
             None => return Ok(()),
         }
     }
-}
-
-/// Reads until `piece` is full or the content ends; returns how many bytes it has now.
-fn fill(reader: &mut impl io::Read, piece: &mut [u8]) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = piece.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match reader.read(rest) {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
 }
 
 /// Scans pieces as they come, and passes them on to the store.

@@ -9,7 +9,7 @@
 //! first time, what is nested in members is passed over.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 
 use prep_core::{BoxError, Context, Failure, Inputs, StepError};
 use prep_formats::json::{
@@ -172,12 +172,9 @@ fn for_each(
     parse: &Parse<'_>,
     act: &mut Act<'_>,
 ) -> Result<(), StepError> {
-    let reader = BufReader::with_capacity(
-        1 << 18,
-        opened.reader().map_err(|cause| failed_at(path, cause))?,
-    );
-    let reader = BufReader::new(read.encoding.reader(reader));
-    for (number, record) in (1..).zip(parse(path, nested, Box::new(reader))) {
+    let reader = opened.ahead().map_err(|cause| failed_at(path, cause))?;
+    let reader = read.encoding.buffered(reader);
+    for (number, record) in (1..).zip(parse(path, nested, reader)) {
         act(
             path,
             number,

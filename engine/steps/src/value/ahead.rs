@@ -1,0 +1,269 @@
+//! Reading on a thread of its own, ahead of who uses the bytes.
+//!
+//! Inflating a member and parsing what it holds take about as long. Done in turns, they take the sum of both; on two
+//! threads, the longer one of them. The store writes its objects in the same way, on the other side of a step.
+//!
+//! Bytes come in pieces, a few of which are on their way; buffers go back and are used again. A failure arrives behind the
+//! bytes that were read before it, as it would without a thread.
+
+use std::io::{self, BufRead, ErrorKind, Read};
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use prep_cache::Permit;
+
+/// Bytes that are handed over at a time.
+pub(super) const PIECE: usize = 1 << 18;
+
+/// Pieces on their way. More would only hold memory.
+const PIECES: usize = 4;
+
+/// A reader whose bytes were read on another thread. Who drops it waits for that thread, which ends at its next piece.
+pub(super) struct Ahead {
+    /// None at the end, and once reading failed.
+    pieces: Option<Receiver<io::Result<Vec<u8>>>>,
+    spent: Sender<Vec<u8>>,
+    /// None: it has ended.
+    thread: Option<JoinHandle<()>>,
+    piece: Vec<u8>,
+    /// What of the piece was used.
+    used: usize,
+    failed: bool,
+}
+
+impl Ahead {
+    pub(super) fn start(reader: impl Read + Send + 'static, permit: Permit) -> Ahead {
+        let (full, pieces) = sync_channel(PIECES);
+        let (spent, empty) = channel();
+        let thread = thread::spawn(move || {
+            permit.work(|| {
+                let give = |piece| full.send(piece).is_ok();
+                read(reader, || empty.try_recv().unwrap_or_default(), give);
+            });
+        });
+        Ahead {
+            pieces: Some(pieces),
+            spent,
+            thread: Some(thread),
+            piece: Vec::new(),
+            used: 0,
+            failed: false,
+        }
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        if self.failed {
+            return Err(io::Error::other("reading failed before"));
+        }
+        let Some(pieces) = &self.pieces else {
+            return Ok(());
+        };
+        let piece = mem::take(&mut self.piece);
+        self.used = 0;
+        if piece.capacity() > 0 {
+            // Nobody takes it where the last piece was read already.
+            let _ = self.spent.send(piece);
+        }
+        let next = match pieces.recv() {
+            Ok(Ok(piece)) => {
+                self.piece = piece;
+                return Ok(());
+            }
+            Ok(Err(error)) => Err(error),
+            Err(_) => Ok(()),
+        };
+        let ended = self.join().and(next);
+        self.failed = ended.is_err();
+        ended
+    }
+
+    fn join(&mut self) -> io::Result<()> {
+        self.pieces = None;
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Err(_)) => Err(io::Error::other("the reading thread panicked")),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads to the end, or until nobody takes the pieces any more.
+fn read(
+    mut reader: impl Read,
+    empty: impl Fn() -> Vec<u8>,
+    give: impl Fn(io::Result<Vec<u8>>) -> bool,
+) {
+    loop {
+        let mut piece = empty();
+        piece.resize(PIECE, 0);
+        let (count, failed) = fill(&mut reader, &mut piece);
+        piece.truncate(count);
+        if count > 0 && !give(Ok(piece)) {
+            return;
+        }
+        if let Some(error) = failed {
+            give(Err(error));
+            return;
+        }
+        if count < PIECE {
+            return;
+        }
+    }
+}
+
+/// Fills `piece`, up to the end or a failure; says how many bytes it holds.
+pub(crate) fn fill(reader: &mut impl Read, piece: &mut [u8]) -> (usize, Option<io::Error>) {
+    let mut count = 0;
+    while let Some(rest) = piece.get_mut(count..).filter(|rest| !rest.is_empty()) {
+        match reader.read(rest) {
+            Ok(0) => break,
+            Ok(read) => count += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return (count, Some(error)),
+        }
+    }
+    (count, None)
+}
+
+impl BufRead for Ahead {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.used >= self.piece.len() {
+            self.advance()?;
+        }
+        Ok(self.piece.get(self.used..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.used = self.piece.len().min(self.used + count);
+    }
+}
+
+impl Read for Ahead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // Who goes wants to know nothing more.
+        let _ = self.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use prep_cache::Threads;
+
+    use super::*;
+
+    /// Counts upwards, in reads of odd lengths; fails, panics or ends at `end`.
+    struct Counting {
+        at: usize,
+        end: usize,
+        then: fn() -> io::Result<usize>,
+        reads: Arc<AtomicU64>,
+    }
+
+    impl Read for Counting {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let turn = self.reads.fetch_add(1, Ordering::Relaxed);
+            if turn % 3 == 1 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let count = buffer.len().min(self.end - self.at).min(77_777);
+            if count == 0 && !buffer.is_empty() {
+                return (self.then)();
+            }
+            for (place, byte) in buffer.iter_mut().take(count).enumerate() {
+                *byte = byte_at(self.at + place);
+            }
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    fn byte_at(place: usize) -> u8 {
+        (place.wrapping_mul(2_654_435_761) >> 7) as u8
+    }
+
+    fn ahead(end: usize, then: fn() -> io::Result<usize>) -> (Threads, Arc<AtomicU64>, Ahead) {
+        let (threads, reads) = (Threads::new(1), Arc::new(AtomicU64::new(0)));
+        let reader = Counting {
+            at: 0,
+            end,
+            then,
+            reads: Arc::clone(&reads),
+        };
+        let Some(permit) = threads.try_take() else {
+            panic!("a thread is free");
+        };
+        let ahead = Ahead::start(reader, permit);
+        (threads, reads, ahead)
+    }
+
+    #[test]
+    fn every_byte_arrives_once_whatever_the_length() -> io::Result<()> {
+        for end in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE, 11 * PIECE + 5] {
+            let (threads, _, mut ahead) = ahead(end, || Ok(0));
+            let mut read = Vec::new();
+            // Both ways of reading, in turns.
+            while read.len() < end {
+                let wanted = (end - read.len()).min(1 + read.len() % 70_000);
+                let before = read.len();
+                ahead.by_ref().take(wanted as u64).read_to_end(&mut read)?;
+                assert_eq!(read.len(), before + wanted);
+                let buffered = ahead.fill_buf()?;
+                let count = buffered.len().min(13);
+                read.extend_from_slice(buffered.get(..count).unwrap_or_default());
+                ahead.consume(count);
+            }
+            assert_eq!(read.len(), end);
+            let expected = (0..end).map(byte_at);
+            assert!(read.iter().copied().eq(expected), "of {end}");
+            assert_eq!(ahead.read(&mut [0; 5])?, 0);
+            assert_eq!(ahead.read(&mut [0; 5])?, 0);
+            assert!(threads.try_take().is_some(), "the thread is given back");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_failure_comes_behind_the_bytes_before_it_and_stays() {
+        let (_, _, mut ahead) = ahead(3 * PIECE + 7, || Err(io::Error::other("a bad block")));
+        let mut read = Vec::new();
+        let error = ahead.read_to_end(&mut read);
+        assert!(error.is_err_and(|error| error.to_string() == "a bad block"));
+        assert_eq!(read.len(), 3 * PIECE + 7);
+        assert!(ahead.read(&mut [0]).is_err(), "this is no end");
+    }
+
+    #[test]
+    fn a_panic_is_no_end() {
+        let (_, _, mut ahead) = ahead(PIECE, || panic!("on purpose"));
+        let mut read = Vec::new();
+        assert!(ahead.read_to_end(&mut read).is_err());
+    }
+
+    #[test]
+    fn who_stops_reading_stops_the_thread() {
+        let (threads, reads, mut ahead) = ahead(usize::MAX, || Ok(0));
+        assert!(ahead.read_exact(&mut [0; 100]).is_ok());
+        drop(ahead);
+        assert!(threads.try_take().is_some());
+        assert!(reads.load(Ordering::Relaxed) < 200, "no more than is kept");
+    }
+
+    #[test]
+    fn what_is_filled_is_as_long_as_there_is() {
+        let mut piece = [0; 10];
+        let (count, failed) = fill(&mut Cursor::new([1; 7]), &mut piece);
+        assert!(count == 7 && failed.is_none());
+    }
+}
