@@ -1,5 +1,7 @@
 //! What it takes to grade submissions of one competition: its grader, the prepared answers, the leaderboard.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests};
-use prep_grade::{Grader, Outcome, submission};
+use prep_grade::{Grader, Outcome, Refusal, RefusalKind, submission};
 use prep_spec::BASE_VARIANT;
 
 use crate::answers::Prepared;
@@ -141,15 +143,21 @@ impl Grading {
 
     /// Validates and scores a submission; none when there is no file of that name that ends in `.csv`.
     pub fn grade(&self, path: &Path) -> Option<Outcome> {
-        submission::exists(path).then(|| match submission::bytes_of(path) {
-            Ok(bytes) => self.grade_bytes(&bytes),
-            Err(refusal) => Outcome::Refused(refusal),
+        submission::exists(path).then(|| {
+            let outcome = File::open(path).and_then(|file| self.grade_file(&file));
+            outcome.unwrap_or_else(|error| {
+                let message = format!("cannot read `{}`: {error}", path.display());
+                Outcome::Refused(Refusal::new(RefusalKind::Unreadable, message))
+            })
         })
     }
 
-    /// Validates and scores a submission that is in memory.
-    pub fn grade_bytes(&self, bytes: &[u8]) -> Outcome {
-        self.grader.grade_bytes(&self.answers, bytes)
+    /// Validates and scores a submission, whatever its name is, if it has one.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn grade_file(&self, file: &File) -> io::Result<Outcome> {
+        self.grader.grade_file(&self.answers, file)
     }
 
     /// Grades a submission, as of now, and reports.

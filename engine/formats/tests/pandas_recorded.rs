@@ -80,13 +80,13 @@ fn cases(name: &str) -> Vec<Case> {
     lines(name).map(case).collect()
 }
 
-fn print_cell(out: &mut Vec<u8>, cell: &Cell) {
+fn print_cell(out: &mut Vec<u8>, cell: Cell<'_>) {
     match cell {
         Cell::Missing => {}
-        Cell::Bool(value) => push_bool(out, *value),
-        Cell::Int(value) => push_integer(out, *value),
-        Cell::UInt(value) => push_integer(out, *value),
-        Cell::Float(value) => push_f64(out, *value),
+        Cell::Bool(value) => push_bool(out, value),
+        Cell::Int(value) => push_integer(out, value),
+        Cell::UInt(value) => push_integer(out, value),
+        Cell::Float(value) => push_f64(out, value),
         Cell::Text(value) => out.extend_from_slice(value.as_bytes()),
     }
 }
@@ -122,7 +122,7 @@ fn print_frame(frame: &Frame) -> Vec<u8> {
                 ColumnData::UInt64(data) => push_integer(&mut cell, data[row]),
                 ColumnData::Float64(data) => push_f64(&mut cell, data[row]),
                 ColumnData::Bool(data) => push_bool(&mut cell, data[row]),
-                ColumnData::Object(data) => print_cell(&mut cell, &data[row]),
+                ColumnData::Object(data) => print_cell(&mut cell, data.get(row).unwrap()),
             }
             print_text(&mut out, &cell);
         }
@@ -147,7 +147,7 @@ fn dtype(data: &ColumnData) -> &'static str {
 fn gap(data: &ColumnData) -> char {
     let gap = match data {
         ColumnData::Float64(data) => data.iter().any(|v| v.is_nan()),
-        ColumnData::Object(data) => data.contains(&Cell::Missing),
+        ColumnData::Object(data) => data.contains(Cell::Missing),
         _ => false,
     };
     if gap { '1' } else { '0' }

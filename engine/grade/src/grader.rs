@@ -1,5 +1,9 @@
 //! A pipeline's grader: its rules, then its metric.
 
+use std::fs::File;
+use std::io;
+
+use prep_formats::pandas::{Content, ReadOptions};
 use serde_json::Value;
 
 use crate::answers::{self, AnswersError};
@@ -7,10 +11,11 @@ use crate::error::GradeSpecErrors;
 use crate::frame::Frame;
 use crate::metrics::{Direction, MetricKind};
 use crate::pair::Pair;
-use crate::refusal::Refusal;
-use crate::rules::{Rows, same_rows};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::{Rows, Rule, same_rows};
 use crate::spec::{self, GradeSpec};
 use crate::submission;
+use crate::unread::Unread;
 
 /// With fewer rows, a mistake in a cell is told before a wrong number of rows, as the rules have it.
 const MANY: usize = 1_000_000;
@@ -94,50 +99,94 @@ impl Grader {
         self.spec.answer_rows.is_some()
     }
 
-    /// Reads a submission's bytes, checks and scores it. If the first rules refuse its shape, its cells are not read: a file
-    /// of many millions of rows takes no more memory than its bytes.
+    /// Checks and scores a submission that is in memory.
     pub fn grade_bytes(&self, answers: &Frame, bytes: &[u8]) -> Outcome {
-        let submission = submission::parse_if(bytes, |shape| self.check_shape(answers, shape));
-        match submission {
-            Ok(submission) => self.grade(answers, &submission),
-            Err(refusal) => Outcome::Refused(refusal),
+        match self.grade_content(answers, Content::Bytes(bytes)) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                Outcome::Refused(Refusal::new(RefusalKind::Unreadable, error.to_string()))
+            }
         }
     }
 
-    /// What the rules before the first that looks at cells say of a submission; and later ones, of one that has millions of
-    /// rows too many for them.
-    fn check_shape(&self, answers: &Frame, shape: &Frame) -> Result<(), Refusal> {
-        let mut pair = Pair::new(answers, shape)?;
-        let rules = self.spec.rules.iter();
-        let mut about_shape = rules.clone().take_while(|rule| rule.is_about_shape());
-        about_shape.try_for_each(|rule| rule.apply(&mut pair))?;
-        let mut said = rules.map(|rule| rule.rows());
-        match said.find(|rows| *rows != Rows::Kept) {
-            Some(Rows::Times(times)) if shape.rows > MANY => {
-                let expected = answers.rows.saturating_mul(times);
-                same_rows::check(shape.rows, expected)
-            }
-            _ => Ok(()),
+    /// Checks and scores a submission. Its cells are read when a rule wants them: a file of many millions of rows that is
+    /// refused by its shape takes next to no memory.
+    ///
+    /// # Errors
+    /// When the file cannot be read, which says nothing of the submission.
+    pub fn grade_file(&self, answers: &Frame, file: &File) -> io::Result<Outcome> {
+        self.grade_content(answers, Content::File(file))
+    }
+
+    fn grade_content(&self, answers: &Frame, content: Content<'_>) -> io::Result<Outcome> {
+        let options = ReadOptions::default();
+        let scanned = match submission::scan(content, &options)? {
+            Ok(scanned) => scanned,
+            Err(refusal) => return Ok(Outcome::Refused(refusal)),
+        };
+        let submission = Unread::new(scanned);
+        let pair = Pair::unread(answers, &submission);
+        let outcome = pair.and_then(|pair| self.outcome(pair));
+        match submission.failure() {
+            Some(error) => Err(error),
+            None => Ok(outcome.unwrap_or_else(Outcome::Refused)),
         }
     }
 
     /// Checks the submission by the rules, in order, and scores it.
     pub fn grade(&self, answers: &Frame, submission: &Frame) -> Outcome {
-        match self.try_grade(answers, submission) {
-            Ok(outcome) => outcome,
-            Err(refusal) => Outcome::Refused(refusal),
-        }
+        let pair = Pair::new(answers, submission);
+        let outcome = pair.and_then(|pair| self.outcome(pair));
+        outcome.unwrap_or_else(Outcome::Refused)
     }
 
-    fn try_grade(&self, answers: &Frame, submission: &Frame) -> Result<Outcome, Refusal> {
-        let mut pair = Pair::new(answers, submission)?;
-        for rule in &self.spec.rules {
+    fn outcome(&self, mut pair: Pair<'_>) -> Result<Outcome, Refusal> {
+        let mut rules = self.spec.rules.as_slice();
+        let mut knows_rows = false;
+        while let [rule, later @ ..] = rules {
+            if !knows_rows && !rule.is_about_shape() {
+                self.check_rows(&mut pair, rules)?;
+                knows_rows = true;
+            }
             rule.apply(&mut pair)?;
+            rules = later;
+            if pair.submission.len() > MANY {
+                let wanted = later.iter().flat_map(|rule| rule.columns());
+                let wanted: Vec<&str> = wanted.chain(self.spec.metric.columns()).collect();
+                pair.submission.forget_all_but(&wanted);
+            }
+        }
+        if !knows_rows {
+            self.check_rows(&mut pair, rules)?;
         }
         let score = self.spec.metric.score(&pair)?;
         Ok(Outcome::Score {
             value: score.value,
             rounded: score.rounded(),
         })
+    }
+
+    /// Refuses a submission of millions of rows if these rules, or the metric, will refuse it for their number. Drops the
+    /// rows that nobody will look at.
+    fn check_rows(&self, pair: &mut Pair<'_>, rules: &[Box<dyn Rule>]) -> Result<(), Refusal> {
+        let mut said = rules.iter().map(|rule| rule.rows());
+        let many = pair.submission.len() > MANY;
+        let kept = |rows: &Rows| matches!(rows, Rows::Kept | Rows::CellByCell);
+        match said.clone().find(|rows| !kept(rows)) {
+            Some(Rows::Times(times)) if many => {
+                let expected = pair.answers.len().saturating_mul(times);
+                return same_rows::check(pair.submission.len(), expected);
+            }
+            Some(_) => return Ok(()),
+            None => {}
+        }
+        match self.spec.metric.rows() {
+            Rows::Times(1) if many => pair.check_same_rows()?,
+            Rows::First if said.all(|rows| rows == Rows::CellByCell) => {
+                pair.submission.truncate(pair.answers.len());
+            }
+            _ => {}
+        }
+        Ok(())
     }
 }

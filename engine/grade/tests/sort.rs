@@ -42,7 +42,7 @@ proptest! {
         // Several times the same, so that the order among equal ones matters.
         let cells: Vec<Option<String>> = std::iter::repeat_n(cells, times).flatten().collect();
         let objects = cells.iter().map(|cell| match cell {
-            Some(text) => Cell::Text(text.as_str().into()),
+            Some(text) => Cell::Text(text.as_str()),
             None => Cell::Missing,
         });
         let present: Vec<bool> = cells.iter().map(Option::is_some).collect();

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::answer::{self, Answer};
 use crate::gradings::Gradings;
 use crate::upload::{self, Limits, Upload, UploadError};
-use crate::worker::Worker;
+use crate::worker::{Worker, caught};
 
 /// How long an upload waits for its turn.
 const TURN: Duration = Duration::from_secs(300);
@@ -128,10 +128,13 @@ async fn submission(shared: &Arc<Shared>, wanted: Wanted, request: Request<Incom
     let work = move || own.grade(&id, &upload, wanted);
     let graded = match is_large {
         true => shared.large.run(work).await,
-        false => tokio::task::spawn_blocking(work).await.ok(),
+        false => match tokio::task::spawn_blocking(move || caught(work)).await {
+            Ok(graded) => graded,
+            Err(error) => Err(error.to_string()),
+        },
     };
-    let handled = graded.unwrap_or_else(|| Handled {
-        trouble: Some("grading a submission panicked".to_owned()),
+    let handled = graded.unwrap_or_else(|why| Handled {
+        trouble: Some(format!("a defect: grading a submission panicked: {why}")),
         ..unexpected("a defect of the server").into()
     });
     Handled { bytes, ..handled }
@@ -188,12 +191,10 @@ impl Shared {
             Ok(grading) => grading,
             Err(error) => return not_gradable(id, &error),
         };
-        let bytes = match std::fs::read(upload.file.path()) {
-            Ok(bytes) => bytes,
+        let outcome = match grading.grade_file(&upload.file) {
+            Ok(outcome) => outcome,
             Err(error) => return refused(&UploadError::Disk(error)),
         };
-        let outcome = grading.grade_bytes(&bytes);
-        drop(bytes);
         let found = Validation::of(&outcome);
         let answer = match wanted {
             Wanted::Report => report(&grading, outcome),

@@ -1,5 +1,6 @@
 //! From a multipart body to a file of its own: piece by piece, within limits.
 
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +11,6 @@ use futures::stream::{self, Stream};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use multer::{Field, Multipart};
-use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -27,10 +27,10 @@ pub(crate) struct Limits {
     pub whole: Duration,
 }
 
-/// A file that was sent. It is removed when this is dropped.
+/// A file that was sent. It has no name, so that nothing is left of it whatever ends this process.
 #[derive(Debug)]
 pub(crate) struct Upload {
-    pub file: NamedTempFile,
+    pub file: File,
     pub bytes: u64,
 }
 
@@ -94,18 +94,15 @@ async fn save(
     waiting: &AtomicU64,
     folder: &Path,
 ) -> Result<Upload, UploadError> {
-    let file = tempfile::Builder::new()
-        .prefix("prep-upload-")
-        .suffix(".csv")
-        .tempfile_in(folder)
-        .map_err(UploadError::Disk)?;
-    let mut out = tokio::fs::File::from_std(file.reopen().map_err(UploadError::Disk)?);
+    let file = tempfile::tempfile_in(folder).map_err(UploadError::Disk)?;
+    let mut out = tokio::fs::File::from_std(file);
     let mut bytes = 0;
     while let Some(piece) = next(field, waiting).await? {
         bytes += piece.len() as u64;
         out.write_all(&piece).await.map_err(UploadError::Disk)?;
     }
     out.flush().await.map_err(UploadError::Disk)?;
+    let file = out.into_std().await;
     Ok(Upload { file, bytes })
 }
 

@@ -18,28 +18,39 @@ impl Worker {
     pub(crate) fn start() -> io::Result<Worker> {
         let (sender, receiver) = channel::<Work>();
         let thread = std::thread::Builder::new().name("large".to_owned());
-        thread.spawn(move || {
-            for work in receiver {
-                // Whoever waits is told by its channel, which is closed.
-                let _ = catch_unwind(AssertUnwindSafe(work));
-            }
-        })?;
+        thread.spawn(move || receiver.into_iter().for_each(|work| work()))?;
         Ok(Worker(sender))
     }
 
-    /// None: the work panicked.
+    /// Does it when its turn comes.
+    ///
+    /// # Errors
+    /// As [`caught`].
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
+    ) -> Result<T, String> {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
             // Nobody waits any more: then nobody wants it.
-            let _ = sender.send(work());
+            let _ = sender.send(caught(work));
         };
-        self.0.send(Box::new(work)).ok()?;
-        receiver.await.ok()
+        let ended = || "the thread for large submissions has ended".to_owned();
+        self.0.send(Box::new(work)).map_err(|_| ended())?;
+        receiver.await.unwrap_or_else(|_| Err(ended()))
     }
+}
+
+/// Does it.
+///
+/// # Errors
+/// When it panicked, with what it said.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|said| {
+        let text = said.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| said.downcast_ref::<&str>().copied());
+        text.unwrap_or("nothing is known of it").to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -47,12 +58,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_ends_its_own_work_only() {
+    fn a_panic_ends_its_own_work_only_and_is_told() {
         let worker = Worker::start().unwrap();
         let wait =
             |work: Box<dyn FnOnce() -> usize + Send>| futures::executor::block_on(worker.run(work));
-        assert_eq!(wait(Box::new(|| 1)), Some(1));
-        assert_eq!(wait(Box::new(|| panic!("as it happens"))), None);
-        assert_eq!(wait(Box::new(|| 2)), Some(2));
+        assert_eq!(wait(Box::new(|| 1)), Ok(1));
+        assert_eq!(
+            wait(Box::new(|| panic!("as it happens"))),
+            Err("as it happens".to_owned())
+        );
+        assert_eq!(
+            wait(Box::new(|| panic!("row {}", 7))),
+            Err("row 7".to_owned())
+        );
+        assert_eq!(wait(Box::new(|| 2)), Ok(2));
     }
 }

@@ -225,7 +225,7 @@ fn is_unique(table: &Table, name: &str) -> bool {
 
 /// A column's values as text; none of those that are missing.
 pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
-    let boolean = |value: &bool| Some(if *value { "True" } else { "False" }.to_owned());
+    let boolean = |value: bool| Some(if value { "True" } else { "False" }.to_owned());
     match &column.data {
         ColumnData::Int64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
         ColumnData::UInt64(values) => values.iter().map(|value| Some(value.to_string())).collect(),
@@ -233,7 +233,7 @@ pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
             .iter()
             .map(|value| (!value.is_nan()).then(|| value.to_string()))
             .collect(),
-        ColumnData::Bool(values) => values.iter().map(boolean).collect(),
+        ColumnData::Bool(values) => values.iter().copied().map(boolean).collect(),
         ColumnData::Object(cells) => cells
             .iter()
             .map(|cell| match cell {

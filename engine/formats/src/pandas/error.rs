@@ -52,6 +52,12 @@ pub enum CsvError {
         /// Longest row in bytes.
         limit: usize,
     },
+    /// More cells than are read, those included that short rows leave out.
+    #[error("the table has more than {most} cells")]
+    TooManyCells {
+        /// The limit.
+        most: u64,
+    },
     /// A cell does not fit the type that was asked for.
     #[error(
         "row {row}, column `{column}` (byte {offset}): `{cell}` is not {kind:?}; ask for another type or none"

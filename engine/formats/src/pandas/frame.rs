@@ -3,7 +3,7 @@
 use super::join::Joined;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::value::{Value, value};
-use super::{ColumnType, CsvError, ReadOptions, Scan, Scanner};
+use super::{Cell, ColumnType, Content, CsvError, Objects, ReadOptions, Scan, Scanner};
 
 /// A table in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -35,24 +35,7 @@ pub enum ColumnData {
     /// `bool`.
     Bool(Vec<bool>),
     /// `object`: text, booleans with gaps, blocks of different types, and every column of a frame without rows.
-    Object(Vec<Cell>),
-}
-
-/// One object of an `object` column.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// NaN.
-    Missing,
-    /// `True` or `False`.
-    Bool(bool),
-    /// A Python integer.
-    Int(i64),
-    /// A Python integer from a `uint64` block.
-    UInt(u64),
-    /// A Python float; not NaN.
-    Float(f64),
-    /// A string; may be empty.
-    Text(Box<str>),
+    Object(Objects),
 }
 
 impl Frame {
@@ -68,13 +51,13 @@ impl Frame {
 /// # Errors
 /// The first place where pandas would refuse the file.
 pub fn read_frame(bytes: &[u8], options: &ReadOptions) -> Result<Frame, CsvError> {
-    ScannedFrame::of(bytes, options)?.read()
+    ScannedFrame::of(Content::Bytes(bytes), options, u64::MAX)?.frame()
 }
 
-/// A CSV file in memory of which columns, types and number of rows are known, and whose cells are not made yet.
+/// A CSV file of which columns, types and number of rows are known, and whose cells are made when they are wanted.
 #[derive(Debug)]
 pub struct ScannedFrame<'a> {
-    bytes: &'a [u8],
+    content: Content<'a>,
     options: &'a ReadOptions,
     scan: Scan,
 }
@@ -83,92 +66,131 @@ impl<'a> ScannedFrame<'a> {
     /// Looks through a file.
     ///
     /// # Errors
-    /// As [`read_frame`].
-    pub fn of(bytes: &'a [u8], options: &'a ReadOptions) -> Result<Self, CsvError> {
+    /// As [`read_frame`]; when there are more cells than `most`.
+    pub fn of(content: Content<'a>, options: &'a ReadOptions, most: u64) -> Result<Self, CsvError> {
         let mut scanner = Scanner::new(options);
-        scanner.feed(bytes)?;
+        let scan = match content {
+            Content::Bytes(bytes) if most == u64::MAX => scanner.feed(bytes),
+            content => content.each(|chunk| {
+                scanner.feed(chunk)?;
+                match scanner.cells() > most {
+                    true => Err(CsvError::TooManyCells { most }),
+                    false => Ok(()),
+                }
+            }),
+        };
+        scan?;
         let scan = scanner.finish()?;
         Ok(Self {
-            bytes,
+            content,
             options,
             scan,
         })
     }
 
-    fn names(&self) -> impl Iterator<Item = String> {
+    /// Names of the columns, each of which is unique.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         let columns = self.scan.schema.columns.iter();
-        columns.map(|column| column.name.clone())
+        columns.map(|column| column.name.as_str())
     }
 
-    /// Names of columns and the number of rows; no column has cells.
+    /// Number of rows.
     #[must_use]
-    pub fn shape(&self) -> Frame {
-        let data = ColumnData::Object(Vec::new());
-        let columns = self.names().map(|name| FrameColumn {
-            name,
-            data: data.clone(),
-        });
-        Frame {
-            columns: columns.collect(),
-            rows: usize::try_from(self.scan.schema.rows).unwrap_or(usize::MAX),
-        }
+    pub fn rows(&self) -> usize {
+        usize::try_from(self.scan.schema.rows).unwrap_or(usize::MAX)
     }
 
-    /// The table.
+    /// The whole table.
     ///
     /// # Errors
-    /// As [`read_frame`].
-    pub fn read(&self) -> Result<Frame, CsvError> {
-        let mut rows = RowReader::new(self.options);
-        let mut builder = Builder::new(&self.scan, self.options);
-        rows.feed(self.bytes, &mut builder)?;
-        rows.finish(&mut builder)?;
-        let columns = self.names().zip(builder.columns);
-        let columns = columns.map(|(name, data)| FrameColumn { name, data });
+    /// As [`read`](Self::read).
+    pub fn frame(&self) -> Result<Frame, CsvError> {
+        let all: Vec<usize> = (0..self.scan.columns.len()).collect();
+        let columns = self.names().zip(self.read(&all, usize::MAX)?);
+        let columns = columns.map(|(name, data)| FrameColumn {
+            name: name.to_owned(),
+            data,
+        });
         Ok(Frame {
             columns: columns.collect(),
-            rows: usize::try_from(rows.rows()).unwrap_or(usize::MAX),
+            rows: self.rows(),
         })
+    }
+
+    /// The first `rows` cells of some columns, which are given by their places in ascending order. What type a column has
+    /// does not hang on how many are read.
+    ///
+    /// # Errors
+    /// As [`read_frame`]; when the file is not the one that was looked through.
+    pub fn read(&self, columns: &[usize], rows: usize) -> Result<Vec<ColumnData>, CsvError> {
+        let mut reader = RowReader::new(self.options);
+        let mut builder = Builder::new(&self.scan, self.options, columns, rows);
+        match self.content {
+            Content::Bytes(bytes) => {
+                reader.feed(bytes, &mut builder)?;
+                reader.finish(&mut builder)?;
+            }
+            content => reader.read(content.reader(), &mut builder, Builder::is_full)?,
+        }
+        if builder.rows < builder.most {
+            return Err(CsvError::Changed {
+                expected: self.scan.schema.rows,
+                found: builder.rows as u64,
+            });
+        }
+        Ok(builder.columns.into_iter().map(|(_, data)| data).collect())
     }
 }
 
 struct Builder<'a> {
     scan: &'a Scan,
     options: &'a ReadOptions,
-    columns: Vec<ColumnData>,
+    /// With their places in the file.
+    columns: Vec<(usize, ColumnData)>,
+    rows: usize,
+    /// Rows that are wanted.
+    most: usize,
 }
 
 impl<'a> Builder<'a> {
-    fn new(scan: &'a Scan, options: &'a ReadOptions) -> Self {
-        // Known by now: a vector that grows takes twice its size for a while.
-        let rows = usize::try_from(scan.schema.rows).unwrap_or(0);
-        let columns = scan.columns.iter().zip(&scan.schema.columns);
-        let columns = columns
-            .map(|(scanned, column)| match (scanned.joined, column.kind) {
+    fn new(scan: &'a Scan, options: &'a ReadOptions, wanted: &[usize], most: usize) -> Self {
+        let most = most.min(usize::try_from(scan.schema.rows).unwrap_or(usize::MAX));
+        let data = |&place: &usize| {
+            let scanned = scan.columns.get(place)?;
+            let column = scan.schema.columns.get(place)?;
+            // Of the right size: a vector that grows takes twice its size for a while.
+            let data = match (scanned.joined, column.kind) {
                 (Joined::Object | Joined::ObjectOfIntegers | Joined::ObjectOfFloats, _) => {
-                    ColumnData::Object(Vec::with_capacity(rows))
+                    ColumnData::Object(Objects::with_capacity(most))
                 }
                 (
                     _,
                     ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(Vec::with_capacity(rows)),
-                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(rows)),
+                ) => ColumnData::Int64(Vec::with_capacity(most)),
+                (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(most)),
                 (_, ColumnType::Float64 | ColumnType::Float32) => {
-                    ColumnData::Float64(Vec::with_capacity(rows))
+                    ColumnData::Float64(Vec::with_capacity(most))
                 }
                 (_, ColumnType::Bool) if !column.nullable => {
-                    ColumnData::Bool(Vec::with_capacity(rows))
+                    ColumnData::Bool(Vec::with_capacity(most))
                 }
                 (_, ColumnType::Bool | ColumnType::Text | ColumnType::Json) => {
-                    ColumnData::Object(Vec::with_capacity(rows))
+                    ColumnData::Object(Objects::with_capacity(most))
                 }
-            })
-            .collect();
+            };
+            Some((place, data))
+        };
         Self {
             scan,
             options,
-            columns,
+            columns: wanted.iter().filter_map(data).collect(),
+            rows: 0,
+            most,
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows >= self.most
     }
 }
 
@@ -182,13 +204,19 @@ impl RowSink for Builder<'_> {
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        if self.is_full() {
+            return Ok(());
+        }
+        self.rows += 1;
+        let scan = self.scan;
         let changed = || CsvError::Changed {
-            expected: self.scan.schema.rows,
+            expected: scan.schema.rows,
             found: row.number,
         };
-        for (i, (scanned, data)) in self.scan.columns.iter().zip(&mut self.columns).enumerate() {
-            let cell = row.content(i + self.scan.index_columns);
-            let block = scanned.block(row.number, self.scan.block_rows);
+        for (place, data) in &mut self.columns {
+            let scanned = scan.columns.get(*place).ok_or_else(changed)?;
+            let cell = row.content(*place + scan.index_columns);
+            let block = scanned.block(row.number, scan.block_rows);
             let value =
                 value(&cell, block, scanned.joined, self.options.floats).ok_or_else(changed)?;
             match (data, value) {
@@ -198,7 +226,7 @@ impl RowSink for Builder<'_> {
                 (ColumnData::Float64(data), Value::Float32(value)) => data.push(f64::from(value)),
                 (ColumnData::Float64(data), Value::Missing) => data.push(f64::NAN),
                 (ColumnData::Bool(data), Value::Bool(value)) => data.push(value),
-                (ColumnData::Object(data), value) => data.push(cell_of(value)),
+                (ColumnData::Object(data), value) => push(data, value),
                 _ => return Err(changed()),
             }
         }
@@ -206,14 +234,17 @@ impl RowSink for Builder<'_> {
     }
 }
 
-fn cell_of(value: Value<'_>) -> Cell {
-    match value {
+fn push(data: &mut Objects, value: Value<'_>) {
+    data.push(match value {
         Value::Missing => Cell::Missing,
         Value::Bool(value) => Cell::Bool(value),
         Value::Int(value) => Cell::Int(value),
         Value::UInt(value) => Cell::UInt(value),
         Value::Float(value) => Cell::Float(value),
         Value::Float32(value) => Cell::Float(f64::from(value)),
-        Value::Text(value) => Cell::Text(String::from_utf8_lossy(value).into()),
-    }
+        Value::Text(value) => match std::str::from_utf8(value) {
+            Ok(text) => Cell::Text(text),
+            Err(_) => return data.push(Cell::Text(&String::from_utf8_lossy(value))),
+        },
+    });
 }

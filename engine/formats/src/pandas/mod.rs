@@ -16,6 +16,7 @@
 
 mod batches;
 mod concat;
+mod content;
 mod error;
 mod floats;
 mod frame;
@@ -27,6 +28,7 @@ mod integers;
 mod join;
 mod misfit;
 mod normalise;
+mod objects;
 mod print;
 mod quote;
 mod rows;
@@ -41,12 +43,14 @@ mod writer;
 
 pub use batches::{Batches, RowSelection, arrow_type};
 pub use concat::{Concatenation, NoColumn};
+pub use content::{Content, Reader};
 pub use error::CsvError;
 pub use floats::parse_f64;
-pub use frame::{Cell, ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
+pub use frame::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use gather::{GatherOptions, gather};
 pub use misfit::{Misfit, first_misfit};
 pub use normalise::normalise;
+pub use objects::{Cell, Objects};
 pub use print::{push_bool, push_f32, push_f64, push_integer};
 pub use rows::MAX_ROW;
 pub use scan::{Scan, Scanner};

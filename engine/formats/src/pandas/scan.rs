@@ -66,6 +66,13 @@ impl Scanner {
         self.rows.feed(chunk, &mut self.sink)
     }
 
+    /// Cells of the rows so far.
+    pub(crate) fn cells(&self) -> u64 {
+        self.rows
+            .rows()
+            .saturating_mul(self.sink.shape.width as u64)
+    }
+
     /// Ends the file.
     ///
     /// # Errors

@@ -171,13 +171,13 @@ impl Metric for CocoAveragePrecision {
         self.read_answers(pair, count, &mut labels, |row| {
             numbers.get(&key(&images, row)).copied()
         })?;
-        let of_submission = pair.submission.column(&self.image)?;
-        self.read_submission(pair, &mut labels, |row| {
-            numbers.get(&key(&of_submission, row)).copied()
-        })?;
         let rules = Rules {
             max_detections: self.max_detections,
         };
+        let of_submission = pair.submission.column(&self.image)?;
+        self.read_submission(pair, &mut labels, &rules, |row| {
+            numbers.get(&key(&of_submission, row)).copied()
+        })?;
         let mut precisions: Vec<f64> = Vec::new();
         for threshold in &self.thresholds {
             for images in labels.values() {
@@ -240,11 +240,13 @@ impl CocoAveragePrecision {
         &self,
         pair: &Pair<'_>,
         labels: &mut Labels,
+        rules: &Rules,
         image: impl Fn(usize) -> Option<usize>,
     ) -> Result<(), Refusal> {
         let column = pair.submission.column(&self.column)?;
         let mut count = 0;
-        for (row, boxes) in self.layout.read(&column)?.into_iter().enumerate() {
+        for row in 0..column.len() {
+            let boxes = self.layout.read_cell(&column, row)?;
             if boxes.is_empty() {
                 return Err(column.refuse(RefusalKind::Type, row, "at least one box"));
             }
@@ -256,9 +258,8 @@ impl CocoAveragePrecision {
                 let [confidence, x, y, width, height] = one.numbers;
                 let found = labels.get_mut(&label).zip(image(row));
                 if let Some(image) = found.and_then(|(images, image)| images.get_mut(image)) {
-                    image
-                        .predicted
-                        .push(self.coco_box(count, [x, y, width, height], confidence));
+                    let one = self.coco_box(count, [x, y, width, height], confidence);
+                    image.predict(one, rules);
                 }
                 count += 1;
             }

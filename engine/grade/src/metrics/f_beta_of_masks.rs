@@ -10,6 +10,7 @@ use crate::mask_columns::{
 use crate::numeric::sum;
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::Rows;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -123,6 +124,10 @@ impl Metric for FBetaOfMasks {
 
     fn columns(&self) -> Vec<&str> {
         self.masks.named()
+    }
+
+    fn rows(&self) -> Rows {
+        self.masks.rows()
     }
 }
 

@@ -9,6 +9,7 @@ use crate::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size
 use crate::numeric::sum;
 use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::Rows;
 use crate::volume::{Volume, hausdorff};
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -88,6 +89,10 @@ impl Metric for HausdorffOfVolumes {
         let mut names = self.masks.named();
         names.push(&self.slice);
         names
+    }
+
+    fn rows(&self) -> Rows {
+        self.masks.rows()
     }
 }
 

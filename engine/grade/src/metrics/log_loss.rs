@@ -9,6 +9,7 @@ use crate::numbers::floats;
 use crate::numeric::mean;
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::Rows;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -63,6 +64,10 @@ impl Metric for LogLoss {
 
     fn columns(&self) -> Vec<&str> {
         self.columns.named()
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Times(1)
     }
 }
 

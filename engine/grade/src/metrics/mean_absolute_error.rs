@@ -11,6 +11,7 @@ use crate::numbers::differences;
 use crate::numeric::mean;
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::Rows;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -91,6 +92,10 @@ impl Metric for MeanAbsoluteError {
         let mut names = self.columns.named();
         names.extend(self.groups.as_deref());
         names
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Times(1)
     }
 }
 

@@ -8,6 +8,7 @@ use crate::definition::Definition;
 use crate::numeric::{round_numpy, round_python};
 use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::rules::Rows;
 
 mod accuracy;
 mod average_precision_at_k;
@@ -113,6 +114,11 @@ pub trait Metric: fmt::Debug + Send + Sync {
 
     /// Columns that the parameters name.
     fn columns(&self) -> Vec<&str>;
+
+    /// What it says of the number of rows, whatever is in them.
+    fn rows(&self) -> Rows {
+        Rows::Any
+    }
 }
 
 /// A kind of metric: its description, direction and how its parameters are read.

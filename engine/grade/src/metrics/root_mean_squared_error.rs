@@ -10,6 +10,7 @@ use crate::numbers::differences;
 use crate::numeric::mean;
 use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::rules::Rows;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -40,6 +41,10 @@ impl Metric for RootMeanSquaredError {
 
     fn columns(&self) -> Vec<&str> {
         self.columns.named()
+    }
+
+    fn rows(&self) -> Rows {
+        Rows::Times(1)
     }
 }
 

@@ -8,6 +8,7 @@ use super::{Direction, Metric, MetricKind, Score};
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::rules::Rows;
 use crate::spec;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -84,6 +85,15 @@ impl Metric for WeightedSum {
             sum += part.weight * if part.complement { 1.0 - score } else { score };
         }
         Ok(Score::numpy(sum))
+    }
+
+    fn rows(&self) -> Rows {
+        let mut rows = self.parts.iter().map(|part| part.metric.rows());
+        let first = rows.next().unwrap_or(Rows::Any);
+        match rows.all(|other| other == first) {
+            true => first,
+            false => Rows::Any,
+        }
     }
 
     fn columns(&self) -> Vec<&str> {

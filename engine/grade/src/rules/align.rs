@@ -73,7 +73,8 @@ impl Rule for Align {
     fn rows(&self) -> Rows {
         match (self.check, self.surplus) {
             (Check::Equal, Surplus::Refuse) => Rows::Times(1),
-            _ => Rows::Any,
+            (Check::None, Surplus::Refuse) => Rows::Kept,
+            (_, Surplus::Drop) => Rows::Any,
         }
     }
 
@@ -119,12 +120,11 @@ fn sort(pair: &mut Pair<'_>, by: &str) -> Result<(), Refusal> {
     let order = sort_positions(&submission)?;
     let answers = pair.answers.column(by)?;
     let is_same = submission.values().eq(answers.values());
-    if is_same {
-        pair.answers.select(&order);
-    } else {
-        let order = sort_positions(&answers)?;
-        pair.answers.select(&order);
-    }
-    pair.submission.select(&order);
+    let of_answers = match is_same {
+        true => order.clone(),
+        false => sort_positions(&answers)?,
+    };
+    pair.answers.select(of_answers);
+    pair.submission.select(order);
     Ok(())
 }

@@ -36,8 +36,8 @@ struct AlignGroups {
 impl Rule for AlignGroups {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (left, right) = self.pairs(pair)?;
-        pair.answers.select(&left);
-        pair.submission.select(&right);
+        pair.answers.select(left);
+        pair.submission.select(right);
         Ok(())
     }
 

@@ -39,7 +39,7 @@ impl Rule for RequiredColumns {
 
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.of(pair) {
-            pair.submission.column(name)?;
+            pair.submission.require(name)?;
         }
         Ok(())
     }

@@ -45,7 +45,7 @@ impl Rule for DropMissing {
                 .all(|column| column.value(*row as usize) != Value::Missing)
         };
         let kept: Vec<u32> = (0u32..).take(pair.answers.len()).filter(complete).collect();
-        pair.answers.select(&kept);
+        pair.answers.select(kept);
         Ok(())
     }
 

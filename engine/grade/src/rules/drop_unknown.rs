@@ -44,7 +44,7 @@ impl Rule for DropUnknown {
             .take(submission.len())
             .filter(|row| known.contains(&key(&submission, *row as usize)))
             .collect();
-        pair.submission.select(&kept);
+        pair.submission.select(kept);
         Ok(())
     }
 

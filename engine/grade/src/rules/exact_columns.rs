@@ -58,7 +58,7 @@ impl Rule for ExactColumns {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let expected = self.columns.of(pair);
         for name in &expected {
-            pair.submission.column(name)?;
+            pair.submission.require(name)?;
         }
         if let Some(surplus) = pair
             .submission

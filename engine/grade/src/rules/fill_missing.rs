@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Rule, RuleKind, parse};
+use super::{Rows, Rule, RuleKind, parse};
 use crate::columns::Columns;
 use crate::definition::{Definition, Parameter, ParameterKind};
 use crate::frame::{Cell, ColumnData};
@@ -50,12 +50,12 @@ enum Filling {
 }
 
 impl Filling {
-    fn cell(&self) -> Cell {
+    fn cell(&self) -> Cell<'_> {
         match self {
             Filling::Bool(value) => Cell::Bool(*value),
             Filling::Int(value) => Cell::Int(*value),
             Filling::Float(value) => Cell::Float(*value),
-            Filling::Text(text) => Cell::Text(text.as_str().into()),
+            Filling::Text(text) => Cell::Text(text),
         }
     }
 }
@@ -70,6 +70,10 @@ struct FillMissing {
 }
 
 impl Rule for FillMissing {
+    fn rows(&self) -> Rows {
+        Rows::CellByCell
+    }
+
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         for name in self.columns.resolve_owned(pair) {
             self.fill(pair, Role::Submission, &name)?;
@@ -128,19 +132,12 @@ impl FillMissing {
                     ),
                 })
             }
-            ColumnData::Object(cells) if cells.contains(&Cell::Missing) => {
-                Some(ColumnData::Object(
-                    cells
-                        .iter()
-                        .map(|cell| {
-                            if *cell == Cell::Missing {
-                                self.with.cell()
-                            } else {
-                                cell.clone()
-                            }
-                        })
-                        .collect(),
-                ))
+            ColumnData::Object(cells) if cells.contains(Cell::Missing) => {
+                let filled = cells.iter().map(|cell| match cell {
+                    Cell::Missing => self.with.cell(),
+                    cell => cell,
+                });
+                Some(ColumnData::Object(filled.collect()))
             }
             _ => None,
         }

@@ -37,6 +37,9 @@ pub(super) static KIND: RuleKind = RuleKind {
     parse: parse::<Join>,
 };
 
+/// No further row.
+const END: u32 = u32::MAX;
+
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Repeated {
@@ -57,8 +60,8 @@ struct Join {
 impl Rule for Join {
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal> {
         let (of_answers, of_submission) = self.pairs(pair)?;
-        pair.answers.select(&of_answers);
-        pair.submission.select(&of_submission);
+        pair.answers.select(of_answers);
+        pair.submission.select(of_submission);
         Ok(())
     }
 
@@ -74,23 +77,38 @@ impl Join {
             pair.answers.column(&self.by)?,
             pair.submission.column(&self.by)?,
         );
-        let mut places: HashMap<_, Vec<u32>> = HashMap::new();
+        // For each identifier its first and last row, and for each row the next one of the same identifier: two lists of
+        // numbers for any number of rows.
+        let mut places: HashMap<_, (u32, u32)> = HashMap::new();
+        let mut next = vec![END; submission.len()];
         for (row, position) in (0..submission.len()).zip(0u32..) {
-            places
+            let (_, last) = places
                 .entry(key(&submission, row))
-                .or_default()
-                .push(position);
+                .or_insert((position, position));
+            if *last != position
+                && let Some(next) = next.get_mut(*last as usize)
+            {
+                *next = position;
+                *last = position;
+            }
         }
-        let (mut left, mut right) = (Vec::new(), Vec::new());
+        let after = |position: u32| {
+            let after = next.get(position as usize).copied();
+            after.filter(|after| *after != END)
+        };
+        let rows_of = |row: usize| {
+            let first = places.get(&key(&answers, row)).map(|(first, _)| *first);
+            std::iter::successors(first, |position| after(*position))
+        };
+        let pairs = (0..answers.len()).map(|row| rows_of(row).count()).sum();
+        let (mut left, mut right) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
         let (mut matched, mut repeated) = (0, None);
         for (row, position) in (0..answers.len()).zip(0u32..) {
-            let Some(found) = places.get(&key(&answers, row)) else {
-                continue;
-            };
-            matched += 1;
-            repeated = repeated.or(found.get(1).copied());
-            left.extend(found.iter().map(|_| position));
-            right.extend(found);
+            let before = right.len();
+            right.extend(rows_of(row));
+            left.resize(right.len(), position);
+            matched += usize::from(right.len() > before);
+            repeated = repeated.or(right.get(before + 1).copied());
         }
         let refused = match self.repeated {
             Repeated::Allow => false,

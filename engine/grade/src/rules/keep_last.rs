@@ -68,7 +68,7 @@ impl Rule for KeepLast {
             }
         }
         kept.reverse();
-        pair.answers.select(&kept);
+        pair.answers.select(kept);
         Ok(())
     }
 

@@ -91,8 +91,8 @@ impl Rule for KeepRows {
             None => kept.clone(),
             Some(by) => look_up(pair, by, &kept)?,
         };
-        pair.answers.select(&positions(&kept));
-        pair.submission.select(&positions(&of_submission));
+        pair.answers.select(positions(&kept));
+        pair.submission.select(positions(&of_submission));
         Ok(())
     }
 
@@ -119,16 +119,13 @@ fn look_up(pair: &Pair<'_>, by: &str, kept: &[bool]) -> Result<Vec<bool>, Refusa
 }
 
 fn by_file_row(pair: &Pair<'_>, kept: &[bool]) -> Vec<bool> {
-    let rows = pair.answers.rows().iter().zip(kept);
+    let rows = pair.answers.file_positions().zip(kept);
     let marked: HashSet<u32> = rows
         .filter(|(_, kept)| **kept)
-        .map(|(row, _)| *row)
+        .map(|(row, _)| row)
         .collect();
-    pair.submission
-        .rows()
-        .iter()
-        .map(|row| marked.contains(row))
-        .collect()
+    let of_submission = pair.submission.file_positions();
+    of_submission.map(|row| marked.contains(&row)).collect()
 }
 
 fn positions(kept: &[bool]) -> Vec<u32> {

@@ -66,8 +66,12 @@ pub enum Rows {
     Any,
     /// It leaves all where they are, or refuses the submission.
     Kept,
+    /// It leaves all where they are, refuses none, and does with a cell what has nothing to do with other rows.
+    CellByCell,
     /// The submission has so many for each row of the answers, or is refused.
     Times(usize),
+    /// It looks at as many of the submission's first rows as the answers have, whatever comes after them.
+    First,
 }
 
 /// A kind of rule: its description and how its parameters are read.

@@ -82,14 +82,26 @@ impl<const N: usize> Layout<N> {
     /// # Errors
     /// When a cell is no text, or not a number of whole boxes with numbers where they belong.
     pub fn read(&self, column: &Column<'_>) -> Result<Vec<Vec<Labelled<N>>>, Refusal> {
-        let cell = |(position, value): (usize, Value<'_>)| match value {
+        let rows = 0..column.len();
+        rows.map(|row| self.read_cell(column, row)).collect()
+    }
+
+    /// The boxes of one cell.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_cell(
+        &self,
+        column: &Column<'_>,
+        position: usize,
+    ) -> Result<Vec<Labelled<N>>, Refusal> {
+        match column.value(position) {
             Value::Text(text) => self
                 .parse(text)
                 .map_err(|expected| column.refuse(RefusalKind::Type, position, &expected)),
             Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "boxes")),
             _ => Err(column.refuse(RefusalKind::Type, position, "boxes, as text")),
-        };
-        column.values().enumerate().map(cell).collect()
+        }
     }
 
     fn parse(&self, text: &str) -> Result<Vec<Labelled<N>>, String> {

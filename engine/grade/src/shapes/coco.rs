@@ -28,6 +28,21 @@ pub struct Image {
     pub predicted: Vec<CocoBox>,
 }
 
+impl Image {
+    /// Adds a predicted box. Of many, those that count are kept: the most confident ones, the first of equal ones.
+    pub fn predict(&mut self, one: CocoBox, rules: &Rules) {
+        self.predicted.push(one);
+        if self.predicted.len() > 2 * rules.max_detections + FEW {
+            self.predicted
+                .sort_by(|a, b| falling(a.confidence, b.confidence));
+            self.predicted.truncate(rules.max_detections);
+        }
+    }
+}
+
+/// So many boxes beyond twice those that count are kept.
+const FEW: usize = 32;
+
 #[derive(Debug)]
 pub struct Rules {
     pub max_detections: usize,

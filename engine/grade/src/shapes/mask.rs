@@ -20,24 +20,25 @@ impl Mask {
     /// # Errors
     /// In words, what was expected.
     pub fn decode(code: &str, pixels: u64) -> Result<Self, &'static str> {
-        let numbers = code
-            .split(is_python_blank)
-            .filter(|word| !word.is_empty())
-            .map(|word| python_int_clamped(word).ok_or("whole numbers, separated by blanks"))
-            .collect::<Result<Vec<i128>, _>>()?;
-        let starts: Vec<i128> = numbers.iter().step_by(2).copied().collect();
-        let lengths: Vec<i128> = numbers.iter().skip(1).step_by(2).copied().collect();
-        if !starts.is_sorted() {
+        // A code may have many millions of numbers: they are gone through twice rather than kept.
+        let words = || code.split(is_python_blank).filter(|word| !word.is_empty());
+        let (mut starts, mut lengths) = (Numbers::default(), Numbers::default());
+        for (index, word) in words().enumerate() {
+            let number = python_int_clamped(word);
+            let number = number.ok_or("whole numbers, separated by blanks")?;
+            match index % 2 {
+                0 => starts.take(number),
+                _ => lengths.take(number),
+            }
+        }
+        if !starts.is_sorted {
             return Err("runs in the order of their starts");
         }
-        if numbers.iter().any(|number| *number < 1) {
+        if starts.smallest.min(lengths.smallest) < 1 {
             return Err("starts and lengths of at least 1");
         }
-        let length_of = |run: usize| match (starts.len(), lengths.as_slice()) {
-            (2, [length]) => Some(*length),
-            _ => lengths.get(run).copied(),
-        };
-        if lengths.len() != starts.len() && starts.len() > 2 {
+        let one_for_two = starts.count == 2 && lengths.count == 1;
+        if lengths.count != starts.count && starts.count > 2 {
             return Err("a length after each start");
         }
         let wraps = match (Store::of(&starts), Store::of(&lengths)) {
@@ -51,9 +52,14 @@ impl Mask {
             (Some(Store::Unsigned), Some(Store::Unsigned)) => true,
             _ => return Err("numbers that fit one integer type of 64 bits"),
         };
+        let mut numbers = words().filter_map(python_int_clamped);
         let mut mask = Mask::default();
-        for (run, start) in starts.iter().enumerate() {
-            let Some(length) = length_of(run) else { break };
+        while let Some(start) = numbers.next() {
+            let length = match numbers.next() {
+                Some(length) => length,
+                None if one_for_two => lengths.smallest,
+                None => break,
+            };
             let low = start - 1;
             let mut high = low + length;
             if wraps && high > i128::from(i64::MAX) {
@@ -136,16 +142,46 @@ enum Store {
     Unlimited,
 }
 
+/// What there is to know of a list of numbers without keeping them.
+#[derive(Debug)]
+struct Numbers {
+    count: usize,
+    smallest: i128,
+    largest: i128,
+    last: i128,
+    is_sorted: bool,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Numbers {
+            count: 0,
+            smallest: i128::MAX,
+            largest: i128::MIN,
+            last: i128::MIN,
+            is_sorted: true,
+        }
+    }
+}
+
+impl Numbers {
+    fn take(&mut self, number: i128) {
+        self.count += 1;
+        self.smallest = self.smallest.min(number);
+        self.largest = self.largest.max(number);
+        self.is_sorted &= self.last <= number;
+        self.last = number;
+    }
+}
+
 impl Store {
     /// `None` for an empty list.
-    fn of(values: &[i128]) -> Option<Store> {
-        let largest = *values.iter().max()?;
-        let smallest = *values.iter().min()?;
+    fn of(numbers: &Numbers) -> Option<Store> {
         let signed = |value| value <= i128::from(i64::MAX);
-        Some(match () {
-            () if largest > i128::from(u64::MAX) => Store::Unlimited,
-            () if signed(largest) => Store::Signed,
-            () if signed(smallest) => Store::Double,
+        (numbers.count > 0).then(|| match () {
+            () if numbers.largest > i128::from(u64::MAX) => Store::Unlimited,
+            () if signed(numbers.largest) => Store::Signed,
+            () if signed(numbers.smallest) => Store::Double,
             () => Store::Unsigned,
         })
     }

@@ -7,6 +7,7 @@ use crate::mask::Mask;
 use crate::numbers::number;
 use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::rules::Rows;
 
 pub const COLUMN: Parameter = Parameter {
     name: "column",
@@ -115,6 +116,14 @@ impl MaskColumns {
             truth: self.decode(&truth, &sizes)?,
             sizes,
         })
+    }
+
+    /// What this says of the number of rows.
+    pub fn rows(&self) -> Rows {
+        match self.surplus_rows {
+            SurplusRows::Refuse => Rows::Times(1),
+            SurplusRows::Ignore => Rows::First,
+        }
     }
 
     fn truth(&self) -> &str {

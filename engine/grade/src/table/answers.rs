@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use prep_formats::pandas::{CsvError, FrameColumn, ReadOptions, read_frame};
+use prep_formats::pandas::{CsvError, FrameColumn, Objects, ReadOptions, read_frame};
 use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
@@ -88,16 +88,23 @@ impl Rows {
 
     /// Reads JSON lines.
     fn frame(&self, text: &str) -> Result<Frame, AnswersError> {
-        let mut columns: Vec<(&String, Vec<Cell>)> =
-            self.columns.iter().map(|name| (name, Vec::new())).collect();
+        let mut columns: Vec<(&String, Objects)> = self
+            .columns
+            .iter()
+            .map(|name| (name, Objects::default()))
+            .collect();
         for (line, json) in (1..).zip(text.lines()) {
             let record: Value =
                 serde_json::from_str(json).map_err(|source| AnswersError::Json { line, source })?;
             for row in &self.rows {
                 for (name, cells) in &mut columns {
-                    cells.push(match row.get(*name) {
-                        Some(content) => content.cell(&record, line)?,
-                        None => Cell::Missing,
+                    let text = match row.get(*name) {
+                        Some(content) => content.text(&record, line)?,
+                        None => String::new(),
+                    };
+                    cells.push(match text.as_str() {
+                        "" => Cell::Missing,
+                        text => Cell::Text(text),
                     });
                 }
             }
@@ -128,21 +135,18 @@ impl Content {
         }
     }
 
-    fn cell(&self, record: &Value, line: usize) -> Result<Cell, AnswersError> {
-        let text = match self {
-            Content::Text(template) => fill(template, record, line)?,
+    /// What stands in the cell; nothing where it is missing.
+    fn text(&self, record: &Value, line: usize) -> Result<String, AnswersError> {
+        match self {
+            Content::Text(template) => fill(template, record, line),
             Content::Parts(parts) => {
                 let mut words = Vec::new();
                 for part in parts {
                     part.print(record, line, &mut words)?;
                 }
-                words.join(" ")
+                Ok(words.join(" "))
             }
-        };
-        Ok(match text.as_str() {
-            "" => Cell::Missing,
-            text => Cell::Text(text.into()),
-        })
+        }
     }
 }
 

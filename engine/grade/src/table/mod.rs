@@ -7,6 +7,8 @@ pub mod key;
 pub mod numbers;
 pub mod order;
 pub mod pair;
+pub mod positions;
 pub mod sort;
 pub mod submission;
 pub mod target;
+pub mod unread;

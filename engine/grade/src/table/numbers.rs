@@ -97,12 +97,15 @@ pub fn differences(truth: &Column<'_>, predicted: &Column<'_>) -> Result<Vec<f64
             "a number: booleans cannot be subtracted",
         ));
     }
-    let predicted = floats(predicted)?;
-    Ok(floats(truth)?
-        .iter()
-        .zip(&predicted)
-        .map(|(truth, predicted)| truth - predicted)
-        .collect())
+    let mut differences = floats(predicted)?;
+    if truth.is_empty() {
+        floats(truth)?;
+    }
+    let truths = truth.values().enumerate();
+    for (difference, (position, value)) in differences.iter_mut().zip(truths) {
+        *difference = finite(truth, position, value)? - *difference;
+    }
+    Ok(differences)
 }
 
 /// All values of a column as doubles, NaN for a missing one: for metrics that let NaN pass. A column that pandas has no

@@ -4,7 +4,7 @@
 //! text as many as it takes to tell it from the others. A text is therefore looked up once for each piece, not once for
 //! each comparison, which is what sorting ten million of them costs.
 
-use crate::frame::{Cell, ColumnData};
+use crate::frame::ColumnData;
 use crate::pair::Column;
 
 /// So few texts are compared as a whole where their next pieces are equal.
@@ -30,7 +30,7 @@ impl Ordered {
     /// The order of the keys at these positions, none of which is missing; nothing for a column of objects that are not
     /// all texts.
     pub(crate) fn of(column: &Column<'_>, positions: &[u32]) -> Option<Ordered> {
-        let row = |position: u32| column.rows().get(position as usize).copied();
+        let row = |position: u32| column.file_position(position as usize);
         let numbers = |piece: &dyn Fn(usize) -> Option<u64>| {
             let items = positions.iter().map(|&position| {
                 let piece = piece(row(position)? as usize)?;
@@ -46,10 +46,7 @@ impl Ordered {
             ColumnData::Bool(values) => numbers(&|row| values.get(row).copied().map(u64::from)),
             ColumnData::Float64(values) => numbers(&|row| values.get(row).copied().map(rising)),
             ColumnData::Object(cells) => {
-                let text = |position: u32| match cells.get(row(position)? as usize)? {
-                    Cell::Text(text) => Some(text.as_bytes()),
-                    _ => None,
-                };
+                let text = |position: u32| cells.text(row(position)? as usize);
                 Ordered::of_texts(positions, text)
             }
         }

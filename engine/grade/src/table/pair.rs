@@ -1,13 +1,20 @@
 //! The two tables that are graded, answers and submission, and what the rules made of them.
 //!
 //! Rules sort and drop rows. They do so on a list of row numbers, so that the tables themselves are not copied and
-//! every message can name the row of the file that it is about.
+//! every message can name the row of the file that it is about. The cells of a submission are read column by column, when
+//! a rule wants them: what is refused by its shape or its identifiers never is in memory as a whole.
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use crate::frame::{Cell, ColumnData, Frame};
+use crate::positions::Positions;
 use crate::refusal::{Refusal, RefusalKind, count};
 use crate::suggest::closest;
+use crate::unread::{Unread, unreadable};
+
+/// So many cells are read in one go.
+const AT_ONCE: usize = 4 << 20;
 
 /// Which of the two tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,38 +54,65 @@ impl Value<'_> {
 /// A table and the rows of it that take part, in order.
 #[derive(Debug, Clone)]
 pub struct Side<'a> {
-    frame: Cow<'a, Frame>,
-    rows: Vec<u32>,
+    columns: Vec<SideColumn<'a>>,
+    /// Where cells that are not here yet come from.
+    unread: Option<&'a Unread<'a>>,
+    positions: Positions,
     role: Role,
+}
+
+#[derive(Debug, Clone)]
+struct SideColumn<'a> {
+    name: Cow<'a, str>,
+    data: Data<'a>,
+}
+
+#[derive(Debug, Clone)]
+enum Data<'a> {
+    Here(Cow<'a, ColumnData>),
+    /// A column of a file, by its place there, and its cells once somebody wanted them.
+    Unread(usize, OnceLock<ColumnData>),
 }
 
 impl<'a> Side<'a> {
     fn new(frame: &'a Frame, role: Role) -> Result<Self, Refusal> {
-        let rows = u32::try_from(frame.rows).map_err(|_| {
-            Refusal::new(
-                RefusalKind::Unreadable,
-                "the table has more than 4,294,967,295 rows",
-            )
-        })?;
+        let columns = frame.columns.iter().map(|column| SideColumn {
+            name: Cow::Borrowed(&column.name),
+            data: Data::Here(Cow::Borrowed(&column.data)),
+        });
         Ok(Side {
-            frame: Cow::Borrowed(frame),
-            rows: (0..rows).collect(),
+            columns: columns.collect(),
+            unread: None,
+            positions: Positions::all(frame.rows)?,
             role,
+        })
+    }
+
+    fn unread(table: &'a Unread<'a>) -> Result<Self, Refusal> {
+        let columns = table.names().enumerate().map(|(place, name)| SideColumn {
+            name: Cow::Borrowed(name),
+            data: Data::Unread(place, OnceLock::new()),
+        });
+        Ok(Side {
+            columns: columns.collect(),
+            unread: Some(table),
+            positions: Positions::all(table.rows())?,
+            role: Role::Submission,
         })
     }
 
     /// Number of rows that take part.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.positions.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.positions.len() == 0
     }
 
     /// Names of all columns, in the order of the file.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.frame.columns.iter().map(|column| &*column.name)
+        self.columns.iter().map(|column| &*column.name)
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -86,63 +120,100 @@ impl<'a> Side<'a> {
     }
 
     /// Positions in the file of the rows that take part.
-    pub fn rows(&self) -> &[u32] {
-        &self.rows
+    pub fn file_positions(&self) -> impl Iterator<Item = u32> {
+        let positions = &self.positions;
+        (0..positions.len()).filter_map(|position| positions.get(position))
     }
 
     /// Puts the rows in another order, or drops some: the list is of positions in the present order.
-    pub(crate) fn select(&mut self, positions: &[u32]) {
-        self.rows = positions
-            .iter()
-            .filter_map(|&position| self.rows.get(position as usize).copied())
-            .collect();
+    pub(crate) fn select(&mut self, positions: Vec<u32>) {
+        self.positions.select(positions);
     }
 
     /// Keeps the first rows.
     pub(crate) fn truncate(&mut self, rows: usize) {
-        self.rows.truncate(rows);
+        self.positions.truncate(rows);
     }
 
     /// Replaces the content of a column.
     pub(crate) fn replace(&mut self, name: &str, data: ColumnData) {
-        if let Some(column) = self
-            .frame
-            .to_mut()
-            .columns
-            .iter_mut()
-            .find(|column| &*column.name == name)
-        {
-            column.data = data;
+        if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
+            column.data = Data::Here(Cow::Owned(data));
         }
     }
 
     /// Gives a column another name.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
-        let columns = &mut self.frame.to_mut().columns;
-        if let Some(column) = columns.iter_mut().find(|column| &*column.name == from) {
-            column.name = to.into();
+        if let Some(column) = self.columns.iter_mut().find(|column| column.name == from) {
+            column.name = Cow::Owned(to.to_owned());
+        }
+    }
+
+    /// Gives back the memory of columns that can be read again, but for those of these names.
+    pub(crate) fn forget_all_but(&mut self, names: &[&str]) {
+        for column in &mut self.columns {
+            if let Data::Unread(_, cells) = &mut column.data
+                && !names.contains(&&*column.name)
+            {
+                cells.take();
+            }
+        }
+    }
+
+    /// Refuses a table without a column of that name; the message suggests one that is spelled alike.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn require(&self, name: &str) -> Result<(), Refusal> {
+        match self.has(name) {
+            true => Ok(()),
+            false => Err(self.no_column(name)),
         }
     }
 
     /// A column by name.
     ///
     /// # Errors
-    /// When there is none of that name; the message suggests one that is spelled alike.
+    /// As [`require`](Self::require); when its cells cannot be read.
     pub fn column(&self, name: &str) -> Result<Column<'_>, Refusal> {
-        match self
-            .frame
-            .columns
-            .iter()
-            .find(|column| &*column.name == name)
-        {
-            Some(column) => Ok(Column {
-                name: &column.name,
-                data: &column.data,
-                rows: &self.rows,
-                role: self.role,
-            }),
-            None => Err(self.no_column(name)),
+        let Some(column) = self.columns.iter().find(|column| column.name == name) else {
+            return Err(self.no_column(name));
+        };
+        let data = match &column.data {
+            Data::Here(data) => data,
+            Data::Unread(place, cells) => match cells.get() {
+                Some(data) => data,
+                None => {
+                    self.read(*place)?;
+                    cells.get().ok_or_else(unreadable)?
+                }
+            },
+        };
+        Ok(Column {
+            name: &column.name,
+            data,
+            positions: &self.positions,
+            role: self.role,
+        })
+    }
+
+    /// Reads the column at a place of the file, and those after it that are not here either while they are few cells.
+    fn read(&self, first: usize) -> Result<(), Refusal> {
+        let table = self.unread.ok_or_else(unreadable)?;
+        let rows = self.positions.highest(table.rows());
+        let mut places: Vec<(usize, &OnceLock<ColumnData>)> = Vec::new();
+        let unread = self.columns.iter().filter_map(|column| match &column.data {
+            Data::Unread(place, cells) if cells.get().is_none() => Some((*place, cells)),
+            _ => None,
+        });
+        let most = (AT_ONCE / rows.max(1)).max(1);
+        places.extend(unread.filter(|(place, _)| *place >= first).take(most));
+        let wanted: Vec<usize> = places.iter().map(|(place, _)| *place).collect();
+        for ((_, cells), data) in places.iter().zip(table.read(&wanted, rows)?) {
+            // Nobody else reads this side meanwhile, or it read the same.
+            let _ = cells.set(data);
         }
+        Ok(())
     }
 
     fn no_column(&self, name: &str) -> Refusal {
@@ -180,17 +251,17 @@ impl<'a> Side<'a> {
 pub struct Column<'a> {
     pub name: &'a str,
     data: &'a ColumnData,
-    rows: &'a [u32],
+    positions: &'a Positions,
     role: Role,
 }
 
 impl<'a> Column<'a> {
     pub fn len(&self) -> usize {
-        self.rows.len()
+        self.positions.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.positions.len() == 0
     }
 
     pub fn role(&self) -> Role {
@@ -202,27 +273,28 @@ impl<'a> Column<'a> {
         self.data
     }
 
-    pub fn rows(&self) -> &'a [u32] {
-        self.rows
+    /// Position of the row in the file.
+    pub fn file_position(&self, position: usize) -> Option<u32> {
+        self.positions.get(position)
     }
 
     /// Number of the row in the file, from 1.
     pub fn file_row(&self, position: usize) -> u64 {
-        self.rows.get(position).map_or(0, |&row| u64::from(row) + 1)
+        self.positions
+            .get(position)
+            .map_or(0, |row| u64::from(row) + 1)
     }
 
     /// The cell at a position; beyond the end it is missing.
     pub fn value(&self, position: usize) -> Value<'a> {
-        self.rows
+        self.positions
             .get(position)
-            .map_or(Value::Missing, |&row| value_at(self.data, row as usize))
+            .map_or(Value::Missing, |row| value_at(self.data, row as usize))
     }
 
     pub fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
-        let data = self.data;
-        self.rows
-            .iter()
-            .map(move |&row| value_at(data, row as usize))
+        let column = *self;
+        (0..column.len()).map(move |position| column.value(position))
     }
 
     /// The cells of the whole file, in its order.
@@ -270,10 +342,10 @@ fn value_at(data: &ColumnData, row: usize) -> Value<'_> {
             .map_or(Value::Missing, |&value| Value::Bool(value)),
         ColumnData::Object(values) => match values.get(row) {
             None | Some(Cell::Missing) => Value::Missing,
-            Some(Cell::Bool(value)) => Value::Bool(*value),
-            Some(Cell::Int(value)) => Value::Int(*value),
-            Some(Cell::UInt(value)) => Value::UInt(*value),
-            Some(Cell::Float(value)) => float(*value),
+            Some(Cell::Bool(value)) => Value::Bool(value),
+            Some(Cell::Int(value)) => Value::Int(value),
+            Some(Cell::UInt(value)) => Value::UInt(value),
+            Some(Cell::Float(value)) => float(value),
             Some(Cell::Text(text)) => Value::Text(text),
         },
     }
@@ -303,6 +375,17 @@ impl<'a> Pair<'a> {
         Ok(Pair {
             answers: Side::new(answers, Role::Answers)?,
             submission: Side::new(submission, Role::Submission)?,
+        })
+    }
+
+    /// Pairs the answers with a submission whose cells are read when they are wanted.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn unread(answers: &'a Frame, submission: &'a Unread<'a>) -> Result<Self, Refusal> {
+        Ok(Pair {
+            answers: Side::new(answers, Role::Answers)?,
+            submission: Side::unread(submission)?,
         })
     }
 

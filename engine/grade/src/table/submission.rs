@@ -1,10 +1,9 @@
 //! Reading what is graded, with limits that keep a hostile or mistaken file from exhausting the machine.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use prep_formats::pandas::{Frame, ReadOptions, ScannedFrame};
+use prep_formats::pandas::{Content, CsvError, Frame, ReadOptions, ScannedFrame};
 
 use crate::refusal::{Refusal, RefusalKind};
 
@@ -17,6 +16,10 @@ pub const MAX_COLUMNS: usize = 4_096;
 /// Files whose first line is longer are refused: there would be column names of a megabyte.
 const MAX_HEADER: usize = 1 << 20;
 
+/// Files with more cells are refused, those included that short rows leave out: 2^30, several hundred times the largest
+/// real submission.
+const MAX_CELLS: u64 = 1 << 30;
+
 /// Whether a submission is there at all: an ordinary file whose name ends in `.csv`, in any case.
 pub fn exists(path: &Path) -> bool {
     path.is_file()
@@ -25,75 +28,102 @@ pub fn exists(path: &Path) -> bool {
             .is_some_and(|extension| extension.eq_ignore_ascii_case("csv"))
 }
 
-/// The bytes of a submission.
-///
-/// # Errors
-/// When the file cannot be read, or is too large.
-pub fn bytes_of(path: &Path) -> Result<Vec<u8>, Refusal> {
-    if !exists(path) {
-        let message = format!("`{}` is no file whose name ends in .csv", path.display());
-        return Err(unreadable(message));
-    }
-    let failed =
-        |error: std::io::Error| unreadable(format!("cannot read `{}`: {error}", path.display()));
-    let file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    if size > MAX_BYTES {
-        return Err(too_large(size));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-    // The file may grow while it is read.
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    Ok(bytes)
-}
-
-/// Reads a submission that is in memory.
+/// Reads a submission that is in memory, as a whole.
 ///
 /// # Errors
 /// When it is too large, or no CSV.
 pub fn parse(bytes: &[u8]) -> Result<Frame, Refusal> {
-    parse_if(bytes, |_| Ok(()))
+    let options = ReadOptions::default();
+    let scanned = scan(Content::Bytes(bytes), &options);
+    let scanned = scanned.unwrap_or_else(|error| Err(unreadable(error.to_string())))?;
+    scanned.frame().map_err(|error| invalid(&error))
 }
 
-/// Reads a submission that is in memory, if its shape is right: a table with names of columns and a number of rows, and
-/// without cells.
+fn invalid(error: &CsvError) -> Refusal {
+    unreadable(format!("the file is no valid CSV: {error}"))
+}
+
+/// Looks through a submission.
 ///
 /// # Errors
-/// When it is too large, or no CSV; what is wrong with its shape.
-pub fn parse_if(
-    bytes: &[u8],
-    check: impl FnOnce(&Frame) -> Result<(), Refusal>,
-) -> Result<Frame, Refusal> {
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(too_large(bytes.len() as u64));
+/// When the file cannot be read. Within: when it is too large, or no CSV.
+pub(crate) fn scan<'a>(
+    content: Content<'a>,
+    options: &'a ReadOptions,
+) -> io::Result<Result<ScannedFrame<'a>, Refusal>> {
+    let size = content.size()?;
+    if size > MAX_BYTES {
+        return Ok(Err(too_large(size)));
     }
-    if let Some(what) = recognise(bytes) {
-        return Err(unreadable(format!("the file is {what}, not a CSV")));
+    let (start, line) = front(content)?;
+    if let Some(what) = recognise(&start) {
+        return Ok(Err(unreadable(format!("the file is {what}, not a CSV"))));
     }
-    let header = bytes
-        .split(|byte| matches!(byte, b'\n' | b'\r'))
-        .find(|line| !line.trim_ascii().is_empty());
-    if let Some(line) = header.filter(|line| line.len() > MAX_HEADER) {
-        let length = line.len();
-        return Err(unreadable(format!(
+    let (length, fields) = match line.has_text {
+        true => (line.bytes, line.commas + 1),
+        false => (0, 0),
+    };
+    if length > MAX_HEADER {
+        return Ok(Err(unreadable(format!(
             "the first line has {length} bytes; at most {MAX_HEADER} are read"
-        )));
+        ))));
     }
-    let columns = header.map_or(0, |line| {
-        line.iter().filter(|byte| **byte == b',').count() + 1
-    });
-    if columns > MAX_COLUMNS {
-        return Err(unreadable(format!(
-            "the first line has {columns} fields; at most {MAX_COLUMNS} columns are read"
-        )));
+    if fields > MAX_COLUMNS {
+        return Ok(Err(unreadable(format!(
+            "the first line has {fields} fields; at most {MAX_COLUMNS} columns are read"
+        ))));
     }
-    let invalid = |error| unreadable(format!("the file is no valid CSV: {error}"));
-    let options = ReadOptions::default();
-    let scanned = ScannedFrame::of(bytes, &options).map_err(invalid)?;
-    check(&scanned.shape())?;
-    scanned.read().map_err(invalid)
+    match ScannedFrame::of(content, options, MAX_CELLS) {
+        Ok(scanned) => Ok(Ok(scanned)),
+        Err(CsvError::Io(error)) => Err(error),
+        Err(error) => Ok(Err(invalid(&error))),
+    }
+}
+
+/// The first bytes, and what there is to know of the first line that is not blank.
+fn front(content: Content<'_>) -> io::Result<(Vec<u8>, FirstLine)> {
+    let mut start = Vec::new();
+    content.reader().take(8).read_to_end(&mut start)?;
+    let mut line = FirstLine::default();
+    let mut bytes = BufReader::new(content.reader());
+    while !line.is_over {
+        let piece = bytes.fill_buf()?;
+        if piece.is_empty() {
+            break;
+        }
+        line.take(piece);
+        let count = piece.len();
+        bytes.consume(count);
+    }
+    Ok((start, line))
+}
+
+/// What there is to know of the first line that is not blank.
+#[derive(Debug, Default)]
+struct FirstLine {
+    bytes: usize,
+    commas: usize,
+    has_text: bool,
+    is_over: bool,
+}
+
+impl FirstLine {
+    fn take(&mut self, piece: &[u8]) {
+        for byte in piece {
+            match byte {
+                b'\n' | b'\r' if self.has_text => {
+                    self.is_over = true;
+                    return;
+                }
+                b'\n' | b'\r' => *self = FirstLine::default(),
+                byte => {
+                    self.bytes += 1;
+                    self.commas += usize::from(*byte == b',');
+                    self.has_text |= !byte.is_ascii_whitespace();
+                }
+            }
+        }
+    }
 }
 
 /// Names a file that is plainly something else, since a parser's message would not help its author.

@@ -132,7 +132,7 @@ impl Table {
 fn missing(column: &FrameColumn) -> usize {
     match &column.data {
         ColumnData::Float64(values) => values.iter().filter(|value| value.is_nan()).count(),
-        ColumnData::Object(cells) => cells.iter().filter(|cell| **cell == Cell::Missing).count(),
+        ColumnData::Object(cells) => cells.iter().filter(|cell| *cell == Cell::Missing).count(),
         ColumnData::Int64(_) | ColumnData::UInt64(_) | ColumnData::Bool(_) => 0,
     }
 }
@@ -150,7 +150,7 @@ pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
         ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
         ColumnData::Object(cells) => match cells.get(row)? {
             Cell::Missing => None,
-            Cell::Bool(value) => Some(boolean(*value)),
+            Cell::Bool(value) => Some(boolean(value)),
             Cell::Int(value) => Some(value.to_string()),
             Cell::UInt(value) => Some(value.to_string()),
             Cell::Float(value) => Some(value.to_string()),

@@ -160,10 +160,10 @@ fn is_few(values: &[f64]) -> bool {
 /// A column as numbers, without those that are missing; none of texts.
 #[allow(clippy::cast_precision_loss)] // for a picture
 fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
-    let of = |cell: &Cell| match cell {
-        Cell::Int(value) => Some(Some(*value as f64)),
-        Cell::UInt(value) => Some(Some(*value as f64)),
-        Cell::Float(value) => Some(Some(*value)),
+    let of = |cell: Cell<'_>| match cell {
+        Cell::Int(value) => Some(Some(value as f64)),
+        Cell::UInt(value) => Some(Some(value as f64)),
+        Cell::Float(value) => Some(Some(value)),
         Cell::Missing => Some(None),
         Cell::Bool(_) | Cell::Text(_) => None,
     };

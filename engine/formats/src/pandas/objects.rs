@@ -1,0 +1,260 @@
+//! Cells of different types, packed: a column of twenty million short texts takes little more than its text.
+//!
+//! All cells stand one after the other in one piece of memory. A text is there as it is; any other cell begins with a byte
+//! that no UTF-8 text begins with, and a number takes as many bytes as it needs.
+
+/// One object of an `object` column.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// NaN.
+    Missing,
+    /// `True` or `False`.
+    Bool(bool),
+    /// A Python integer.
+    Int(i64),
+    /// A Python integer from a `uint64` block.
+    UInt(u64),
+    /// A Python float; not NaN.
+    Float(f64),
+    /// A string; may be empty.
+    Text(&'a str),
+}
+
+const MISSING: u8 = 0xff;
+const FALSE: u8 = 0xfe;
+const TRUE: u8 = 0xfd;
+const INT: u8 = 0xfc;
+const UINT: u8 = 0xfb;
+const FLOAT: u8 = 0xfa;
+/// A float that is a whole number, as that.
+const WHOLE: u8 = 0xf9;
+
+/// The cells of an `object` column.
+#[derive(Clone, Default)]
+pub struct Objects {
+    bytes: Vec<u8>,
+    /// Where each cell ends, modulo 2^32.
+    ends: Vec<u32>,
+    /// The cells at whose ends another 2^32 bytes are full.
+    wraps: Vec<usize>,
+}
+
+impl Objects {
+    /// Room for so many cells, but not for what they hold.
+    #[must_use]
+    pub fn with_capacity(cells: usize) -> Self {
+        Objects {
+            ends: Vec::with_capacity(cells),
+            ..Objects::default()
+        }
+    }
+
+    /// Number of cells.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Adds a cell.
+    pub fn push(&mut self, cell: Cell<'_>) {
+        match cell {
+            Cell::Missing => self.bytes.push(MISSING),
+            Cell::Bool(false) => self.bytes.push(FALSE),
+            Cell::Bool(true) => self.bytes.push(TRUE),
+            Cell::Int(value) => self.number(INT, zigzag(value)),
+            Cell::UInt(value) => self.number(UINT, value),
+            Cell::Float(value) => match value as i64 {
+                // Not -0.0, which has no integer.
+                whole if (whole as f64).to_bits() == value.to_bits() => {
+                    self.number(WHOLE, zigzag(whole));
+                }
+                _ => self.number(FLOAT, value.to_bits().swap_bytes()),
+            },
+            Cell::Text(text) => self.bytes.extend_from_slice(text.as_bytes()),
+        }
+        let end = self.bytes.len() as u64;
+        let before = u64::from(self.ends.last().copied().unwrap_or(0));
+        // A cell is shorter than 2^32 bytes, so there is one more wrap at most.
+        if (end & u64::from(u32::MAX)) < before {
+            self.wraps.push(self.ends.len());
+        }
+        self.ends.push((end & u64::from(u32::MAX)) as u32);
+    }
+
+    fn number(&mut self, tag: u8, value: u64) {
+        let bytes = value.to_le_bytes();
+        let length = 8 - value.leading_zeros() as usize / 8;
+        self.bytes.push(tag);
+        self.bytes
+            .extend_from_slice(bytes.get(..length).unwrap_or_default());
+    }
+
+    /// The cell of a row.
+    #[must_use]
+    pub fn get(&self, row: usize) -> Option<Cell<'_>> {
+        let bytes = self.bytes_of(row)?;
+        let number = |bytes: &[u8]| {
+            let mut whole = [0; 8];
+            whole
+                .iter_mut()
+                .zip(bytes)
+                .for_each(|(to, from)| *to = *from);
+            u64::from_le_bytes(whole)
+        };
+        Some(match bytes {
+            [MISSING] => Cell::Missing,
+            [FALSE] => Cell::Bool(false),
+            [TRUE] => Cell::Bool(true),
+            [INT, rest @ ..] => Cell::Int(unzigzag(number(rest))),
+            [UINT, rest @ ..] => Cell::UInt(number(rest)),
+            [WHOLE, rest @ ..] => Cell::Float(unzigzag(number(rest)) as f64),
+            [FLOAT, rest @ ..] => Cell::Float(f64::from_bits(number(rest).swap_bytes())),
+            text => Cell::Text(std::str::from_utf8(text).unwrap_or_default()),
+        })
+    }
+
+    /// The bytes of a text; none of other cells.
+    #[must_use]
+    pub fn text(&self, row: usize) -> Option<&[u8]> {
+        let bytes = self.bytes_of(row)?;
+        let is_text = bytes.first().is_none_or(|first| *first < WHOLE);
+        is_text.then_some(bytes)
+    }
+
+    fn bytes_of(&self, row: usize) -> Option<&[u8]> {
+        let end = self.end(row)?;
+        let start = match row.checked_sub(1) {
+            Some(before) => self.end(before)?,
+            None => 0,
+        };
+        self.bytes.get(start..end)
+    }
+
+    fn end(&self, row: usize) -> Option<usize> {
+        let low = *self.ends.get(row)? as usize;
+        match self.wraps.is_empty() {
+            true => Some(low),
+            false => Some((self.wraps.partition_point(|wrap| *wrap <= row) << 32) + low),
+        }
+    }
+
+    /// The cells from the first row on.
+    pub fn iter(&self) -> impl Iterator<Item = Cell<'_>> {
+        (0..self.len()).filter_map(|row| self.get(row))
+    }
+
+    #[must_use]
+    pub fn contains(&self, cell: Cell<'_>) -> bool {
+        self.iter().any(|other| other == cell)
+    }
+}
+
+impl std::fmt::Debug for Objects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for Objects {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl<'a> FromIterator<Cell<'a>> for Objects {
+    fn from_iter<I: IntoIterator<Item = Cell<'a>>>(cells: I) -> Self {
+        let cells = cells.into_iter();
+        let mut objects = Objects::with_capacity(cells.size_hint().0);
+        cells.for_each(|cell| objects.push(cell));
+        objects
+    }
+}
+
+/// Small numbers of either sign become small ones without.
+fn zigzag(value: i64) -> u64 {
+    (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned()
+}
+
+fn unzigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_come_back_as_they_were() {
+        let integers = [0, 1, -1, 63, -64, 64, 255, 256, i64::MAX, i64::MIN, 1 << 53];
+        let floats = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.5,
+            0.1,
+            1e300,
+            -1e300,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::MIN_POSITIVE,
+            9_007_199_254_740_993.0,
+            9.3e18,
+        ];
+        let mut cells = vec![
+            Cell::Missing,
+            Cell::Bool(true),
+            Cell::Bool(false),
+            Cell::Text(""),
+            Cell::Text("a"),
+            Cell::Text("\u{ff}\u{10ffff}"),
+            Cell::UInt(0),
+            Cell::UInt(u64::MAX),
+        ];
+        cells.extend(integers.map(Cell::Int));
+        cells.extend(floats.map(Cell::Float));
+        let objects: Objects = cells.iter().copied().collect();
+        assert_eq!(objects.iter().collect::<Vec<_>>(), cells);
+        for (row, cell) in cells.iter().enumerate() {
+            let text = match cell {
+                Cell::Text(text) => Some(text.as_bytes()),
+                _ => None,
+            };
+            assert_eq!(objects.text(row), text);
+            if let (Cell::Float(a), Some(Cell::Float(b))) = (cell, objects.get(row)) {
+                assert_eq!(a.to_bits(), b.to_bits());
+            }
+        }
+        assert_eq!(objects.get(cells.len()), None);
+        assert!(objects.contains(Cell::Missing) && !objects.contains(Cell::Text("b")));
+    }
+
+    #[test]
+    fn ends_beyond_four_gibibytes_are_counted() {
+        let objects = Objects {
+            bytes: Vec::new(),
+            ends: vec![7, u32::MAX, 3, 3, 2, 9],
+            wraps: vec![2, 4],
+        };
+        let ends: Vec<usize> = (0..6).filter_map(|row| objects.end(row)).collect();
+        let full = 1 << 32;
+        assert_eq!(
+            ends,
+            [7, full - 1, full + 3, full + 3, 2 * full + 2, 2 * full + 9]
+        );
+    }
+
+    #[test]
+    fn short_cells_take_little() {
+        let objects: Objects = (0..1000).map(|row| Cell::Int(row % 100)).collect();
+        assert!(objects.bytes.len() <= 2000);
+        let objects: Objects = (0..1000)
+            .map(|row| Cell::Float(f64::from(row % 100)))
+            .collect();
+        assert!(objects.bytes.len() <= 2000);
+    }
+}

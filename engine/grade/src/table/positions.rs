@@ -1,0 +1,92 @@
+//! Which rows of a table take part, in order.
+
+use crate::refusal::{Refusal, RefusalKind};
+
+/// Numbers of rows. A table of which no rule dropped or moved a row needs no list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Positions {
+    /// The first ones, in the file's order.
+    First(u32),
+    Listed(Vec<u32>),
+}
+
+impl Positions {
+    /// All rows of a table.
+    ///
+    /// # Errors
+    /// When there are 2^32 or more.
+    pub fn all(rows: usize) -> Result<Self, Refusal> {
+        let rows = u32::try_from(rows).map_err(|_| {
+            Refusal::new(
+                RefusalKind::Unreadable,
+                "the table has more than 4,294,967,295 rows",
+            )
+        })?;
+        Ok(Positions::First(rows))
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Positions::First(rows) => *rows as usize,
+            Positions::Listed(rows) => rows.len(),
+        }
+    }
+
+    pub fn get(&self, position: usize) -> Option<u32> {
+        match self {
+            Positions::First(rows) => u32::try_from(position).ok().filter(|row| row < rows),
+            Positions::Listed(rows) => rows.get(position).copied(),
+        }
+    }
+
+    /// Puts the rows in another order, or drops some: the list is of positions in the present order.
+    pub fn select(&mut self, mut positions: Vec<u32>) {
+        // The list becomes the new one: there may be many millions.
+        positions.retain_mut(|position| match self.get(*position as usize) {
+            Some(row) => {
+                *position = row;
+                true
+            }
+            None => false,
+        });
+        *self = Positions::Listed(positions);
+    }
+
+    /// Keeps the first rows.
+    pub fn truncate(&mut self, count: usize) {
+        match self {
+            Positions::First(rows) => {
+                *rows = (*rows).min(u32::try_from(count).unwrap_or(u32::MAX));
+            }
+            Positions::Listed(rows) => rows.truncate(count),
+        }
+    }
+
+    /// So many rows of the file, which has `rows`, have to be read.
+    pub fn highest(&self, rows: usize) -> usize {
+        match self {
+            Positions::First(first) => *first as usize,
+            Positions::Listed(_) => rows,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_dropped_and_moved() {
+        let mut positions = Positions::all(5).unwrap();
+        positions.truncate(4);
+        assert_eq!((positions.len(), positions.highest(5)), (4, 4));
+        assert_eq!((positions.get(3), positions.get(4)), (Some(3), None));
+        positions.select(vec![3, 1, 4, 0]);
+        assert_eq!(positions, Positions::Listed(vec![3, 1, 0]));
+        positions.select(vec![2, 0, 2]);
+        assert_eq!(positions, Positions::Listed(vec![0, 3, 0]));
+        positions.truncate(2);
+        assert_eq!((positions.len(), positions.highest(5)), (2, 5));
+        assert!(Positions::all(1 << 32).is_err());
+    }
+}
