@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Harbour, Sandbox};
@@ -17,9 +17,19 @@ struct Serving {
 impl Serving {
     /// Serves the folder `data` of the sandbox.
     fn start(sandbox: &Sandbox, data: &str, more: &[&str]) -> Serving {
+        Serving::start_with(sandbox, data, more, |_| ())
+    }
+
+    fn start_with(
+        sandbox: &Sandbox,
+        data: &str,
+        more: &[&str],
+        change: impl FnOnce(&mut Command),
+    ) -> Serving {
         let mut arguments = vec!["serve", "--port", "0", "--data-dir", data];
         arguments.extend(more);
         let mut command = sandbox.command(&arguments);
+        change(&mut command);
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let first = lines.next().unwrap().unwrap();
@@ -196,6 +206,25 @@ fn large_uploads_are_graded_one_by_one() {
     });
     let peak = server.peak();
     assert!(peak < 200_000, "{peak} kB");
+}
+
+/// While an upload comes in, it has no name that could be left behind.
+#[test]
+fn uploads_have_no_name() {
+    let (sandbox, sample) = prepared();
+    let folder = sandbox.path("uploads");
+    fs::create_dir(&folder).unwrap();
+    let server = Serving::start_with(&sandbox, "data", &["-c", Harbour::ID], |command| {
+        command.env("TMPDIR", &folder);
+    });
+    let whole = multipart(&sample);
+    let mut stream = server.connect();
+    stream.write_all(&head("/validate", whole.len())).unwrap();
+    stream.write_all(&whole[..whole.len() - 12]).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    stream.write_all(&whole[whole.len() - 12..]).unwrap();
+    assert_eq!(answer(stream), (200, VALID.to_owned()));
 }
 
 #[test]

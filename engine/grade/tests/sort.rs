@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn doubles(values in vec(prop_oneof![any::<f64>(), (-3..3i8).prop_map(f64::from), Just(-0.0)], 0..300)) {
         let present: Vec<bool> = values.iter().map(|value| !value.is_nan()).collect();
-        check(ColumnData::Float64(values.clone()), values.len(), &present, |a, b| {
+        check(ColumnData::Float64(values.iter().copied().collect()), values.len(), &present, |a, b| {
             values[a as usize] < values[b as usize]
         });
     }
@@ -62,7 +62,7 @@ proptest! {
     #[test]
     fn integers(values in vec(prop_oneof![any::<i64>(), -9..9i64], 0..300)) {
         let present = vec![true; values.len()];
-        check(ColumnData::Int64(values.clone()), values.len(), &present, |a, b| {
+        check(ColumnData::Int64(values.iter().copied().collect()), values.len(), &present, |a, b| {
             values[a as usize] < values[b as usize]
         });
         let unsigned: Vec<u64> = values.iter().map(|value| value.cast_unsigned()).collect();

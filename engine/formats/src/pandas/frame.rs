@@ -3,7 +3,7 @@
 use super::join::Joined;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::value::{Value, value};
-use super::{Cell, ColumnType, Content, CsvError, Objects, ReadOptions, Scan, Scanner};
+use super::{Cell, ColumnType, Content, CsvError, Objects, Packed, ReadOptions, Scan, Scanner};
 
 /// A table in memory.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,11 +27,11 @@ pub struct FrameColumn {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnData {
     /// `int64`, and narrower integers that were asked for.
-    Int64(Vec<i64>),
+    Int64(Packed<i64>),
     /// `uint64`.
     UInt64(Vec<u64>),
     /// `float64`, and `float32` that was asked for. NaN is missing.
-    Float64(Vec<f64>),
+    Float64(Packed<f64>),
     /// `bool`.
     Bool(Vec<bool>),
     /// `object`: text, booleans with gaps, blocks of different types, and every column of a frame without rows.
@@ -166,10 +166,10 @@ impl<'a> Builder<'a> {
                 (
                     _,
                     ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8,
-                ) => ColumnData::Int64(Vec::with_capacity(most)),
+                ) => ColumnData::Int64(Packed::with_capacity(most)),
                 (_, ColumnType::UInt64) => ColumnData::UInt64(Vec::with_capacity(most)),
                 (_, ColumnType::Float64 | ColumnType::Float32) => {
-                    ColumnData::Float64(Vec::with_capacity(most))
+                    ColumnData::Float64(Packed::with_capacity(most))
                 }
                 (_, ColumnType::Bool) if !column.nullable => {
                     ColumnData::Bool(Vec::with_capacity(most))

@@ -115,7 +115,7 @@ impl FillMissing {
                     Some(number) => ColumnData::Float64(
                         values
                             .iter()
-                            .map(|v| if v.is_nan() { number } else { *v })
+                            .map(|v| if v.is_nan() { number } else { v })
                             .collect(),
                     ),
                     None => ColumnData::Object(
@@ -125,7 +125,7 @@ impl FillMissing {
                                 if v.is_nan() {
                                     self.with.cell()
                                 } else {
-                                    Cell::Float(*v)
+                                    Cell::Float(v)
                                 }
                             })
                             .collect(),

@@ -44,7 +44,7 @@ impl Ordered {
             }
             ColumnData::UInt64(values) => numbers(&|row| values.get(row).copied()),
             ColumnData::Bool(values) => numbers(&|row| values.get(row).copied().map(u64::from)),
-            ColumnData::Float64(values) => numbers(&|row| values.get(row).copied().map(rising)),
+            ColumnData::Float64(values) => numbers(&|row| values.get(row).map(rising)),
             ColumnData::Object(cells) => {
                 let text = |position: u32| cells.text(row(position)? as usize);
                 Ordered::of_texts(positions, text)

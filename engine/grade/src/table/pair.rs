@@ -328,15 +328,11 @@ impl<'a> Column<'a> {
 
 fn value_at(data: &ColumnData, row: usize) -> Value<'_> {
     match data {
-        ColumnData::Int64(values) => values
-            .get(row)
-            .map_or(Value::Missing, |&value| Value::Int(value)),
+        ColumnData::Int64(values) => values.get(row).map_or(Value::Missing, Value::Int),
         ColumnData::UInt64(values) => values
             .get(row)
             .map_or(Value::Missing, |&value| Value::UInt(value)),
-        ColumnData::Float64(values) => values
-            .get(row)
-            .map_or(Value::Missing, |&value| float(value)),
+        ColumnData::Float64(values) => values.get(row).map_or(Value::Missing, float),
         ColumnData::Bool(values) => values
             .get(row)
             .map_or(Value::Missing, |&value| Value::Bool(value)),

@@ -16,9 +16,9 @@ pub const MAX_COLUMNS: usize = 4_096;
 /// Files whose first line is longer are refused: there would be column names of a megabyte.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Files with more cells are refused, those included that short rows leave out: 2^30, several hundred times the largest
+/// Files with more cells are refused, those included that short rows leave out: 2^28, a hundred times the largest
 /// real submission.
-const MAX_CELLS: u64 = 1 << 30;
+const MAX_CELLS: u64 = 1 << 28;
 
 /// Whether a submission is there at all: an ordinary file whose name ends in `.csv`, in any case.
 pub fn exists(path: &Path) -> bool {

@@ -141,11 +141,11 @@ fn missing(column: &FrameColumn) -> usize {
 pub fn text(column: &FrameColumn, row: usize) -> Option<String> {
     let boolean = |value: bool| if value { "True" } else { "False" }.to_owned();
     match &column.data {
-        ColumnData::Int64(values) => values.get(row).map(ToString::to_string),
+        ColumnData::Int64(values) => values.get(row).map(|value| value.to_string()),
         ColumnData::UInt64(values) => values.get(row).map(ToString::to_string),
         ColumnData::Float64(values) => {
             let value = values.get(row).filter(|value| !value.is_nan());
-            value.map(ToString::to_string)
+            value.map(|value| value.to_string())
         }
         ColumnData::Bool(values) => values.get(row).map(|value| boolean(*value)),
         ColumnData::Object(cells) => match cells.get(row)? {

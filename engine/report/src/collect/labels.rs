@@ -168,9 +168,9 @@ fn numbers(column: &FrameColumn) -> Option<Vec<f64>> {
         Cell::Bool(_) | Cell::Text(_) => None,
     };
     let values: Vec<f64> = match &column.data {
-        ColumnData::Int64(values) => values.iter().map(|value| *value as f64).collect(),
+        ColumnData::Int64(values) => values.iter().map(|value| value as f64).collect(),
         ColumnData::UInt64(values) => values.iter().map(|value| *value as f64).collect(),
-        ColumnData::Float64(values) => values.clone(),
+        ColumnData::Float64(values) => values.iter().collect(),
         ColumnData::Bool(_) => return None,
         ColumnData::Object(cells) => {
             let cells: Option<Vec<Option<f64>>> = cells.iter().map(of).collect();

@@ -1,0 +1,202 @@
+//! Numbers in as few bytes as they need, block by block: a column of twenty million small ones takes twenty megabytes.
+
+/// Numbers of a block.
+const BLOCK: usize = 1 << 16;
+
+/// A type of numbers, and the narrower ones that may do.
+pub trait Number: Copy + PartialEq + std::fmt::Debug {
+    /// A block of them.
+    type Block: Clone;
+
+    /// Packs a block.
+    fn pack(block: &[Self]) -> Self::Block;
+
+    /// One of a block.
+    fn unpack(block: &Self::Block, at: usize) -> Option<Self>;
+}
+
+/// A list of numbers.
+#[derive(Clone)]
+pub struct Packed<T: Number> {
+    full: Vec<T::Block>,
+    /// The last ones, which fill no block.
+    open: Vec<T>,
+}
+
+impl<T: Number> Packed<T> {
+    /// Room for so many, or for a block.
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
+        Packed {
+            full: Vec::with_capacity(count / BLOCK),
+            open: Vec::with_capacity(count.min(BLOCK)),
+        }
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.full.len() * BLOCK + self.open.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds a number.
+    pub fn push(&mut self, value: T) {
+        self.open.push(value);
+        if self.open.len() == BLOCK {
+            self.full.push(T::pack(&self.open));
+            self.open.clear();
+        }
+    }
+
+    /// The number at a place.
+    #[must_use]
+    pub fn get(&self, at: usize) -> Option<T> {
+        match self.full.get(at / BLOCK) {
+            Some(block) => T::unpack(block, at % BLOCK),
+            None => self.open.get(at - self.full.len() * BLOCK).copied(),
+        }
+    }
+
+    /// The numbers from the first on.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        (0..self.len()).filter_map(|at| self.get(at))
+    }
+}
+
+impl<T: Number> FromIterator<T> for Packed<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let values = values.into_iter();
+        let mut packed = Packed::with_capacity(values.size_hint().0);
+        values.for_each(|value| packed.push(value));
+        packed
+    }
+}
+
+impl<T: Number> PartialEq for Packed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl<T: Number> std::fmt::Debug for Packed<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// A block of integers.
+#[derive(Clone)]
+pub enum Integers {
+    One(Vec<i8>),
+    Two(Vec<i16>),
+    Four(Vec<i32>),
+    Eight(Vec<i64>),
+}
+
+impl Number for i64 {
+    type Block = Integers;
+
+    fn pack(block: &[i64]) -> Integers {
+        fn all<T: TryFrom<i64>>(block: &[i64]) -> Option<Vec<T>> {
+            block.iter().map(|value| T::try_from(*value).ok()).collect()
+        }
+        let narrow = || all(block).map(Integers::One);
+        let narrow = narrow().or_else(|| all(block).map(Integers::Two));
+        let narrow = narrow.or_else(|| all(block).map(Integers::Four));
+        narrow.unwrap_or_else(|| Integers::Eight(block.to_vec()))
+    }
+
+    fn unpack(block: &Integers, at: usize) -> Option<i64> {
+        match block {
+            Integers::One(values) => values.get(at).map(|value| i64::from(*value)),
+            Integers::Two(values) => values.get(at).map(|value| i64::from(*value)),
+            Integers::Four(values) => values.get(at).map(|value| i64::from(*value)),
+            Integers::Eight(values) => values.get(at).copied(),
+        }
+    }
+}
+
+/// A block of doubles.
+#[derive(Clone)]
+pub enum Doubles {
+    Four(Vec<f32>),
+    Eight(Vec<f64>),
+}
+
+impl Number for f64 {
+    type Block = Doubles;
+
+    fn pack(block: &[f64]) -> Doubles {
+        let narrow = |value: &f64| {
+            let narrow = *value as f32;
+            let is_same = f64::from(narrow).to_bits() == value.to_bits();
+            (is_same || value.is_nan()).then_some(narrow)
+        };
+        let all = block.iter().map(narrow).collect::<Option<Vec<f32>>>();
+        all.map_or_else(|| Doubles::Eight(block.to_vec()), Doubles::Four)
+    }
+
+    fn unpack(block: &Doubles, at: usize) -> Option<f64> {
+        match block {
+            Doubles::Four(values) => values.get(at).map(|value| f64::from(*value)),
+            Doubles::Eight(values) => values.get(at).copied(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_every_width_come_back() {
+        let edges = [
+            0,
+            127,
+            -128,
+            128,
+            -32768,
+            32767,
+            32768,
+            i64::from(i32::MIN),
+            i64::MAX,
+        ];
+        let count = BLOCK * edges.len() + 5;
+        let value = |at: usize| match at % 1000 {
+            // Each block has another edge.
+            999 => edges[at / BLOCK % edges.len()],
+            _ => (at % 100) as i64,
+        };
+        let packed: Packed<i64> = (0..count).map(value).collect();
+        assert_eq!(packed.len(), count);
+        assert!((0..count).all(|at| packed.get(at) == Some(value(at))));
+        assert!(packed.iter().eq((0..count).map(value)));
+        assert_eq!((packed.get(count), packed.get(usize::MAX)), (None, None));
+        assert!(matches!(packed.full[0], Integers::One(_)));
+        assert!(matches!(packed.full[3], Integers::Two(_)));
+        assert!(matches!(packed.full[6], Integers::Four(_)));
+        assert!(matches!(packed.full[8], Integers::Eight(_)));
+    }
+
+    #[test]
+    fn doubles_keep_their_bits() {
+        let narrow = [0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, 16_777_216.0];
+        let wide = [0.1, 1e300, f64::MIN_POSITIVE, 16_777_217.0, -1e-320];
+        for edge in narrow.into_iter().chain(wide) {
+            let value = |at: usize| if at == 7 { edge } else { at as f64 };
+            let packed: Packed<f64> = (0..BLOCK + 3).map(value).collect();
+            let back = packed.get(7).unwrap();
+            assert!(back.to_bits() == edge.to_bits() || edge.is_nan() && back.is_nan());
+            assert!((8..BLOCK + 3).all(|at| packed.get(at) == Some(at as f64)));
+            let is_narrow = matches!(packed.full[0], Doubles::Four(_));
+            assert_eq!(
+                is_narrow,
+                narrow.iter().any(|one| one.to_bits() == edge.to_bits())
+            );
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Submissions of millions of rows: read piece by piece from a file, they are graded as they are from memory.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::io::Write as _;
+
+use prep_grade::{Grader, Outcome, submission};
+use serde_json::{Value, json};
+
+const ROWS: usize = 1_100_000;
+
+/// Grades in all three ways.
+fn grade(section: &Value, answers: &str, text: &str) -> String {
+    let grader = Grader::parse(section).unwrap();
+    let answers = grader.read_answers(answers.as_bytes()).unwrap();
+    let table = submission::parse(text.as_bytes());
+    let of_table = table.map_or_else(Outcome::Refused, |table| grader.grade(&answers, &table));
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let of_file = format!("{:?}", grader.grade_file(&answers, &file).unwrap());
+    assert_eq!(format!("{of_table:?}"), of_file);
+    let of_bytes = grader.grade_bytes(&answers, text.as_bytes());
+    assert_eq!(format!("{of_bytes:?}"), of_file);
+    of_file
+}
+
+fn rows(head: &str, row: impl Fn(usize) -> String) -> String {
+    let rows = (0..ROWS).map(|number| row(number) + "\n");
+    format!("{head}\n") + &rows.collect::<String>()
+}
+
+#[test]
+fn identifiers_may_be_repeated() {
+    let section = json!({
+        "answers": "a.csv",
+        "rules": [{ "columns": ["id", "y"] }, { "same_ids": "id" }, { "join": "id" }],
+        "metric": { "mean_absolute_error": { "columns": "y", "groups": "group" } },
+    });
+    let answers = "id,y,group\n1,0.5,a\n2,1.5,b\n3,7,a\n";
+    let valid = rows("y,id,z", |row| format!("{},{},{row}", row % 7, row % 3 + 1));
+    assert!(grade(&section, answers, &valid).starts_with("Score"));
+    for (row, word) in [
+        ("1,9,0", "row 1100001"),
+        ("a,1,0", "row 1100001"),
+        (",,", "nothing"),
+    ] {
+        let refused = grade(&section, answers, &format!("{valid}{row}\n"));
+        assert!(
+            refused.contains(word) || refused.contains("row: Some(1100001)"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
+fn a_number_of_rows_that_the_metric_refuses_comes_before_cells() {
+    let section = json!({
+        "answers": "a.csv",
+        "rules": [{ "columns": ["id", "y"] }, { "same_ids": "id" }, { "align": { "by": "id", "check": "none" } }],
+        "metric": { "log_loss": "y" },
+    });
+    let refused = grade(
+        &section,
+        "id,y\n1,0\n2,1\n",
+        &rows("id,y", |row| format!("{row},x")),
+    );
+    assert!(refused.contains("1100000 rows, expected 2"), "{refused}");
+}
+
+#[test]
+fn rows_that_nobody_looks_at_are_not_read() {
+    let section = json!({
+        "answers": "a.csv",
+        "rules": [{ "columns": ["id", "m"] }, { "fill_missing": { "columns": "m", "with": "", "answers": true } }],
+        "metric": { "f_beta_of_masks": { "column": "m", "width": "w", "height": "h", "surplus_rows": "ignore" } },
+    });
+    let answers = "id,m,w,h\n1,1 4,4,4\n2,,4,4\n";
+    let rest = |row: usize| match row {
+        0 => "1,1 2".to_owned(),
+        row if row < 10 => format!("{row},"),
+        row => format!("{row},{}", row % 5),
+    };
+    assert!(grade(&section, answers, &rows("id,m", rest)).starts_with("Score"));
+    let refused = grade(
+        &section,
+        answers,
+        &rows("id,m", |row| format!("{row},{row}.5")),
+    );
+    assert!(refused.contains("found `0.5`"), "{refused}");
+}
+
+#[test]
+fn short_rows_below_a_wide_header_are_no_reason_to_read_on() {
+    let names: Vec<String> = (0..4000).map(|column| format!("c{column}")).collect();
+    let section =
+        json!({ "answers": "a.csv", "rules": [], "metric": { "root_mean_squared_error": "c0" } });
+    let grader = Grader::parse(&section).unwrap();
+    let answers = grader.read_answers(b"c0\n1\n").unwrap();
+    let text = rows(&names.join(","), |_| "1".to_owned());
+    let refused = format!("{:?}", grader.grade_bytes(&answers, text.as_bytes()));
+    assert!(refused.contains("more than 268435456 cells"), "{refused}");
+}
