@@ -20,7 +20,8 @@
 //! | a header or a field's header without an end | refused at 64 KiB |
 //! | something else | 400, 404, 405 |
 //!
-//! Uploads go to disk piece by piece. Memory holds those that are being graded, the answers, and a buffer per client.
+//! Uploads go to disk piece by piece, into files without a name. Memory holds the answers, a buffer per client, and of a
+//! submission that is being graded the columns that its rules look at.
 //! Nothing here prints or reads the environment.
 
 mod answer;

@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub limits: Limits,
     pub uploads: std::path::PathBuf,
     pub gradings: Gradings,
-    /// Uploads that may be graded at the same time: each is in memory as a whole. A [`LARGE`] one takes all turns.
+    /// Uploads that may be graded at the same time. A [`LARGE`] one takes all turns.
     pub turns: Semaphore,
     pub graders: u32,
     /// Grades the large ones.
