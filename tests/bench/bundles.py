@@ -159,3 +159,41 @@ def quoted(bundle, count):
                 body = long[begin:long.index("</p>", begin + draw.randrange(200, 3000)) + 4]
                 member.write(f'"{number + 1}","{text(draw, 8)}?","{body}\n","{text(draw, 3)}"\n'.encode())
         out.write(Path(folder) / "Train.zip", "Train.zip", zipfile.ZIP_STORED)
+
+
+def integers(bundle, count):
+    """Fifty-four columns of small integers, as of forests: ten measures, and forty-four that are 0 or 1."""
+    draw = random.Random(0)
+    flags = [",".join("1" if n in (a, 4 + b) else "0" for n in range(44)) for a in range(4) for b in range(40)]
+    with archive(bundle) as out, out.open("train.csv", "w", force_zip64=True) as member:
+        names = ["Id", *(f"Measure_{n}" for n in range(10)), *(f"Soil_Type{n}" for n in range(44)), "Cover_Type"]
+        member.write((",".join(names) + "\n").encode())
+        for number in range(count):
+            measures = ",".join(str(draw.randrange(-50, 5000)) for _ in range(10))
+            member.write(f"{number},{measures},{draw.choice(flags)},{draw.randrange(1, 8)}\n".encode())
+
+
+def comments(bundle, count):
+    """Comments with line breaks and quotes, labelled by six columns; as many without labels."""
+    draw = random.Random(0)
+    labels = "toxic severe_toxic obscene threat insult identity_hate".split()
+    long = "".join(f'{text(draw, 20)}.\n""{text(draw, 2)}"", {text(draw, 12)}\n' for n in range(500))
+
+    def comment():
+        begin = long.index("\n", draw.randrange(len(long) - 3000)) + 1
+        return long[begin:long.index("\n", begin + draw.randrange(20, 800))]
+
+    def member(out, name, head, row):
+        with io.BytesIO() as packed:
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as inner, inner.open(name, "w", force_zip64=True) as target:
+                target.write((head + "\n").encode())
+                for number in range(count):
+                    target.write((row(f"{number * 2654435761 % 2**64:016x}") + "\n").encode())
+            out.writestr(name + ".zip", packed.getvalue())
+
+    with archive(bundle) as out:
+        flags = ",".join(labels)
+        member(out, "train.csv", f"id,comment_text,{flags}", lambda key: f'{key},"{comment()}",' + ",".join(str(int(draw.random() < 0.1)) for _ in labels))
+        member(out, "test.csv", "id,comment_text", lambda key: f't{key},"{comment()}"')
+        member(out, "test_labels.csv", f"id,{flags}", lambda key: f"t{key}," + ",".join(str(draw.randrange(-1, 2)) for _ in labels))
+        member(out, "sample_submission.csv", f"id,{flags}", lambda key: f"t{key},0.5,0.5,0.5,0.5,0.5,0.5")

@@ -11,7 +11,7 @@ use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
 use super::floats::parse_f64;
 use super::integers::{Integer, parse_i64, parse_u64};
-use super::table::cell_content;
+use super::table::{AHEAD, cell_content};
 use super::words::parse_bool;
 use super::{Cells, ColumnType, CsvError, FloatParser, TextTable};
 
@@ -125,6 +125,15 @@ impl Batches<'_> {
         }
     }
 
+    /// Fetches the rows that come next, if they lie anywhere.
+    fn fetch_next(&self) {
+        if let RowSelection::Rows(rows) = &self.rows {
+            let next = usize::try_from(self.at).ok().and_then(|at| rows.get(at..));
+            let next = next.unwrap_or_default();
+            self.table.fetch(next.get(..AHEAD).unwrap_or(next));
+        }
+    }
+
     fn read(&mut self) -> Result<RecordBatch, CsvError> {
         let size = usize::try_from(self.total - self.at)
             .unwrap_or(usize::MAX)
@@ -137,6 +146,9 @@ impl Batches<'_> {
         let first = self.row(self.at);
         let (mut count, mut text) = (0, 0);
         while count < size && text < TEXT_LIMIT {
+            if count.is_multiple_of(AHEAD) {
+                self.fetch_next();
+            }
             let row = self.row(self.at);
             let line = self.table.row(row)?;
             text += line.len();

@@ -6,17 +6,14 @@
 //! after the other. Memory is bounded by the budget and 12 bytes for every row of the output.
 
 use std::fs::File;
-use std::hint::black_box;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::Path;
 
+use super::table::AHEAD;
 use super::{Cells, CsvError, TextTable};
 
 /// How much is gathered before it is handed on: little enough to be in the nearest cache still.
 const BUFFER: usize = 1 << 14;
-
-/// Rows that are looked up before any of them is copied.
-const AHEAD: usize = 32;
 
 /// Bounds for [`gather`].
 #[derive(Debug, Clone, Copy)]
@@ -82,24 +79,21 @@ fn direct(
     out: &mut impl Write,
 ) -> Result<u64, CsvError> {
     let mut rows = rows.into_iter();
-    let mut lines = Vec::with_capacity(AHEAD);
+    let mut some = Vec::with_capacity(AHEAD);
     let mut buffer = Vec::with_capacity(2 * BUFFER);
     let mut cells = Vec::new();
     let mut count = 0;
     loop {
-        lines.clear();
-        for row in rows.by_ref().take(AHEAD) {
-            lines.push((row, table.row(row)?));
-        }
-        if lines.is_empty() {
+        some.clear();
+        some.extend(rows.by_ref().take(AHEAD));
+        if some.is_empty() {
             break;
         }
-        // The rows lie anywhere. With nothing else to do in between, the processor fetches them side by side.
-        black_box(lines.iter().fold(0, |all, (_, line)| all ^ first(line)));
-        for (row, line) in &lines {
-            copier.copy(line, *row, &mut cells, &mut buffer)?;
+        table.fetch(&some);
+        for row in &some {
+            copier.copy(table.row(*row)?, *row, &mut cells, &mut buffer)?;
         }
-        count += lines.len() as u64;
+        count += some.len() as u64;
         if buffer.len() >= BUFFER {
             out.write_all(&buffer)?;
             buffer.clear();
@@ -107,10 +101,6 @@ fn direct(
     }
     out.write_all(&buffer)?;
     Ok(count)
-}
-
-fn first(line: &[u8]) -> u8 {
-    line.first().copied().unwrap_or(0)
 }
 
 /// A stretch of the output.

@@ -22,6 +22,12 @@ impl RowIndex {
         self.deltas.len()
     }
 
+    /// What is looked up for a row, as a number without meaning: to have it in the cache.
+    pub fn touch(&self, row: usize) -> u64 {
+        let base = self.bases.get(row / GROUP).copied();
+        base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
+    }
+
     /// Start and end of a row, its LF included.
     pub fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;

@@ -7,7 +7,7 @@
 
 use super::FloatParser;
 use super::floats::parse_f64;
-use super::integers::{Integer, is_printed_integer, parse_i64, parse_u64};
+use super::integers::{Integer, is_printed_integer, parse_i64, parse_u64, plain_integer};
 use super::print::is_printed_f64;
 use super::shortest::is_surely_printed;
 use super::words::{is_missing, parse_bool};
@@ -99,6 +99,26 @@ impl Inference {
     /// Looks at the next cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {
+        // Most cells are like the one before. No word that means "missing" is such a number.
+        match self.trial {
+            Trial::Int => {
+                if let Some(negative) = plain_integer(cell) {
+                    self.number = true;
+                    self.negative |= negative;
+                    return;
+                }
+            }
+            Trial::Float if is_surely_printed(cell, self.parser) => {
+                self.number = true;
+                return;
+            }
+            _ => {}
+        }
+        self.push_any(cell);
+    }
+
+    /// The same for any cell.
+    fn push_any(&mut self, cell: &[u8]) {
         if is_missing(cell) {
             self.missing = true;
             self.missing_word |= !cell.is_empty();
@@ -161,10 +181,6 @@ impl Inference {
     }
 
     fn push_float(&mut self, cell: &[u8]) {
-        if is_surely_printed(cell, self.parser) {
-            self.number = true;
-            return;
-        }
         match parse_f64(cell, self.parser) {
             Some(value) => {
                 self.number = true;

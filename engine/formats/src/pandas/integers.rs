@@ -88,6 +88,21 @@ pub(crate) fn parse_u64(cell: &[u8]) -> Integer<u64> {
     }
 }
 
+/// Whether a cell is an integer below 1e18 that is written as Python prints it; if so, whether it is negative. `None` means
+/// "unknown".
+#[inline]
+pub(crate) fn plain_integer(cell: &[u8]) -> Option<bool> {
+    let (negative, digits) = match cell {
+        [b'0'..=b'9'] => return Some(false),
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let is_plain = matches!(digits, [b'1'..=b'9', ..])
+        && digits.len() <= 18
+        && digits.iter().all(u8::is_ascii_digit);
+    is_plain.then_some(negative)
+}
+
 /// Whether a cell that is an integer is written as Python prints it: no plus, no leading zeros, no blanks, not `-0`.
 pub(crate) fn is_printed_integer(cell: &[u8]) -> bool {
     let digits = match cell {

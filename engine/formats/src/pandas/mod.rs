@@ -36,6 +36,7 @@ mod rows;
 mod scan;
 mod schema;
 mod shortest;
+mod stops;
 mod table;
 mod tokens;
 mod value;

@@ -38,6 +38,16 @@ pub(crate) struct RawRow<'a> {
 }
 
 impl<'a> RawRow<'a> {
+    /// The content of `count` fields behind the first `skipped`, where none of them needs a look of its own: all are there,
+    /// without quotes and without NUL.
+    #[inline]
+    pub fn plain(&self, skipped: usize, count: usize) -> Option<impl Iterator<Item = &'a [u8]>> {
+        let text = self.text;
+        let fields = self.fields.get(skipped..skipped + count);
+        let fields = fields.filter(|_| !self.nul && !self.quotes)?;
+        Some(fields.iter().map(|field| field.raw(text)))
+    }
+
     /// The content of field `index`; empty where the row is too short.
     #[inline]
     pub fn content(&self, index: usize) -> Cow<'a, [u8]> {

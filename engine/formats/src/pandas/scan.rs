@@ -232,13 +232,18 @@ impl RowSink for Inspector {
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        for (i, column) in self.watched.iter_mut().enumerate() {
-            let field = i + self.shape.index;
-            let cell = row.content(field);
-            self.minimal = self.minimal && row.is_minimal(field);
-            match column.forced {
-                None | Some(ColumnType::Text | ColumnType::Json) => column.current.push(&cell),
-                Some(kind) => column.check_forced(&cell, kind, self.options.floats, row)?,
+        let (parser, skipped) = (self.options.floats, self.shape.index);
+        match row.plain(skipped, self.watched.len()) {
+            Some(cells) => {
+                for (column, cell) in self.watched.iter_mut().zip(cells) {
+                    column.push(cell, parser, row)?;
+                }
+            }
+            None => {
+                for (field, column) in (skipped..).zip(&mut self.watched) {
+                    self.minimal = self.minimal && row.is_minimal(field);
+                    column.push(&row.content(field), parser, row)?;
+                }
             }
         }
         self.in_block += 1;
@@ -250,6 +255,15 @@ impl RowSink for Inspector {
 }
 
 impl Watched {
+    #[inline]
+    fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
+        match self.forced {
+            None | Some(ColumnType::Text | ColumnType::Json) => self.current.push(cell),
+            Some(kind) => self.check_forced(cell, kind, parser, row)?,
+        }
+        Ok(())
+    }
+
     fn check_forced(
         &mut self,
         cell: &[u8],

@@ -1,6 +1,7 @@
 //! A stored table: canonical text with its schema, read by rows and cells.
 
 use std::fs::File;
+use std::hint::black_box;
 
 use memchr::memchr;
 use memmap2::{Mmap, UncheckedAdvice};
@@ -11,6 +12,9 @@ use super::{CsvError, Schema};
 
 /// How much is looked at before the pages are given back.
 const WINDOW: usize = 8 << 20;
+
+/// Rows that are fetched before any of them is read.
+pub(crate) const AHEAD: usize = 32;
 
 /// The bytes of a table.
 enum Bytes {
@@ -118,6 +122,18 @@ impl TextTable {
             row,
             rows: self.schema.rows,
         })
+    }
+
+    /// Has the processor fetch rows that lie anywhere side by side: first where they start, then their first bytes. With
+    /// something else to do in between it would wait for one after the other. What are no rows is passed over.
+    pub(crate) fn fetch(&self, rows: &[u64]) {
+        let lines = || {
+            rows.iter()
+                .filter_map(|row| usize::try_from(row.checked_add(1)?).ok())
+        };
+        black_box(lines().fold(0, |all, line| all ^ self.index.touch(line)));
+        let first = |line| self.line(line).and_then(|text| text.first().copied());
+        black_box(lines().fold(0, |all, line| all ^ first(line).unwrap_or(0)));
     }
 
     fn line(&self, line: usize) -> Option<&[u8]> {

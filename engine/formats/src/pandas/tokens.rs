@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr3};
+use memchr::memchr;
+
+use super::stops::Stops;
 
 /// How the raw bytes of a field relate to its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +85,7 @@ pub(crate) enum RowEnd {
 /// Splits the row at the start of `text` into `fields`. `last` says that no further bytes follow `text`.
 pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec<Field>) -> RowEnd {
     fields.clear();
+    let mut stops = Stops::new(text, delimiter);
     let mut start = 0;
     loop {
         let mut form = Form::Plain;
@@ -115,11 +118,8 @@ pub(crate) fn split_row(text: &[u8], delimiter: u8, last: bool, fields: &mut Vec
                 }
             }
         }
-        let end = match text
-            .get(from..)
-            .and_then(|rest| memchr3(delimiter, b'\n', b'\r', rest))
-        {
-            Some(at) => from + at,
+        let end = match stops.next(from) {
+            Some(at) => at,
             None if last => text.len(),
             None => return RowEnd::Incomplete,
         };

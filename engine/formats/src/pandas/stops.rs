@@ -1,0 +1,111 @@
+//! Where fields end: delimiters and line ends, found 64 bytes at a time.
+//!
+//! Most fields are short. A search for each of them costs more to begin than to carry out, so one pass over 64 bytes notes
+//! all that end there as bits of one number. A field that is longer is searched for as usual.
+
+use memchr::memchr3;
+
+/// Bytes that are looked at together.
+const BLOCK: usize = 64;
+
+/// The delimiters and line ends of a text, to be asked for from front to back.
+pub(crate) struct Stops<'a> {
+    text: &'a [u8],
+    delimiter: u8,
+    /// Where the block starts.
+    block: usize,
+    /// A bit for each byte of the block that ends a field, the first byte's lowest.
+    marks: u64,
+}
+
+impl<'a> Stops<'a> {
+    pub fn new(text: &'a [u8], delimiter: u8) -> Self {
+        let marks = marks_at(text, 0, delimiter);
+        Self {
+            text,
+            delimiter,
+            block: 0,
+            marks,
+        }
+    }
+
+    /// The first delimiter, LF or CR at or behind `from`, which is not before the one of the last call.
+    #[inline]
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        let within = from.wrapping_sub(self.block);
+        if within < BLOCK {
+            let rest = self.marks >> within;
+            if rest != 0 {
+                return Some(from + rest.trailing_zeros() as usize);
+            }
+        }
+        self.beyond(from)
+    }
+
+    /// The same where the block has no more of them.
+    fn beyond(&mut self, from: usize) -> Option<usize> {
+        let within = from.wrapping_sub(self.block) < BLOCK;
+        self.block = if within { self.block + BLOCK } else { from };
+        self.marks = marks_at(self.text, self.block, self.delimiter);
+        if self.marks != 0 {
+            return Some(self.block + self.marks.trailing_zeros() as usize);
+        }
+        let long = self.text.get(self.block + BLOCK..)?;
+        let at = self.block + BLOCK + memchr3(self.delimiter, b'\n', b'\r', long)?;
+        self.block = at;
+        self.marks = marks_at(self.text, at, self.delimiter);
+        Some(at)
+    }
+}
+
+fn marks_at(text: &[u8], at: usize, delimiter: u8) -> u64 {
+    let rest = text.get(at..).unwrap_or_default();
+    match rest.first_chunk::<BLOCK>() {
+        Some(block) => marks(block, delimiter),
+        None => {
+            // What is behind the end of the text is no mark, whatever the delimiter is.
+            let mut block = [0; BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            marks(&block, delimiter) & !(u64::MAX << rest.len())
+        }
+    }
+}
+
+/// The bits of a block. The loop becomes vector instructions; then eight bytes of 0 or 1 are joined to eight bits by one
+/// multiplication, which brings each to its place in the highest byte.
+#[inline]
+fn marks(block: &[u8; BLOCK], delimiter: u8) -> u64 {
+    const JOIN: u64 = 0x0102_0408_1020_4080;
+    let mut hits = [0; BLOCK];
+    for (hit, byte) in hits.iter_mut().zip(block) {
+        *hit = u8::from(*byte == delimiter) | u8::from(*byte == b'\n') | u8::from(*byte == b'\r');
+    }
+    let (eights, _) = hits.as_chunks::<8>();
+    let bits = eights
+        .iter()
+        .map(|eight| u64::from_le_bytes(*eight).wrapping_mul(JOIN) >> 56);
+    bits.rev().fold(0, |all, eight| all << 8 | eight)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// As one search after the other finds them, with some of them jumped over as quoted fields do.
+        #[test]
+        fn all_are_found(text in r#"([0-9a]{0,3}[,\n\r]|[a-z\x00]{0,200},|;){0,40}"#, jumps in prop::collection::vec(1usize..90, 0..60)) {
+            let text = text.as_bytes();
+            let mut stops = Stops::new(text, b',');
+            let (mut from, mut jumps) = (0, jumps.into_iter());
+            while from <= text.len() {
+                let expected = memchr3(b',', b'\n', b'\r', &text[from..]).map(|at| from + at);
+                prop_assert_eq!(stops.next(from), expected);
+                let Some(at) = expected else { break };
+                from = at + jumps.next().unwrap_or(1);
+            }
+        }
+    }
+}
