@@ -5,7 +5,7 @@
 //! final name only when it is complete.
 
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -251,6 +251,20 @@ impl ObjectWriter {
             store.publish(temp, found)?;
         }
         Ok(is_right)
+    }
+
+    /// What was written, from its beginning, for one who wants no object of it after all. It takes disk until the reader is
+    /// dropped.
+    ///
+    /// # Errors
+    /// When the last bytes cannot be written, or when an earlier write failed.
+    pub fn read_back(self) -> Result<impl io::Read, StoreError> {
+        let accesses = self.store.accesses().clone();
+        let (mut temp, _) = self.end()?;
+        let rewound = accesses.before(Access::Read, temp.path());
+        let rewound = rewound.and_then(|()| temp.rewind());
+        rewound.map_err(|error| StoreError::io("read", temp.path(), error))?;
+        Ok(temp)
     }
 
     /// The complete file, and what its bytes hash to.

@@ -72,11 +72,12 @@ fn read(
     let object = if scan.canonical {
         raw.commit()?.digest
     } else {
-        drop(raw);
+        // What was inflated is there still, and quicker to read than to inflate again.
+        let mut raw = raw.read_back()?;
         let mut text = context.store.writer()?;
-        let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
-        let reader = opened.reader().map_err(|cause| failed(read, cause))?;
-        normalise(reader, &scan, &options, &mut text).map_err(|cause| failed(read, cause))?;
+        let printed = normalise(context.cancel.reader(&mut raw), &scan, &options, &mut text);
+        context.check()?;
+        printed.map_err(StepError::machine)?;
         text.commit()?.digest
     };
     let mut schema = scan.schema;
