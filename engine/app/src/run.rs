@@ -172,6 +172,11 @@ impl Run {
         if !options.locked && options.expand.is_none() {
             lock::note(&settings.data_dir, &options.variant, &locked)?;
         }
+        // Freeing the plan of many competitions takes longer than showing what became of them, and nobody waits for it.
+        let timings = report.timings(&graph);
+        let freed = std::thread::Builder::new().spawn(move || drop((graph, nodes)));
+        // Where there is no thread, it is freed already.
+        drop(freed);
         summaries.extend(
             refused
                 .iter()
@@ -182,7 +187,7 @@ impl Run {
             summaries,
             refused,
             interrupted: cancel.is_cancelled() && unfinished(&report),
-            timings: report.timings(&graph),
+            timings,
         })
     }
 

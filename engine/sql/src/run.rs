@@ -177,7 +177,7 @@ impl Session {
 
     /// The session as a query with this grant runs in it.
     fn state_for(&self, plan: &LogicalPlan, grant: &Grant, sides: Sides) -> SessionState {
-        let mut state = (*self.state).clone();
+        let mut state = SessionState::clone(&self.state);
         let options = state.config_mut().options_mut();
         if let Ok(batch) = ConfigNonZeroUsize::try_new(rows_per_batch(plan, grant)) {
             options.execution.batch_size = batch;

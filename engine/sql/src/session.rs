@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::TableReference;
@@ -21,7 +21,8 @@ use crate::{QueryError, calls, functions, physical, rewrite};
 /// The query engine. Cheap to clone.
 #[derive(Clone)]
 pub struct Session {
-    pub(crate) state: Arc<SessionState>,
+    /// Made when the first query is planned: a run with nothing to do plans none.
+    pub(crate) state: Arc<LazyLock<SessionState>>,
     /// Where what is too large for the memory goes.
     temp: Option<Arc<Path>>,
 }
@@ -37,28 +38,8 @@ impl Session {
 
     /// An engine that only plans.
     pub fn planner() -> Session {
-        // One partition: a stream keeps its order, and steps run side by side anyway.
-        let mut config = SessionConfig::new()
-            .with_target_partitions(1)
-            .with_collect_statistics(false);
-        let options = config.options_mut();
-        options.sql_parser.enable_ident_normalization = false;
-        options.sql_parser.map_string_types_to_utf8view = false;
-        options.sql_parser.collect_spans = true;
-        // ORDER BY in a subquery is kept, or refused where it has no effect.
-        options.sql_parser.enable_subquery_sort_elimination = false;
-        let state = SessionStateBuilder::new()
-            .with_config(config)
-            .with_default_features()
-            .with_scalar_functions(functions::scalar())
-            .with_aggregate_functions(functions::aggregate())
-            .with_window_functions(functions::window())
-            .with_analyzer_rules(rewrite::analyzer_rules())
-            .with_optimizer_rules(rewrite::optimizer_rules())
-            .with_physical_optimizer_rules(physical::rules())
-            .build();
         Session {
-            state: Arc::new(state),
+            state: Arc::new(LazyLock::new(state)),
             temp: None,
         }
     }
@@ -81,6 +62,29 @@ impl Session {
             .build_arc()
             .map_err(|error| QueryError::run(error, None))
     }
+}
+
+fn state() -> SessionState {
+    // One partition: a stream keeps its order, and steps run side by side anyway.
+    let mut config = SessionConfig::new()
+        .with_target_partitions(1)
+        .with_collect_statistics(false);
+    let options = config.options_mut();
+    options.sql_parser.enable_ident_normalization = false;
+    options.sql_parser.map_string_types_to_utf8view = false;
+    options.sql_parser.collect_spans = true;
+    // ORDER BY in a subquery is kept, or refused where it has no effect.
+    options.sql_parser.enable_subquery_sort_elimination = false;
+    SessionStateBuilder::new()
+        .with_config(config)
+        .with_default_features()
+        .with_scalar_functions(functions::scalar())
+        .with_aggregate_functions(functions::aggregate())
+        .with_window_functions(functions::window())
+        .with_analyzer_rules(rewrite::analyzer_rules())
+        .with_optimizer_rules(rewrite::optimizer_rules())
+        .with_physical_optimizer_rules(physical::rules())
+        .build()
 }
 
 /// The tables of one query, and the session's functions.
