@@ -104,6 +104,22 @@ fn nothing_is_there_before_commit_nor_after_a_drop() -> Outcome {
 }
 
 #[test]
+fn what_is_read_back_becomes_no_object() -> Outcome {
+    let (_dir, store) = fresh()?;
+    for len in LENGTHS {
+        let content = bytes(len, 3);
+        let mut writer = store.writer()?;
+        writer.write_all(&content)?;
+        let mut read = Vec::new();
+        writer.read_back()?.read_to_end(&mut read)?;
+        assert_eq!(read, content);
+        assert_eq!(store.len_of(&Digest::of(&content)), None);
+        assert_eq!(count(&store, "tmp")?, 0);
+    }
+    Ok(())
+}
+
+#[test]
 fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
     let (_dir, store) = fresh()?;
     let content = bytes(3_000_000, 4);

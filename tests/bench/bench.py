@@ -12,9 +12,10 @@ many_rows   a submission of five times --rows rows in another order than the ans
 nothing     a run with nothing to do, of all competitions whose bundles --cases has
 integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, quoted
             a competition at a larger size, on a made-up bundle: 56 columns of integers, quoted comments, BSON
-            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep folders of images, a large quoted CSV. Beside the benchmark's own script (its `extract`
-            and its `prepare` in one process, trees compared byte by byte) if the package `mlebench` can be imported, and
-            beside the archive's own tool where bytes are only copied. --scale N makes N times as much.
+            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep folders of images, a large quoted CSV. Beside
+            the benchmark's own script (its `extract` and its `prepare` in one process, trees compared byte by byte) if
+            the package `mlebench` can be imported, and beside the archive's own tool where bytes are only copied.
+            --scale N makes N times as much.
 
 The alternatives run in PYTHON (default: this one): pandas 2.2, scikit-learn 1.5, PyYAML, and for the last group the
 benchmark's package with pymongo and py7zr; unzip, tar and 7z are Debian's. What is missing is left out, and said.
