@@ -23,6 +23,8 @@ pub struct Store {
     inner: Arc<Inner>,
     /// Threads that writers may use beside their own; none: as many as they like.
     threads: Option<Threads>,
+    /// Writers compute SHA-256, too.
+    pub(crate) with_sums: bool,
     accesses: Accesses,
     /// Where else results are looked for.
     pub(crate) tier: Option<Arc<dyn Tier>>,
@@ -34,6 +36,8 @@ struct Inner {
     read_only: bool,
     /// Objects whose bytes this process has seen to be right, as they were then.
     verified: Mutex<HashMap<Digest, Stamp>>,
+    /// SHA-256 of objects that this process wrote with sums.
+    sums: Mutex<HashMap<Digest, [u8; 32]>>,
     /// One gate per object that is being verified, so that threads which open
     /// the same big object at once hash it once.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
@@ -102,12 +106,14 @@ impl Store {
             root,
             read_only,
             verified: Mutex::default(),
+            sums: Mutex::default(),
             verifying: Mutex::default(),
             refused: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
             threads: None,
+            with_sums: false,
             accesses: Accesses::default(),
             tier: None,
         }
@@ -120,6 +126,24 @@ impl Store {
             threads: Some(threads),
             ..self.clone()
         }
+    }
+
+    /// The same store, whose writers also compute the SHA-256 of what they write. See [`sha256`](Self::sha256).
+    #[must_use]
+    pub fn with_sums(&self) -> Store {
+        Store {
+            with_sums: true,
+            ..self.clone()
+        }
+    }
+
+    /// The SHA-256 of an object that this process wrote with sums: whoever wants it need not read the object again.
+    pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
+        held(&self.inner.sums).get(digest).copied()
+    }
+
+    pub(crate) fn set_sha256(&self, digest: Digest, sum: [u8; 32]) {
+        held(&self.inner.sums).insert(digest, sum);
     }
 
     /// The same store, whose accesses to files are announced to these.

@@ -9,6 +9,7 @@ use std::io::{self, ErrorKind, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use crate::behind::Behind;
@@ -63,6 +64,7 @@ enum State {
 pub(crate) struct Unfinished {
     temp: NamedTempFile,
     hasher: blake3::Hasher,
+    sha256: Option<Sha256>,
     accesses: Accesses,
 }
 
@@ -70,6 +72,9 @@ impl Unfinished {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         write_all(&self.accesses, self.temp.as_file(), self.temp.path(), bytes)?;
         self.hasher.update(bytes);
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
+        }
         Ok(())
     }
 }
@@ -83,6 +88,7 @@ impl Store {
         let unfinished = Unfinished {
             temp: self.temp_file()?,
             hasher: blake3::Hasher::new(),
+            sha256: self.with_sums.then(Sha256::new),
             accesses: self.accesses().clone(),
         };
         Ok(ObjectWriter {
@@ -276,6 +282,9 @@ impl ObjectWriter {
         };
         unfinished.append(&self.buffer)?;
         let digest = Digest::from(unfinished.hasher.finalize());
+        if let Some(sha256) = unfinished.sha256 {
+            self.store.set_sha256(digest, sha256.finalize().into());
+        }
         Ok((unfinished.temp, digest))
     }
 }

@@ -54,6 +54,30 @@ fn what_is_put_is_what_is_read() -> Outcome {
 }
 
 #[test]
+fn the_sum_of_what_was_written_with_sums_is_known() -> Outcome {
+    use sha2::{Digest as _, Sha256};
+
+    let (_dir, store) = fresh()?;
+    // The longest is written by another thread.
+    for len in [0, 5, 300_000, 3 << 20] {
+        let content = bytes(len, len as u64 + 1);
+        let write = |store: &Store| -> Result<Digest, Box<dyn std::error::Error>> {
+            let mut writer = store.writer()?;
+            writer.write_all(&content)?;
+            Ok(writer.commit()?.digest)
+        };
+        let digest = write(&store)?;
+        assert_eq!(store.sha256(&digest), None, "nobody asked for it");
+        // Also where the store has the object already.
+        assert_eq!(write(&store.with_sums())?, digest);
+        let sum: [u8; 32] = Sha256::digest(&content).into();
+        assert_eq!(store.sha256(&digest), Some(sum));
+        assert_eq!(stranger(&store)?.sha256(&digest), None);
+    }
+    Ok(())
+}
+
+#[test]
 fn pieces_of_any_size_make_the_same_object() -> Outcome {
     let (_dir, store) = fresh()?;
     let content = bytes(300_000, 7);

@@ -126,6 +126,16 @@ impl Context {
         }
     }
 
+    /// The same surroundings for who writes what is going to be published: SHA-256 is computed meanwhile, instead of by
+    /// reading the files once more.
+    #[must_use]
+    pub fn with_sums(&self) -> Context {
+        Context {
+            store: self.store.with_sums(),
+            ..self.clone()
+        }
+    }
+
     /// So much more memory, in bytes, if it is free now. A step that gets none does with what it claimed at first.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)

@@ -1,7 +1,7 @@
 //! SHA-256 of published files, for the digests that anyone can compute again.
 //!
-//! What is inflated from an archive is hashed while it is written. An object of the store is linked without being read, so
-//! it is read once here, after the files are in their places.
+//! What is inflated from an archive is hashed while it is written, and so is an output by the step that makes it. Another
+//! object of the store is linked without being read, so it is read once here, after the files are in their places.
 
 use std::path::Path;
 
@@ -12,18 +12,26 @@ use prep_digests::{Sha256, TreeHasher, Trees, digest_of_file, digest_of_reader};
 use super::diff::Changes;
 use super::listing::Written;
 use super::{PublishError, touch};
-use crate::value::{ContentError, File, Opener, Tree};
+use crate::value::{Content, ContentError, File, Opener, Tree};
 
 /// What a thread may hold: a buffer, and what reading a content takes.
 const MEMORY_OF_THREAD: u64 = 4 << 20;
 
-/// Adds the sums that are missing, by reading the published files.
+/// Adds the sums that are missing: those that are known from writing the object, and others by reading the published files.
 pub(super) fn complete(
     context: &Context,
     prepared: &Path,
     desired: &Tree,
     files: &mut [Option<Written>],
 ) -> Result<(), StepError> {
+    for (file, wanted) in files.iter_mut().zip(desired.files()) {
+        if let Some(file) = file.as_mut().filter(|file| file.sha256().is_none())
+            && let Some(Content::Object { digest, .. }) = wanted.content()
+            && let Some(sum) = context.store.sha256(&digest)
+        {
+            file.set_sha256(Sha256::from_bytes(sum));
+        }
+    }
     let missing: Vec<usize> = (0..files.len())
         .filter(|place| matches!(files.get(*place), Some(Some(file)) if file.sha256().is_none()))
         .collect();
