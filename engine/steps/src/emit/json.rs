@@ -1,6 +1,8 @@
 //! JSON: lists, lines and documents of a query's rows.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::json::{Object, Value, WriteOptions, parse};
@@ -10,7 +12,17 @@ use prep_sql::{RECORD, Session};
 use serde::Serialize;
 
 use super::cells::{Cell, Layout};
+use super::in_order::in_order;
 use crate::relation::{Running, Wanted, open_tables};
+
+/// Lines are parsed and printed in batches of about so many bytes, which processors keep near.
+const BATCH: usize = 1 << 18;
+
+/// Longer batches, which are single records, are not held beside others.
+const LARGE: usize = 32 * BATCH;
+
+/// What an object of cells counts for.
+const OF_MEMBERS: usize = 256;
 
 /// Whose way of writing JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -32,6 +44,13 @@ pub(crate) struct Dialect {
 
 impl Dialect {
     fn text(self, value: &Value) -> Result<Vec<u8>, StepError> {
+        let mut text = Vec::new();
+        self.push(value, &mut text)?;
+        Ok(text)
+    }
+
+    /// Appends the text of `value`.
+    fn push(self, value: &Value, text: &mut Vec<u8>) -> Result<(), StepError> {
         match self.writer {
             Writer::Python => {
                 let options = WriteOptions {
@@ -39,13 +58,9 @@ impl Dialect {
                     sort_keys: self.sort_keys,
                     ..WriteOptions::default()
                 };
-                value.to_json(&options).map_err(StepError::input)
+                value.write(text, &options).map_err(StepError::input)
             }
-            Writer::Ujson => {
-                let mut text = Vec::new();
-                value.push_pandas(&mut text).map_err(StepError::input)?;
-                Ok(text)
-            }
+            Writer::Ujson => value.push_pandas(text).map_err(StepError::input),
         }
     }
 
@@ -64,14 +79,46 @@ impl Dialect {
     }
 }
 
+/// A row of a query as JSON.
+enum Row<'a> {
+    /// The text of a whole record.
+    Record(Cow<'a, [u8]>),
+    /// An object of the cells.
+    Members(Value),
+}
+
+impl Row<'_> {
+    fn value(self) -> Result<Value, StepError> {
+        match self {
+            Row::Record(text) => parse(&text).map_err(StepError::input),
+            Row::Members(value) => Ok(value),
+        }
+    }
+
+    /// About how many it takes.
+    fn bytes(&self) -> usize {
+        match self {
+            Row::Record(text) => text.len(),
+            Row::Members(_) => OF_MEMBERS,
+        }
+    }
+
+    fn into_owned(self) -> Row<'static> {
+        match self {
+            Row::Record(text) => Row::Record(text.into_owned().into()),
+            Row::Members(value) => Row::Members(value),
+        }
+    }
+}
+
 /// Hands over the rows of a query: whole records if its only column is `record`, otherwise an object per row. Returns the
 /// number of rows and, for objects, the names of their members.
-pub(crate) fn for_each_record(
+fn for_each_row(
     session: &Session,
     query: &Query,
     context: &Context,
     inputs: &Inputs,
-    mut act: impl FnMut(&Value) -> Result<(), StepError>,
+    mut act: impl FnMut(Row<'_>) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
     let tables = open_tables(context, inputs)?;
     let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
@@ -86,21 +133,31 @@ pub(crate) fn for_each_record(
     while let Some(batch) = rows.next()? {
         layout.for_each_row(&batch, |cells| {
             count += 1;
-            let value = match cells {
-                [cell] if is_record => json_text(cell)?,
+            act(match cells {
+                [cell] if is_record => Row::Record(json_text(cell)?),
                 cells => {
                     let mut object = Object::new();
                     for (name, cell) in names.iter().zip(cells) {
                         object.insert(name.as_str().into(), member(cell)?);
                     }
-                    Value::Object(object)
+                    Row::Members(Value::Object(object))
                 }
-            };
-            act(&value)
+            })
         })?;
     }
     let columns = if is_record { Vec::new() } else { names };
     Ok((count, columns))
+}
+
+/// Hands over the rows of a query as values, as [`for_each_row`].
+pub(crate) fn for_each_record(
+    session: &Session,
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+    mut act: impl FnMut(&Value) -> Result<(), StepError>,
+) -> Result<(u64, Vec<String>), StepError> {
+    for_each_row(session, query, context, inputs, |row| act(&row.value()?))
 }
 
 /// Writes the rows of a query as a list.
@@ -127,20 +184,56 @@ pub(crate) fn write_json_lines(
     dialect: Dialect,
 ) -> Result<FileValue, StepError> {
     let mut out = context.store.writer()?;
-    let (count, columns) = for_each_record(session, query, context, inputs, |value| {
-        let mut line = dialect.text(value)?;
-        line.push(b'\n');
-        out.write_all(&line).map_err(StepError::machine)
+    // Buffers to be filled again.
+    let spent: Mutex<Vec<Vec<u8>>> = Mutex::default();
+    let lines = |rows: Vec<Row<'static>>| -> Result<Vec<u8>, StepError> {
+        let mut lines = held(&spent).pop().unwrap_or_default();
+        lines.clear();
+        for row in rows {
+            dialect.push(&row.value()?, &mut lines)?;
+            lines.push(b'\n');
+        }
+        Ok(lines)
+    };
+    let mut write = |lines: Result<Vec<u8>, StepError>| {
+        let lines = lines?;
+        if lines.len() < BATCH / 2 {
+            return out.write_all(&lines).map_err(StepError::machine);
+        }
+        // Passed on as it is.
+        let buffer = out.push(lines).map_err(StepError::machine)?;
+        held(&spent).extend(buffer);
+        Ok(())
+    };
+    let (count, columns) = in_order(context, &lines, |batches| {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        let found = for_each_row(session, query, context, inputs, |row| {
+            bytes += row.bytes();
+            batch.push(row.into_owned());
+            if bytes < BATCH {
+                return Ok(());
+            }
+            let is_large = std::mem::take(&mut bytes) > LARGE;
+            let batch = std::mem::take(&mut batch);
+            match is_large {
+                true => batches.push_alone(batch, &mut write),
+                false => batches.push(batch, &mut write),
+            }
+        })?;
+        batches.push_alone(batch, &mut write)?;
+        Ok::<_, StepError>(found)
     })?;
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A cell that holds JSON.
-fn json_text(cell: &Cell<'_>) -> Result<Value, StepError> {
-    let text = cell.text().ok_or_else(|| {
-        StepError::pipeline(format!("the column `{RECORD}` must hold JSON texts"))
-    })?;
-    parse(&text).map_err(StepError::input)
+fn json_text<'a>(cell: &Cell<'a>) -> Result<Cow<'a, [u8]>, StepError> {
+    cell.text()
+        .ok_or_else(|| StepError::pipeline(format!("the column `{RECORD}` must hold JSON texts")))
 }
 
 /// A cell as a member of an object.

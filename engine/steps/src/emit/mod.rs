@@ -5,6 +5,7 @@
 
 mod cells;
 mod csv;
+mod in_order;
 mod json;
 mod lines;
 mod npy;

@@ -1,0 +1,227 @@
+//! Work on batches that come and go one after the other, on two threads in between.
+//!
+//! Whoever makes the batches works on one of them itself whenever the helping thread has enough to do, so that neither waits
+//! for the other. What came of them is handed on in the order of the batches, failures too: how many threads there were
+//! makes no difference to what is written, or told.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
+use std::thread::{self, Scope, ScopedJoinHandle};
+
+use prep_core::{Context, StepError};
+
+/// Batches whose results wait for those of earlier ones. More would only hold memory.
+const WAITING: usize = 4;
+
+/// What is to be done with a batch.
+type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
+
+/// Batches under way.
+pub(super) struct InOrder<'scope, 'env, I, O> {
+    scope: &'scope Scope<'scope, 'env>,
+    context: &'env Context,
+    work: Work<'env, I, O>,
+    helper: Option<Helper<'scope, I, O>>,
+    /// In the order of the batches; none where the helper works on it.
+    waiting: VecDeque<Option<O>>,
+}
+
+struct Helper<'scope, I, O> {
+    batches: SyncSender<I>,
+    results: Receiver<O>,
+    thread: ScopedJoinHandle<'scope, ()>,
+}
+
+/// Lets `run` hand over batches.
+pub(super) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
+    context: &'env Context,
+    work: Work<'env, I, O>,
+    run: impl FnOnce(&mut InOrder<'_, 'env, I, O>) -> T,
+) -> T {
+    thread::scope(|scope| {
+        let mut batches = InOrder {
+            scope,
+            context,
+            work,
+            helper: None,
+            waiting: VecDeque::new(),
+        };
+        let done = run(&mut batches);
+        if let Some(helper) = batches.helper.take() {
+            drop((helper.batches, helper.results));
+            // Who waited for its result was told of a panic.
+            let _ = helper.thread.join();
+        }
+        done
+    })
+}
+
+impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
+    /// Takes a batch, which is worked on here or by the helper, and hands on what is done.
+    pub(super) fn push(
+        &mut self,
+        batch: I,
+        act: &mut dyn FnMut(O) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        self.start();
+        let rest = match &self.helper {
+            Some(helper) => helper.batches.try_send(batch).map_err(|error| match error {
+                TrySendError::Full(batch) | TrySendError::Disconnected(batch) => batch,
+            }),
+            None => Err(batch),
+        };
+        let done = rest.err().map(self.work);
+        self.waiting.push_back(done);
+        self.hand_on(WAITING, act)
+    }
+
+    /// Waits for what is under way, then works on a last batch, or a large one, here.
+    pub(super) fn push_alone(
+        &mut self,
+        batch: I,
+        act: &mut dyn FnMut(O) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        self.hand_on(0, act)?;
+        act((self.work)(batch))
+    }
+
+    /// Starts the helper, if a thread is free.
+    fn start(&mut self) {
+        if self.helper.is_some() {
+            return;
+        }
+        let Some(permit) = self.context.threads.try_take() else {
+            return;
+        };
+        let (batches, given) = sync_channel(1);
+        let (done, results) = channel();
+        let work = self.work;
+        let thread = self.scope.spawn(move || {
+            permit.work(|| {
+                for batch in given {
+                    if done.send(work(batch)).is_err() {
+                        break;
+                    }
+                }
+            });
+        });
+        self.helper = Some(Helper {
+            batches,
+            results,
+            thread,
+        });
+    }
+
+    /// Hands on what is done; waits while more than `most` are not.
+    fn hand_on(
+        &mut self,
+        most: usize,
+        act: &mut dyn FnMut(O) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        while let Some(first) = self.waiting.front_mut() {
+            let done = match (first.take(), &self.helper) {
+                (Some(done), _) => done,
+                (None, Some(helper)) => {
+                    let result = match self.waiting.len() > most {
+                        true => helper.results.recv().map_err(TryRecvError::from),
+                        false => helper.results.try_recv(),
+                    };
+                    match result {
+                        Ok(done) => done,
+                        Err(TryRecvError::Empty) => return Ok(()),
+                        Err(TryRecvError::Disconnected) => {
+                            return Err(StepError::internal("the helping thread panicked"));
+                        }
+                    }
+                }
+                (None, None) => return Err(StepError::internal("a batch was lost")),
+            };
+            self.waiting.pop_front();
+            act(done)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use prep_cache::Store;
+    use prep_core::{Cancel, Limits};
+
+    use super::*;
+
+    fn context() -> (tempfile::TempDir, Context) {
+        let folder = tempfile::tempdir().unwrap();
+        let limits = Limits {
+            jobs: 2,
+            memory: 1 << 30,
+        };
+        let store = Store::open(folder.path()).unwrap();
+        (folder, Context::new(store, limits, Cancel::default()))
+    }
+
+    #[test]
+    fn results_come_in_the_order_of_the_batches() {
+        let (_folder, context) = context();
+        for (slow, permits) in [(3, 0), (7, 0), (1, 0), (3, 100)] {
+            let taken: Vec<_> = (0..permits)
+                .map_while(|_| context.threads.try_take())
+                .collect();
+            let work = |number: u64| {
+                if number.is_multiple_of(slow) {
+                    thread::sleep(Duration::from_millis(2));
+                }
+                number * number
+            };
+            let mut found = Vec::new();
+            let mut act = |square| {
+                found.push(square);
+                Ok(())
+            };
+            let done = in_order(&context, &work, |batches| {
+                (0..60).try_for_each(|number| match number {
+                    40 | 59 => batches.push_alone(number, &mut act),
+                    number => batches.push(number, &mut act),
+                })
+            });
+            assert!(done.is_ok());
+            assert!(found.into_iter().eq((0..60).map(|number| number * number)));
+            drop(taken);
+        }
+    }
+
+    #[test]
+    fn the_first_failure_in_order_is_told_and_ends_all() {
+        let (_folder, context) = context();
+        let work = |number: u64| {
+            thread::sleep(Duration::from_millis(number % 3));
+            match number {
+                20.. => Err(StepError::pipeline(format!("number {number}"))),
+                number => Ok(number),
+            }
+        };
+        let mut found = Vec::new();
+        let mut act = |result: Result<u64, StepError>| {
+            found.push(result?);
+            Ok(())
+        };
+        let done = in_order(&context, &work, |batches| {
+            (0..60).try_for_each(|number| batches.push(number, &mut act))
+        });
+        assert!(done.is_err_and(|error| error.to_string().contains("number 20")));
+        assert!(found.into_iter().eq(0..20));
+    }
+
+    #[test]
+    fn a_panic_of_the_helper_is_a_failure() {
+        let (_folder, context) = context();
+        let here = thread::current().id();
+        let work = |_: u64| assert!(thread::current().id() == here, "on purpose");
+        let done = in_order(&context, &work, |batches| {
+            (0..60).try_for_each(|number| batches.push(number, &mut |()| Ok(())))
+        });
+        assert!(done.is_err());
+    }
+}
