@@ -23,8 +23,9 @@ const WINDOW: usize = 32;
 /// Chunks that are kept to be filled again.
 const SPARE: usize = 4;
 
-/// How long a reader waits for another one that does not move.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// How long a reader waits for another one that does not move. Who is left behind inflates the member anew from its
+/// beginning, which takes much longer: on a busy machine, a thread may get no turn for some tenths of a second.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Who comes later than this is not waited for.
 const LAG: u64 = 128 << 20;
