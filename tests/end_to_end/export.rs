@@ -161,3 +161,18 @@ fn archives_are_unpacked_beside_or_in_place() {
     }
     assert_eq!(before, sandbox.tree(Harbour::ID));
 }
+
+/// A name that promises an archive is no name for a folder.
+#[test]
+fn forms_that_are_not_written_are_refused() {
+    let sandbox = prepared();
+    for name in ["out.tar.gz", "out.tgz", "out.ZIP", "out.7z"] {
+        let ended = sandbox.prep(&["export", Harbour::ID, name]).code(2);
+        assert!(ended.stderr.contains("not written as"), "{}", ended.stderr);
+        assert!(!sandbox.path(name).exists());
+    }
+    sandbox.prep(&["export", Harbour::ID, "out.TAR"]).code(0);
+    assert!(sandbox.path("out.TAR").is_file());
+    sandbox.prep(&["export", Harbour::ID, "v1.0"]).code(0);
+    assert!(sandbox.path("v1.0").is_dir());
+}

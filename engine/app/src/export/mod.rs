@@ -48,11 +48,24 @@ pub enum Form {
 
 impl Form {
     /// The form of a target with this name: `.tar` and `.squashfs` (or `.sqfs`) are files, all else is a folder.
-    pub fn of(target: &Path) -> Form {
-        match target.extension().and_then(|suffix| suffix.to_str()) {
-            Some("tar") => Form::Tar,
-            Some("squashfs" | "sqfs") => Form::SquashFs,
-            _ => Form::Folder,
+    ///
+    /// # Errors
+    /// When the name is that of an archive which is not written: nobody wants a folder of that name.
+    pub fn of(target: &Path) -> Result<Form, Error> {
+        const OTHERS: [&str; 12] = [
+            "7z", "bz2", "gz", "img", "rar", "sfs", "tbz2", "tgz", "txz", "xz", "zip", "zst",
+        ];
+        let suffix = target.extension().and_then(|suffix| suffix.to_str());
+        let suffix = suffix.unwrap_or_default().to_ascii_lowercase();
+        match suffix.as_str() {
+            "tar" => Ok(Form::Tar),
+            "squashfs" | "sqfs" => Ok(Form::SquashFs),
+            other if OTHERS.contains(&other) => {
+                let message = format!("copies are not written as .{other}");
+                Err(Error::request(message)
+                    .help("name a .tar or .squashfs (which is compressed), or a folder"))
+            }
+            _ => Ok(Form::Folder),
         }
     }
 }

@@ -41,7 +41,7 @@ pub struct ExportArgs {
 impl ExportArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let wanted = Export {
-            form: Form::of(&self.target),
+            form: Form::of(&self.target)?,
             private: self.private,
             expand: self.expand_archives.map(Expand::from),
             target: self.target.clone(),
