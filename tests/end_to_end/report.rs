@@ -113,3 +113,14 @@ fn a_page_opens_in_a_browser_without_an_error_or_a_request() {
         Err(_) => skipped("the report in a browser: there is no python3"),
     }
 }
+
+#[test]
+fn what_was_graded_and_is_unknown_here_is_said() {
+    let sandbox = prepared();
+    sandbox.write("g.json", GRADING.replace("harbour", "elsewhere"));
+    let ended = sandbox
+        .prep(&["report", "--grading", "g.json", "-o", "r.html"])
+        .code(0);
+    let expected = "`elsewhere` was graded, but is left out";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+}

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::groups::Group;
+
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentsError {
@@ -27,6 +29,19 @@ pub enum ExperimentsError {
         path: PathBuf,
         line: usize,
         found: String,
+    },
+    #[error("{} names no run group; expected lines `experiment_id,run_group`", path.display())]
+    EmptyTable { path: PathBuf },
+    #[error(
+        "{}:{line}: the run group `{}` of `{}` is there twice, and would count as two seeds",
+        path.display(),
+        group.run_group,
+        group.experiment
+    )]
+    Repeated {
+        path: PathBuf,
+        line: usize,
+        group: Group,
     },
     #[error(
         "the run group `{group}` has {count} grading reports, expected one: {names}; remove or rename those that do not count"

@@ -27,27 +27,41 @@ pub type Found = Result<PathBuf, Missing>;
 /// Reads the table in a file. Run groups keep its order; a header and empty lines are left out.
 ///
 /// # Errors
-/// When it cannot be read, or a line has no comma.
+/// When it cannot be read, names nothing, has a line without a comma, or an experiment has a run group twice.
 pub fn experiments(path: &Path) -> Result<Vec<Group>, ExperimentsError> {
     let text = report::read(path)?;
-    let lines = text.lines().enumerate();
-    let lines =
-        lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with("experiment_id"));
-    lines
-        .map(|(index, line)| {
-            let (experiment, run_group) =
-                line.split_once(',')
-                    .ok_or_else(|| ExperimentsError::Table {
-                        path: path.to_owned(),
-                        line: index + 1,
-                        found: line.to_owned(),
-                    })?;
-            Ok(Group {
-                experiment: experiment.trim().to_owned(),
-                run_group: run_group.trim().to_owned(),
-            })
-        })
-        .collect()
+    let text = text.trim_start_matches('\u{feff}');
+    let mut groups: Vec<Group> = Vec::new();
+    for (line, found) in (1..).zip(text.lines()) {
+        if found.trim().is_empty() || found.starts_with("experiment_id") {
+            continue;
+        }
+        let Some((experiment, run_group)) = found.split_once(',') else {
+            return Err(ExperimentsError::Table {
+                path: path.to_owned(),
+                line,
+                found: found.to_owned(),
+            });
+        };
+        let group = Group {
+            experiment: experiment.trim().to_owned(),
+            run_group: run_group.trim().to_owned(),
+        };
+        if groups.contains(&group) {
+            return Err(ExperimentsError::Repeated {
+                path: path.to_owned(),
+                line,
+                group,
+            });
+        }
+        groups.push(group);
+    }
+    match groups.is_empty() {
+        true => Err(ExperimentsError::EmptyTable {
+            path: path.to_owned(),
+        }),
+        false => Ok(groups),
+    }
 }
 
 /// The report of each run group below the folder `runs`, in order of the groups' names, which are dates.
@@ -109,10 +123,20 @@ mod tests {
             .map(|group| (group.experiment.as_str(), group.run_group.as_str()))
             .collect();
         assert_eq!(plain, [("a", "g2"), ("b", "g1,x")]);
-        std::fs::write(&path, "x\n").unwrap();
-        assert!(experiments(&path).unwrap_err().to_string().contains(":1:"));
-        std::fs::write(&path, "version https://git-lfs.github.com/spec/v1\n").unwrap();
-        assert!(experiments(&path).unwrap_err().to_string().contains("LFS"));
+        for (text, expected) in [
+            ("x\n", ":1:"),
+            ("version https://git-lfs.github.com/spec/v1\n", "LFS"),
+            ("", "names no run group"),
+            ("\u{feff}experiment_id,run_group\n\n", "names no run group"),
+            (
+                "a,g1\nb,g1\na, g1\n",
+                ":3: the run group `g1` of `a` is there twice",
+            ),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = experiments(&path).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text:?}: {error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `prep report`: a page to look at.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -39,6 +40,7 @@ impl ReportArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
         let graded = self.graded()?;
+        warn_of_unknown(session, &catalog, &graded);
         let ids = match self.selection.is_empty() {
             true => there_is(session, &catalog, &graded)?,
             false => self.selection.ids()?,
@@ -89,6 +91,21 @@ impl ReportArgs {
             }
         }
         Ok(graded)
+    }
+}
+
+/// Names what was graded and cannot be shown, since there is no pipeline for it.
+fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
+    let reports = graded.iter().flat_map(|one| &one.reports);
+    let runs = reports.flat_map(|report| &report.runs);
+    let ids: BTreeSet<&str> = runs
+        .map(|run| run.competition.as_str())
+        .filter(|id| catalog.find(id).is_none())
+        .collect();
+    for id in ids {
+        session.printer.warning(format!(
+            "`{id}` was graded, but is left out: there is no pipeline of that name; --pipelines names a folder of them"
+        ));
     }
 }
 
