@@ -184,3 +184,24 @@ fn a_mistake_has_file_line_and_column() {
         .code(3)
         .shows(&["cannot read the pipeline"]);
 }
+
+#[test]
+fn files_are_not_counted_where_there_are_tables_only() {
+    let sandbox = Sandbox::new();
+    let bundle = Archive::new().file("train.csv", "id;label\n1;0\n2;1\n");
+    sandbox.bundle("semicolons", &bundle.bytes());
+    let arguments = [
+        "new",
+        "semicolons",
+        "--source",
+        "source",
+        "--output",
+        "drafts",
+    ];
+    sandbox.prep(&arguments).code(0);
+    let text = fs::read_to_string(sandbox.path("drafts/semicolons/pipeline.yaml")).unwrap();
+    assert!(
+        text.contains("everything: { files: \"**\" } # all files of the bundle"),
+        "{text}"
+    );
+}

@@ -428,7 +428,8 @@ fn grade(out: &mut String, rows: &Rows, table: &Table) {
 fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool) {
     let files = at.and_then(|at| bundle.files.get(at));
     let pattern = files.map_or("**", |files| files.pattern.as_str());
-    let count = files.map_or(bundle.files.len(), |files| files.count);
+    let count = files.map(|files| units::count(files.count as u64, "file"));
+    let count = count.unwrap_or_else(|| "all files of the bundle".to_owned());
     let _ = write!(
         out,
         "\n# No table of the bundle has rows that could be split, so files are. Tables in JSON, Parquet or 7z are read by\n\
@@ -436,7 +437,7 @@ fn by_files(out: &mut String, bundle: &Bundle, at: Option<usize>, folders: bool)
          tables:\n  everything: {{ files: {} }} # {}\n  \
          train, test: {{ split: everything, method: shuffle, test_size: 0.1, seed: 0 }}\n",
         yaml(pattern),
-        units::count(count as u64, "file")
+        count
     );
     for (_, other) in bundle
         .files
