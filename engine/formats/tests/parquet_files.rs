@@ -9,7 +9,9 @@
 )]
 
 use std::fs::File;
+use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int16Array, Int64Array,
@@ -19,6 +21,7 @@ use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use prep_formats::parquet::{ParquetError, ParquetTable, ParquetWriter};
+use prep_formats::read_at::ReadAt;
 use serde_json::{Value, json};
 
 const PYTHON: [&str; 6] = [
@@ -254,4 +257,46 @@ fn files_are_read_where_they_lie() {
         rows(table.batches(None, None, 100).unwrap().map(Result::unwrap)).len(),
         50
     );
+}
+
+/// A disk that breaks after some reads.
+struct Breaking {
+    file: Vec<u8>,
+    reads_left: AtomicI64,
+}
+
+impl ReadAt for Breaking {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self.reads_left.fetch_sub(1, Ordering::Relaxed) {
+            ..=0 => Err(io::Error::from_raw_os_error(5)),
+            _ => self.file.read_at(buffer, offset),
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_fails_is_told_from_a_damaged_file() {
+    for name in PYTHON {
+        let mut failed = 0;
+        for reads in 0.. {
+            let file = python(name);
+            let length = file.len() as u64;
+            let disk = Breaking {
+                file,
+                reads_left: AtomicI64::new(reads),
+            };
+            let read = ParquetTable::open(disk, 0..length).and_then(|table| {
+                table
+                    .batches(None, None, 10)?
+                    .collect::<Result<Vec<_>, _>>()
+            });
+            match read {
+                Ok(_) => break,
+                Err(ParquetError::Io(error)) => assert_eq!(error.raw_os_error(), Some(5), "{name}"),
+                Err(other) => panic!("{name}, {reads} reads: {other:?}"),
+            }
+            failed += 1;
+        }
+        assert!(failed > 4, "{name}: {failed} reads");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -35,10 +35,11 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// # Errors
     /// [`ParquetError::NotParquet`] for something else or a cut-off file.
     pub fn open(base: R, range: Range<u64>) -> Result<Self, ParquetError> {
-        let source = Source(Arc::new(Section::new(base, range)));
+        let source = Source::new(Arc::new(Section::new(base, range)));
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        refuse_other_formats(&source.0)?;
-        let metadata = ArrowReaderMetadata::load(&source, options)?;
+        refuse_other_formats(&source.section)?;
+        let metadata = ArrowReaderMetadata::load(&source, options)
+            .map_err(|error| source.failure.behind(error))?;
         Ok(Self { source, metadata })
     }
 
@@ -100,11 +101,11 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         row_group: Option<usize>,
         batch_rows: usize,
     ) -> Result<ParquetBatches, ParquetError> {
-        let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            self.source.clone(),
-            self.metadata.clone(),
-        )
-        .with_batch_size(batch_rows.max(1));
+        let source = Source::new(Arc::clone(&self.source.section));
+        let failure = source.failure.clone();
+        let mut builder =
+            ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
+                .with_batch_size(batch_rows.max(1));
         if let Some(group) = row_group {
             builder = builder.with_row_groups(vec![group]);
         }
@@ -124,7 +125,8 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             order = Some(places.iter().map(rank).collect());
         }
         Ok(ParquetBatches {
-            reader: builder.build()?,
+            reader: builder.build().map_err(|error| failure.behind(error))?,
+            failure,
             order,
         })
     }
@@ -144,6 +146,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
 /// Iterator over batches.
 pub struct ParquetBatches {
     reader: ParquetRecordBatchReader,
+    failure: Failure,
     /// For every column asked for, its place in the reader's batch.
     order: Option<Vec<usize>>,
 }
@@ -154,7 +157,7 @@ impl Iterator for ParquetBatches {
     fn next(&mut self) -> Option<Self::Item> {
         let batch = match self.reader.next()? {
             Ok(batch) => batch,
-            Err(error) => return Some(Err(error.into())),
+            Err(error) => return Some(Err(self.failure.behind(error))),
         };
         Some(match &self.order {
             None => Ok(batch),
@@ -163,37 +166,89 @@ impl Iterator for ParquetBatches {
     }
 }
 
+/// What reading a file failed with. The parquet crate makes text of it, which does not tell a broken disk from a damaged
+/// file.
+#[derive(Debug, Clone, Default)]
+struct Failure(Arc<Mutex<Option<io::Error>>>);
+
+impl Failure {
+    /// Keeps an error; returns one that stands for it.
+    fn keep(&self, error: io::Error) -> io::Error {
+        let stand_in = io::Error::new(error.kind(), error.to_string());
+        if error.kind() != io::ErrorKind::Interrupted {
+            *self.slot() = Some(error);
+        }
+        stand_in
+    }
+
+    /// What was kept, instead of what was made of it.
+    fn behind(&self, error: impl Into<ParquetError>) -> ParquetError {
+        let kept = self.slot().take();
+        kept.map_or_else(|| error.into(), ParquetError::Io)
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The parquet crate's view of a section.
 #[derive(Debug)]
-struct Source<R>(Arc<Section<R>>);
+struct Source<R> {
+    section: Arc<Section<R>>,
+    failure: Failure,
+}
 
-impl<R> Clone for Source<R> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+impl<R> Source<R> {
+    fn new(section: Arc<Section<R>>) -> Self {
+        Self {
+            section,
+            failure: Failure::default(),
+        }
+    }
+
+    fn from(&self, start: u64) -> Part<R>
+    where
+        R: ReadAt,
+    {
+        Part {
+            section: Section::new(Arc::clone(&self.section), start..self.section.len()),
+            failure: self.failure.clone(),
+        }
+    }
+}
+
+/// A section from some byte on.
+struct Part<R> {
+    section: Section<Arc<Section<R>>>,
+    failure: Failure,
+}
+
+impl<R: ReadAt> Read for Part<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.section.read(buffer);
+        read.map_err(|error| self.failure.keep(error))
     }
 }
 
 impl<R: ReadAt + Send + Sync> Length for Source<R> {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.section.len()
     }
 }
 
 impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
-    type T = io::BufReader<Section<Arc<Section<R>>>>;
+    type T = io::BufReader<Part<R>>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(io::BufReader::new(Section::new(
-            Arc::clone(&self.0),
-            start..self.0.len(),
-        )))
+        Ok(io::BufReader::new(self.from(start)))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
-        let part = Section::new(&*self.0, start..self.0.len());
         let mut bytes = Vec::new();
         // A damaged footer may ask for more than there is: grow with what comes.
-        let read = part.take(length as u64).read_to_end(&mut bytes)?;
+        let mut part = self.from(start).take(length as u64);
+        let read = part.read_to_end(&mut bytes)?;
         if read < length {
             return Err(parquet::errors::ParquetError::EOF(format!(
                 "{length} bytes expected at byte {start}, {read} there"
