@@ -255,6 +255,9 @@ pub struct Column<'a> {
     role: Role,
 }
 
+/// Cells that are fetched before any of them is read.
+const AHEAD: usize = 32;
+
 impl<'a> Column<'a> {
     pub fn len(&self) -> usize {
         self.positions.len()
@@ -294,7 +297,20 @@ impl<'a> Column<'a> {
 
     pub fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let column = *self;
-        (0..column.len()).map(move |position| column.value(position))
+        (0..column.len()).map(move |position| {
+            if position.is_multiple_of(AHEAD) {
+                column.fetch(position);
+            }
+            column.value(position)
+        })
+    }
+
+    /// Has the next cells, which lie anywhere, fetched.
+    fn fetch(&self, position: usize) {
+        if let (ColumnData::Object(values), Positions::Listed(rows)) = (self.data, self.positions) {
+            let next = rows.get(position..).unwrap_or_default();
+            values.fetch(next.get(..AHEAD).unwrap_or(next));
+        }
     }
 
     /// The cells of the whole file, in its order.
