@@ -58,5 +58,5 @@ pub use print::{push_bool, push_f32, push_f64, push_integer};
 pub use rows::MAX_ROW;
 pub use scan::{Scan, Scanner};
 pub use schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};
-pub use table::{Cells, TextTable, cell_content};
+pub use table::{AHEAD, Cells, TextTable, cell_content};
 pub use writer::{CsvWriter, Quoting};

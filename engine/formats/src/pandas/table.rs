@@ -13,8 +13,8 @@ use super::{CsvError, Schema};
 /// How much is looked at before the pages are given back.
 const WINDOW: usize = 8 << 20;
 
-/// Rows that are fetched before any of them is read.
-pub(crate) const AHEAD: usize = 32;
+/// Rows, or cells, that are fetched before any of them is read.
+pub const AHEAD: usize = 32;
 
 /// The bytes of a table.
 enum Bytes {

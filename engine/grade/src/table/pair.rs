@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use prep_formats::pandas::AHEAD;
+
 use crate::frame::{Cell, ColumnData, Frame};
 use crate::positions::Positions;
 use crate::refusal::{Refusal, RefusalKind, count};
@@ -254,9 +256,6 @@ pub struct Column<'a> {
     positions: &'a Positions,
     role: Role,
 }
-
-/// Cells that are fetched before any of them is read.
-const AHEAD: usize = 32;
 
 impl<'a> Column<'a> {
     pub fn len(&self) -> usize {
