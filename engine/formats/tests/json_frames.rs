@@ -8,7 +8,7 @@
 )]
 
 use prep_formats::json::{
-    Frame, JsonLines, JsonRecords, Numbers, Typing, Value, WriteOptions, parse,
+    Frame, JsonLines, JsonRecords, Line, Numbers, Printed, Typing, Value, WriteOptions, parse,
 };
 
 /// The rows of pandas' table, or why there is none.
@@ -68,6 +68,78 @@ fn records_become_rows_as_in_pandas() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Records that are printed without values: whether the table has them as they are, and as what they are printed.
+fn printed(records: Vec<Option<Printed>>, typing: Typing) -> Option<(bool, Vec<Printed>)> {
+    let records: Vec<Printed> = records.into_iter().collect::<Option<_>>()?;
+    let mut frame = Frame::new(typing);
+    for record in &records {
+        frame.see_printed(record);
+    }
+    Some((frame.keeps_records(), records))
+}
+
+#[test]
+fn records_that_are_kept_are_those_of_the_table() {
+    let path = std::env::var("FRAMES");
+    let cases = match &path {
+        Ok(path) => std::fs::read_to_string(path).unwrap(),
+        Err(_) => include_str!("data/json/frames.jsonl").to_owned(),
+    };
+    let (mut kept, mut changed) = (0, 0);
+    for line in cases.lines() {
+        let case = parse(line.as_bytes()).unwrap();
+        let [reader, text, expected] = case.as_list().unwrap() else {
+            panic!("{line}");
+        };
+        let text = text.as_str().unwrap();
+        let python = |value: &Value| value.to_json(&WriteOptions::default()).unwrap();
+        // With the types of the table, record by record, by way of values.
+        let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
+            Some("ujson") => {
+                let mut lines = JsonLines::new(text.as_bytes()).with_numbers(Numbers::Ujson);
+                let mut records = Vec::new();
+                while let Some(line) = lines.next_line() {
+                    records.push(match line {
+                        Ok(Line::Printed(record)) => Some(record),
+                        _ => None,
+                    });
+                }
+                let values = JsonLines::new(text.as_bytes()).with_numbers(Numbers::Ujson);
+                (records, values.flatten().collect(), Typing::ReadJson)
+            }
+            _ => {
+                let values = JsonRecords::new(text.as_bytes()).flatten();
+                let values: Vec<Value> = values.collect();
+                let records = values.iter();
+                let records = records.map(|value| Printed::of(&python(value), Numbers::Python));
+                (records.collect(), values, Typing::DataFrame)
+            }
+        };
+        let Some((is_kept, records)) = printed(records, typing) else {
+            continue;
+        };
+        let Ok(rows) = rows(values.clone(), typing) else {
+            continue;
+        };
+        let same = |(record, row): (&Printed, &Value)| record.text().as_bytes() == python(row);
+        let is_same = records.iter().zip(&rows).all(same);
+        // Both are what `pandas` prints where that is known.
+        if is_kept {
+            assert!(is_same, "{text}");
+        }
+        let mut frame = Frame::new(typing);
+        for value in &values {
+            frame.see(value).unwrap();
+        }
+        assert_eq!(frame.keeps_records(), is_kept, "{text}");
+        if is_kept && expected.as_str().is_some() {
+            kept += 1;
+        }
+        changed += u32::from(!is_same);
+    }
+    assert!(kept > 50 && changed > 50, "{kept} {changed}");
 }
 
 #[test]

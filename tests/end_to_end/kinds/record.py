@@ -182,6 +182,22 @@ def pandas_json():
         piece.insert(0, "piece", number)
     pd.concat(pieces)[["piece", "id", "n", "w"]].to_csv(out / "texts.csv", index=False)
     (out / "texts.jsonl").write_text("".join(piece.drop(columns="piece").to_json(orient="records", lines=True) for piece in pieces))
+    # Pieces whose records are those of the table, and one that changes them after such pieces.
+    same = [
+        '{"id":5,"f":0.50,"t":"x/\\u00E9 é","b":true,"l":[1,{"a":-0.0}]}',
+        '{"id":-3,"f":1e2,"t":"\\ud83c\\udf55","b":false,"l":[]}',
+        '{"id":12345678901234567,"f":-0.25,"t":null,"b":true,"l":null}',
+        '{"id":7,"f":3.0,"t":"","b":false,"l":"[1]"}',
+    ]
+    late = same + ['{"id":8,"f":null,"t":"z","b":true,"l":0}', '{"id":9,"f":4,"b":false,"l":{}}']
+    for name, lines in [("same", same), ("late", late)]:
+        text = "\n".join(lines) + "\n"
+        (bundle / f"{name}.jsonl").write_text(text)
+        pieces = list(pd.read_json(io.StringIO(text), lines=True, chunksize=2))
+        (out / f"{name}.jsonl").write_text("".join(piece.to_json(orient="records", lines=True) for piece in pieces))
+        for piece in pieces:
+            piece[["id", "b"]] = piece[["id", "b"]].astype(str)
+        (out / f"{name}_texts.jsonl").write_text("".join(piece.to_json(orient="records", lines=True) for piece in pieces))
     records = [
         {"id": 1, "w": 1080, "h": 5, "t": None, "big": 2**64, "x": {"k": 1}},
         {"id": 2, "w": None, "h": 0.5, "b": True, "big": -1, "late": 1},

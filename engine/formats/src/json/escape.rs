@@ -51,8 +51,15 @@ pub(super) fn run(text: &[u8], special: impl Fn(u8) -> u8) -> usize {
 
 /// Decodes the escape at the front of `text`; its length.
 fn escape(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
+    let (code_point, length) = code_point(text)?;
+    push_code_point(out, code_point);
+    Ok(length)
+}
+
+/// The code point that the escape at the front of `text` spells, and its length.
+pub(super) fn code_point(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let simple = match text.get(1) {
-        Some(b'u') => return unicode(text, out),
+        Some(b'u') => return unicode(text),
         Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
         Some(b'b') => 0x08,
         Some(b'f') => 0x0c,
@@ -62,23 +69,21 @@ fn escape(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
         Some(_) => return Err(JsonErrorKind::InvalidEscape),
         None => return Err(JsonErrorKind::OpenString),
     };
-    out.push(simple);
-    Ok(2)
+    Ok((simple.into(), 2))
 }
 
 /// `\uXXXX`, or two of them that make a surrogate pair. A half that has no
 /// other half stands for itself.
-fn unicode(text: &[u8], out: &mut Vec<u8>) -> Result<usize, JsonErrorKind> {
+fn unicode(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
     let first = hex4(text, 2).ok_or(JsonErrorKind::InvalidEscape)?;
     if (0xd800..0xdc00).contains(&first)
         && text.get(6..8) == Some(b"\\u")
         && let Some(second @ 0xdc00..=0xdfff) = hex4(text, 8)
     {
-        push_code_point(out, 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00));
-        return Ok(12);
+        let code_point = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+        return Ok((code_point, 12));
     }
-    push_code_point(out, first);
-    Ok(6)
+    Ok((first, 6))
 }
 
 fn hex4(text: &[u8], from: usize) -> Option<u32> {

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::inference::{Inference, Inferred, Typing};
-use super::{JsonString, Object, Value};
+use super::{JsonString, Object, Printed, Value, parse};
 use crate::pandas::ColumnType;
 use crate::python::python_float;
 
@@ -41,6 +41,8 @@ pub struct Frame {
     columns: Vec<(JsonString, Seen)>,
     places: HashMap<JsonString, usize>,
     records: u64,
+    /// Every record had all columns, in their order.
+    in_order: bool,
 }
 
 #[derive(Debug, Default)]
@@ -57,6 +59,7 @@ impl Frame {
             columns: Vec::new(),
             places: HashMap::new(),
             records: 0,
+            in_order: true,
         }
     }
 
@@ -72,13 +75,52 @@ impl Frame {
             });
         };
         for (place, (key, value)) in record.iter().enumerate() {
-            let place = self.place(key, place);
-            if let Some((_, seen)) = self.columns.get_mut(place) {
-                seen.members += 1;
-                seen.inference.see(Some(value));
+            if let Some(inference) = self.column(key, place) {
+                inference.see(Some(value));
             }
         }
+        self.in_order &= record.len() == self.columns.len();
         Ok(())
+    }
+
+    /// Takes a record that is printed.
+    pub fn see_printed(&mut self, record: &Printed) {
+        self.records += 1;
+        let members = record.members();
+        let count = members.len();
+        for (place, (key, text)) in members.enumerate() {
+            let Ok(Value::String(key)) = parse(key.as_bytes()) else {
+                continue;
+            };
+            let Some(inference) = self.column(&key, place) else {
+                continue;
+            };
+            let value = match text.as_bytes().first() {
+                Some(b'[') => Value::List(Vec::new()),
+                Some(b'{') => Value::Object(Object::new()),
+                // Long texts say nothing new.
+                Some(b'"') if inference.holds_texts() => continue,
+                _ => parse(text.as_bytes()).unwrap_or(Value::Null),
+            };
+            inference.see(Some(&value));
+        }
+        self.in_order &= count == self.columns.len();
+    }
+
+    /// Whether the table of the records so far has them as they are: then [`Columns::record`] changes none of them.
+    pub fn keeps_records(&self) -> bool {
+        let keeps =
+            |seen: &Seen| seen.members == self.records && seen.inference.keeps_values(self.typing);
+        self.in_order && self.columns.iter().all(|(_, seen)| keeps(seen))
+    }
+
+    /// Counts a member of a record, which stands at `guess` in it.
+    fn column(&mut self, key: &JsonString, guess: usize) -> Option<&mut Inference> {
+        let place = self.place(key, guess);
+        self.in_order &= place == guess;
+        let (_, seen) = self.columns.get_mut(place)?;
+        seen.members += 1;
+        Some(&mut seen.inference)
     }
 
     /// The column called `key`; mostly at `guess`, as records have much the same members.

@@ -110,6 +110,20 @@ impl Inference {
         self.text || (self.integer || self.fraction) && !self.small
     }
 
+    /// Whether there were texts, and further ones make no difference.
+    pub(super) fn holds_texts(&self) -> bool {
+        self.text && !self.numbers
+    }
+
+    /// Whether the column has every value, of those that were there, as it is.
+    pub(super) fn keeps_values(&self, typing: Typing) -> bool {
+        match self.finish(typing).conversion {
+            Conversion::None => true,
+            Conversion::Double => !(self.null || self.boolean || self.integer || self.text),
+            Conversion::Whole => false,
+        }
+    }
+
     /// What the column is.
     pub fn finish(&self, typing: Typing) -> Inferred {
         let kind = self.kind();

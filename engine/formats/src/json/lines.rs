@@ -3,7 +3,16 @@
 use std::io::{self, BufRead};
 
 use super::parse::{Reading, parse_at};
-use super::{JsonError, Nested, Numbers, Position, Value};
+use super::{JsonError, Nested, Numbers, Position, Printed, Value};
+
+/// What a line holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Line {
+    /// An object.
+    Printed(Printed),
+    /// Any value.
+    Value(Value),
+}
 
 /// Iterator over the values of a file with one value per line. Lines of blanks
 /// only are skipped, as pandas does; `\r\n` and a missing last line break are
@@ -38,10 +47,9 @@ impl<R: BufRead> JsonLines<R> {
         self
     }
 
-    /// What becomes of the lists and objects inside a line's list or object.
-    pub fn with_nested(mut self, nested: Nested) -> Self {
+    /// What becomes, from the next line on, of the lists and objects inside a line's list or object.
+    pub fn set_nested(&mut self, nested: Nested) {
         self.reading.nested = nested;
-        self
     }
 
     /// The line, from 1, on which the last value stood.
@@ -49,7 +57,34 @@ impl<R: BufRead> JsonLines<R> {
         self.number
     }
 
-    fn value(&mut self) -> Result<Option<Value>, JsonError> {
+    /// The next line: printed again where that needs no value. As the iterator otherwise.
+    pub fn next_line(&mut self) -> Option<Result<Line, JsonError>> {
+        self.next_as(|text, start, reading| {
+            if reading.nested == Nested::Read
+                && let Some(printed) = Printed::of(text, reading.numbers)
+            {
+                return Ok(Line::Printed(printed));
+            }
+            parse_at(text, start, 0, reading).map(Line::Value)
+        })
+    }
+
+    fn next_as<T>(
+        &mut self,
+        make: impl FnOnce(&[u8], Position, Reading) -> Result<T, JsonError>,
+    ) -> Option<Result<T, JsonError>> {
+        if self.done {
+            return None;
+        }
+        let result = self.line(make);
+        self.done = !matches!(result, Ok(Some(_)));
+        result.transpose()
+    }
+
+    fn line<T>(
+        &mut self,
+        make: impl FnOnce(&[u8], Position, Reading) -> Result<T, JsonError>,
+    ) -> Result<Option<T>, JsonError> {
         loop {
             self.line.clear();
             let start = self.position;
@@ -68,7 +103,7 @@ impl<R: BufRead> JsonLines<R> {
             self.position = start.after(&self.line);
             if !self.line.trim_ascii().is_empty() {
                 self.number = start.line;
-                return parse_at(&self.line, start, 0, self.reading).map(Some);
+                return make(&self.line, start, self.reading).map(Some);
             }
         }
     }
@@ -78,11 +113,6 @@ impl<R: BufRead> Iterator for JsonLines<R> {
     type Item = Result<Value, JsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let result = self.value();
-        self.done = !matches!(result, Ok(Some(_)));
-        result.transpose()
+        self.next_as(|text, start, reading| parse_at(text, start, 0, reading))
     }
 }

@@ -101,15 +101,17 @@ fn push_string(out: &mut Vec<u8>, text: &JsonString) -> Result<(), JsonWriteErro
             text: text.to_string_lossy().into_owned(),
         });
     }
-    let special = |byte: u8| {
-        let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
-        marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)
-    };
     super::write::push_escaped(out, text, special);
     Ok(())
 }
 
-fn push_float(out: &mut Vec<u8>, value: f64) {
+/// Not 0 for the first bytes of what is escaped.
+pub(super) fn special(byte: u8) -> u8 {
+    let marks = u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == b'/');
+    marks | u8::from(byte < 0x20) | u8::from(byte >= 0x80)
+}
+
+pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     if !value.is_finite() {
         out.extend_from_slice(b"null");
         return;

@@ -16,7 +16,7 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
 }
 
 /// Reads a number at the front of a text: the value and its length.
-type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
+pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
 
 /// Whose arithmetic makes doubles of what is spelled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub enum Numbers {
 }
 
 impl Numbers {
-    fn reader(self) -> NumberReader {
+    pub(super) fn reader(self) -> NumberReader {
         match self {
             Self::Python => number::read,
             Self::Ujson => pandas::number,

@@ -184,7 +184,7 @@ impl<'a, W: Write> Printer<'a, W> {
 }
 
 /// Appends `float` as Python's `json` prints it.
-fn push_float(out: &mut Vec<u8>, float: f64) {
+pub(super) fn push_float(out: &mut Vec<u8>, float: f64) {
     if float.is_nan() {
         out.extend_from_slice(b"NaN");
     } else if float.is_infinite() {
@@ -201,10 +201,13 @@ fn push_float(out: &mut Vec<u8>, float: f64) {
 /// Appends `text` in quotes. With `ascii`, everything but the blank to `~` is
 /// escaped (so U+007F, too), else only what JSON demands.
 fn push_string(out: &mut Vec<u8>, text: &JsonString, ascii: bool) {
-    push_escaped(out, text, |byte| {
-        let demanded = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
-        demanded | u8::from(byte >= 0x7f) & u8::from(ascii)
-    });
+    push_escaped(out, text, |byte| special(byte, ascii));
+}
+
+/// Not 0 for the first bytes of what `push_string` escapes.
+pub(super) fn special(byte: u8, ascii: bool) -> u8 {
+    let demanded = u8::from(byte < 0x20) | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    demanded | u8::from(byte >= 0x7f) & u8::from(ascii)
 }
 
 /// Appends `text` in quotes, with escapes for the characters for whose first byte `special` is not 0.
@@ -224,7 +227,7 @@ pub(super) fn push_escaped(out: &mut Vec<u8>, text: &JsonString, special: impl F
 }
 
 /// The code point at the front of WTF-8 and its length in bytes.
-fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
+pub(super) fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     let lead = *wtf8.first()?;
     let (length, high) = match lead {
         0..0x80 => (1, lead),
@@ -239,7 +242,7 @@ fn first_code_point(wtf8: &[u8]) -> Option<(u32, usize)> {
     Some((code_point, length))
 }
 
-fn push_escape(out: &mut Vec<u8>, code_point: u32) {
+pub(super) fn push_escape(out: &mut Vec<u8>, code_point: u32) {
     let short: &[u8] = match code_point {
         0x08 => b"\\b",
         0x09 => b"\\t",

@@ -1,7 +1,7 @@
 //! Any text is read or refused; what is read survives writing and reading again,
-//! and the reader of records agrees with the whole one.
+//! and the reader of records agrees with the whole one. What is printed without reading is what reading it leads to.
 
-use prep_formats::json::{JsonRecords, Value, WriteOptions, parse};
+use prep_formats::json::{JsonRecords, Numbers, Printing, Value, WriteOptions, parse, reprint};
 
 pub fn check(data: &[u8]) {
     let whole = parse(data);
@@ -14,6 +14,11 @@ pub fn check(data: &[u8]) {
             assert_eq!(text(&records), text(&Value::List(list.clone())));
         }
         _ => assert!(records.is_err()),
+    }
+    let mut printed = Vec::new();
+    if reprint(data, Numbers::Python, Printing::Python, &mut printed) {
+        let value = whole.as_ref().expect("printed is read");
+        assert_eq!(value.to_json(&options).expect("as before"), printed);
     }
     if let Ok(value) = whole {
         let text = value.to_json(&options).expect("ASCII holds everything");

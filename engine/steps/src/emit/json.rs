@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prep_core::{Context, FileValue, Inputs, StepError};
-use prep_formats::json::{Object, Value, WriteOptions, parse};
+use prep_formats::json::{Numbers, Object, Printing, Value, WriteOptions, parse, reprint};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::Query;
 use prep_sql::{RECORD, Session};
@@ -62,6 +62,21 @@ impl Dialect {
             }
             Writer::Ujson => value.push_pandas(text).map_err(StepError::input),
         }
+    }
+
+    /// Appends the text of a row: where it is a record, mostly without making a value of it.
+    fn push_row(self, row: Row<'_>, text: &mut Vec<u8>) -> Result<(), StepError> {
+        let printing = match (self.writer, self.indent) {
+            (Writer::Ujson, _) => Some(Printing::Pandas),
+            (Writer::Python, None) if !self.sort_keys => Some(Printing::Python),
+            (Writer::Python, _) => None,
+        };
+        if let (Row::Record(record), Some(printing)) = (&row, printing)
+            && reprint(record, Numbers::Python, printing, text)
+        {
+            return Ok(());
+        }
+        self.push(&row.value()?, text)
     }
 
     fn comma(self) -> &'static [u8] {
@@ -190,7 +205,7 @@ pub(crate) fn write_json_lines(
         let mut lines = held(&spent).pop().unwrap_or_default();
         lines.clear();
         for row in rows {
-            dialect.push(&row.value()?, &mut lines)?;
+            dialect.push_row(row, &mut lines)?;
             lines.push(b'\n');
         }
         Ok(lines)

@@ -3,6 +3,7 @@
 //! A document is its MongoDB Extended JSON, from which the output `bson` makes the same bytes as pymongo. Longer binaries
 //! stay in the bundle (see [`prep_formats::bson::BinaryAt`]): a table of pictures holds their places.
 
+use std::cell::Cell;
 use std::io::BufRead;
 
 use prep_formats::bson::BsonDocuments;
@@ -24,7 +25,7 @@ pub(super) const FORMAT: Format = Format {
     plain: Some(plain),
 };
 
-fn documents<'r>(path: &'r str, _: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn documents<'r>(path: &'r str, _: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let documents = BsonDocuments::new(reader);
     Box::new(documents.map(move |document| Ok(Record::from(document?.to_json_beside(path)?))))
 }

@@ -1,13 +1,14 @@
 //! JSON: a list of objects, the elements at a path of a document, or JSON lines.
 
+use std::cell::Cell;
 use std::io::BufRead;
 
 use prep_core::BoxError;
-use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Nested, Object, Value};
+use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Line, Nested, Object, Value};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
-use super::records::{Record, Records, each_record, records};
+use super::records::{Record, Records, Whole, each_record, records};
 use super::{Format, Read};
 
 pub(super) const LIST: Format = Format {
@@ -50,20 +51,20 @@ pub(super) const LINES: Format = Format {
     plain: None,
 };
 
-fn list<'r>(read: &Read, nested: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn list<'r>(read: &Read, nested: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let numbers = read.dialect.numbers();
     match &read.at {
         None => {
             let records = JsonRecords::new(reader)
                 .with_numbers(numbers)
-                .with_nested(nested);
+                .with_nested(nested.get());
             Box::new(records.map(|record| Ok(Record::from(record?))))
         }
         Some(path) => {
             let steps = path.split('.').filter(|step| !step.is_empty());
             let elements = JsonElements::new(reader, steps)
                 .with_numbers(numbers)
-                .with_nested(nested);
+                .with_nested(nested.get());
             Box::new(elements.map(|element| Ok(Record::from(member(element?)))))
         }
     }
@@ -82,18 +83,18 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
     }
 }
 
-fn lines<'r>(read: &Read, nested: Nested, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn lines<'r>(read: &Read, nested: &'r Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
-    let mut lines = JsonLines::new(reader)
-        .with_numbers(read.dialect.numbers())
-        .with_nested(nested);
+    let mut lines = JsonLines::new(reader).with_numbers(read.dialect.numbers());
     Box::new(std::iter::from_fn(move || {
-        let value = match lines.next()? {
-            Ok(value) => value,
+        lines.set_nested(nested.get());
+        let whole = match lines.next_line()? {
+            Ok(Line::Printed(record)) => Whole::Printed(record),
+            Ok(Line::Value(value)) => Whole::Value(value),
             Err(error) => return Some(Err(BoxError::from(error))),
         };
         // Lines count, also blank ones.
         let piece = (lines.number() - 1) / piece;
-        Some(Ok(Record { value, piece }))
+        Some(Ok(Record { whole, piece }))
     }))
 }

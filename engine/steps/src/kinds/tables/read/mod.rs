@@ -10,6 +10,7 @@ mod csv;
 mod dialect;
 mod each;
 mod in_place;
+mod inferred;
 mod json;
 mod npy;
 mod parquet;

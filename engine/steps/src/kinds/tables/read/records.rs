@@ -5,21 +5,23 @@
 //! have to be declared `json`.
 //!
 //! Where the dialect is pandas', the records themselves are those of its table: all members in each, with the types of
-//! their columns. Types depend on the whole file (or on a piece of it), so it is gone through twice; the
-//! first time, what is nested in members is passed over.
+//! their columns. Types depend on the whole file (or on a piece of it). Mostly they change no record: all are stored as they
+//! are while the types are inferred. Where one turns out to be another in the table, the file is gone through a second time;
+//! the rest of the first time, what is nested in members is passed over.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use prep_core::{BoxError, Context, Failure, Inputs, StepError};
-use prep_formats::json::{
-    Columns, Frame, FrameError, Inference, Inferred, Nested, Object, Typing, Value, WriteOptions,
-};
+use prep_formats::json::{Nested, Printed, Value, WriteOptions, parse};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
 use prep_spec::model::{Column, ColumnKind};
 use prep_sql::RECORD;
 
 use super::dialect::PIECE;
+use super::inferred::{Types, infer_members, infer_pieces, plain};
 use super::{Read, ReadError, failed, failed_at, file_column, shortened, stored};
 use crate::placed::{Subject, blamed};
 use crate::relation::for_each_file;
@@ -27,21 +29,71 @@ use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
 
 /// A record, and which piece of its file it belongs to.
 pub(super) struct Record {
-    pub value: Value,
+    pub whole: Whole,
     pub piece: u64,
+}
+
+/// All of a record.
+pub(super) enum Whole {
+    Value(Value),
+    /// An object that was read without making values of it.
+    Printed(Printed),
+}
+
+impl Whole {
+    /// A member of an object.
+    pub fn get(&self, key: &str) -> Option<Cow<'_, Value>> {
+        match self {
+            Whole::Value(value) => value.get(key).map(Cow::Borrowed),
+            Whole::Printed(record) => record.get(key).map(Cow::Owned),
+        }
+    }
+
+    pub fn into_value(self) -> Result<Value, StepError> {
+        match self {
+            Whole::Value(value) => Ok(value),
+            Whole::Printed(record) => parse(record.text().as_bytes()).map_err(StepError::internal),
+        }
+    }
+
+    /// Replaces a member that is there.
+    fn set(&mut self, key: &str, value: Value) -> Result<(), StepError> {
+        match self {
+            Whole::Value(Value::Object(record)) => {
+                if let Some(member) = record.get_mut(key) {
+                    *member = value;
+                }
+                Ok(())
+            }
+            Whole::Value(_) => Ok(()),
+            Whole::Printed(record) => record.set(key, &value).map_err(StepError::internal),
+        }
+    }
+
+    /// JSON on one line, ASCII only.
+    fn text(&self) -> Result<Cow<'_, str>, StepError> {
+        match self {
+            Whole::Value(value) => compact(value).map(Cow::Owned),
+            Whole::Printed(record) => Ok(record.text().into()),
+        }
+    }
 }
 
 impl From<Value> for Record {
     fn from(value: Value) -> Record {
-        Record { value, piece: 0 }
+        Record {
+            whole: Whole::Value(value),
+            piece: 0,
+        }
     }
 }
 
 /// Records of a file, one after the other.
 pub(super) type Records<'r> = Box<dyn Iterator<Item = Result<Record, BoxError>> + 'r>;
 
-/// Parses a file, given what it is called, and whether what is nested in records matters.
-type Parse<'p> = dyn for<'r> Fn(&'r str, Nested, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
+/// Parses a file, given what it is called, and whether what is nested in the next record matters.
+type Parse<'p> =
+    dyn for<'r> Fn(&'r str, &'r Cell<Nested>, Box<dyn BufRead + 'r>) -> Records<'r> + 'p;
 
 /// One file as a table.
 pub(super) fn records(
@@ -72,10 +124,10 @@ pub(super) fn each_record(
 }
 
 /// Takes a file's name, the number of a record in it from 1, and the record.
-type Act<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
+pub(super) type Act<'a> = dyn FnMut(&str, u64, Record) -> Result<(), StepError> + 'a;
 
 /// Goes through all records.
-type Walk<'a> = dyn Fn(Nested, &mut Act<'_>) -> Result<(), StepError> + 'a;
+pub(super) type Walk<'a> = dyn Fn(&Cell<Nested>, &mut Act<'_>) -> Result<(), StepError> + 'a;
 
 /// Makes a table of the records that `walk` hands over, of files that have names where `with_file`.
 fn table(
@@ -91,40 +143,93 @@ fn table(
         .collect();
     let types = match read.dialect.typing() {
         None => Types::Members(infer_members(read, &declared, walk)?),
-        Some(typing) => Types::Pieces(infer_pieces(context, read, typing, walk)?),
+        Some(typing) => {
+            let none = Types::Members(Vec::new());
+            let mut rows = Rows::new(context, read, with_file, &declared)?;
+            let mut keep = |path: &str, number, record| match rows.push(path, number, record, &none)
+            {
+                // As pandas' table has the record, it may do.
+                Err(error) if error.failure() == Failure::Input => Ok(false),
+                pushed => pushed.map(|()| true),
+            };
+            let (pieces, is_kept) = infer_pieces(context, read, typing, walk, &mut keep)?;
+            let types = Types::Pieces(pieces);
+            if is_kept {
+                return rows.finish(&types);
+            }
+            types
+        }
     };
-    let before = usize::from(with_file);
-    let mut columns: Vec<StoredColumn> = with_file.then(file_column).into_iter().collect();
-    columns.extend(declared.iter().map(|column| stored(column)));
-    let mut hidden = BTreeSet::new();
-    if read.chunksize.is_some() {
-        hidden.insert(columns.len());
+    let mut rows = Rows::new(context, read, with_file, &declared)?;
+    walk(&Cell::new(Nested::Read), &mut |path, number, record| {
+        rows.push(path, number, record, &types)
+    })?;
+    rows.finish(&types)
+}
+
+/// The table under way.
+struct Rows<'a> {
+    read: &'a Read,
+    with_file: bool,
+    declared: &'a [&'a Column],
+    table: TableWriter<'a>,
+    hidden: BTreeSet<usize>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(
+        context: &'a Context,
+        read: &'a Read,
+        with_file: bool,
+        declared: &'a [&'a Column],
+    ) -> Result<Rows<'a>, StepError> {
+        let mut columns: Vec<StoredColumn> = with_file.then(file_column).into_iter().collect();
+        columns.extend(declared.iter().map(|column| stored(column)));
+        let mut hidden = BTreeSet::new();
+        if read.chunksize.is_some() {
+            hidden.insert(columns.len());
+            columns.push(StoredColumn {
+                name: PIECE.to_owned(),
+                kind: ColumnType::Int64,
+                nullable: false,
+            });
+        }
+        // Who declares it wants it among the others.
+        if declared.len() == read.columns.len() {
+            hidden.insert(columns.len());
+        }
         columns.push(StoredColumn {
-            name: PIECE.to_owned(),
-            kind: ColumnType::Int64,
+            name: RECORD.to_owned(),
+            kind: ColumnType::Json,
             nullable: false,
         });
+        Ok(Rows {
+            read,
+            with_file,
+            declared,
+            table: TableWriter::new(context, columns)?,
+            hidden,
+        })
     }
-    // Who declares it wants it among the others.
-    if declared.len() == read.columns.len() {
-        hidden.insert(columns.len());
-    }
-    columns.push(StoredColumn {
-        name: RECORD.to_owned(),
-        kind: ColumnType::Json,
-        nullable: false,
-    });
-    let mut table = TableWriter::new(context, columns)?;
-    walk(Nested::Read, &mut |path, number, record| {
-        if with_file {
+
+    fn push(
+        &mut self,
+        path: &str,
+        number: u64,
+        record: Record,
+        types: &Types,
+    ) -> Result<(), StepError> {
+        let table = &mut self.table;
+        let before = usize::from(self.with_file);
+        if self.with_file {
             table.cells().text(path);
         }
         let piece = record.piece;
         let mut record = types.record(record)?;
-        if let (Types::Pieces(_), Value::Object(record)) = (&types, &mut record) {
-            spell_texts(record, &declared)?;
+        if self.read.dialect.typing().is_some() {
+            spell_texts(&mut record, self.declared)?;
         }
-        for (index, column) in declared.iter().enumerate() {
+        for (index, column) in self.declared.iter().enumerate() {
             let name = &column.name.value;
             let Some(member) = record.get(name) else {
                 let error = ReadError::NoMember {
@@ -135,8 +240,8 @@ fn table(
                 let column = Subject::At(column.name.span);
                 return Err(blamed(Failure::Input, column, error));
             };
-            let cell = types.cell(index, plain(read, member));
-            let member = cell.as_ref().unwrap_or(member);
+            let cell = types.cell(index, plain(self.read, &member));
+            let member = cell.as_ref().unwrap_or(&member);
             if let Some(column) = table.schema.columns.get_mut(index + before) {
                 column.nullable |= is_missing(member);
             }
@@ -151,16 +256,19 @@ fn table(
                 blamed(Failure::Input, Subject::At(column.name.span), error)
             })?;
         }
-        if read.chunksize.is_some() {
+        if self.read.chunksize.is_some() {
             table.cells().integer(piece);
         }
-        table.cells().text(&compact(&record)?);
+        table.cells().text(&record.text()?);
         table.end_row()
-    })?;
-    let mut table = table.finish()?;
-    table.hidden = hidden;
-    table.inferred = types.inferred(&declared);
-    Ok(table)
+    }
+
+    fn finish(self, types: &Types) -> Result<TableValue, StepError> {
+        let mut table = self.table.finish()?;
+        table.hidden = self.hidden;
+        table.inferred = types.inferred(self.declared);
+        Ok(table)
+    }
 }
 
 /// Hands over every record of a file.
@@ -168,7 +276,7 @@ fn for_each(
     opened: &OpenContent<'_>,
     path: &str,
     read: &Read,
-    nested: Nested,
+    nested: &Cell<Nested>,
     parse: &Parse<'_>,
     act: &mut Act<'_>,
 ) -> Result<(), StepError> {
@@ -184,149 +292,20 @@ fn for_each(
     Ok(())
 }
 
-/// What pandas takes columns for.
-enum Types {
-    /// The inferred ones of the declared columns; records stay as they are.
-    Members(Vec<Option<Inferred>>),
-    /// All columns, piece by piece of the file; records follow.
-    Pieces(BTreeMap<u64, Columns>),
-}
-
-impl Types {
-    fn record(&self, record: Record) -> Result<Value, StepError> {
-        match (self, record.value) {
-            (Types::Members(_), value) => Ok(value),
-            (Types::Pieces(pieces), Value::Object(object)) => {
-                let columns = pieces.get(&record.piece);
-                let columns =
-                    columns.ok_or_else(|| StepError::internal("a piece without types"))?;
-                Ok(Value::Object(columns.record(object)))
-            }
-            (Types::Pieces(_), _) => Err(StepError::internal("a record that is no object")),
-        }
-    }
-
-    /// The cell of the declared column `index`, where it is another value than the member.
-    fn cell(&self, index: usize, plain: Plain<'_>) -> Option<Value> {
-        let inferred = match self {
-            Types::Members(inferred) => inferred.get(index).copied().flatten(),
-            Types::Pieces(_) => None,
-        };
-        match (inferred, plain) {
-            (Some(inferred), Plain::Other(value)) => Some(inferred.value(Some(value))),
-            (Some(inferred), Plain::Same(value)) => Some(inferred.value(Some(value.clone()))),
-            (None, Plain::Other(value)) => Some(value),
-            (None, Plain::Same(_)) => None,
-        }
-    }
-
-    /// What the inferred columns are, where all pieces agree.
-    fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
-        let kind = |index: usize, name: &str| match self {
-            Types::Members(inferred) => inferred.get(index).copied().flatten().map(|one| one.kind),
-            Types::Pieces(pieces) => {
-                let mut kinds = pieces.values().map(|columns| columns.kind(name));
-                let first = kinds.next().flatten();
-                first.filter(|first| kinds.all(|kind| kind == Some(*first)))
-            }
-        };
-        let inferred = declared.iter().enumerate();
-        let inferred = inferred.filter(|(_, column)| column.kind == ColumnKind::Inferred);
-        inferred
-            .filter_map(|(index, column)| {
-                let name = &column.name.value;
-                let kind = kind(index, name).filter(|kind| *kind != ColumnType::Text)?;
-                Some((name.clone(), kind))
-            })
-            .collect()
-    }
-}
-
-/// What the declared columns are that are inferred.
-fn infer_members(
-    read: &Read,
-    declared: &[&Column],
-    walk: &Walk<'_>,
-) -> Result<Vec<Option<Inferred>>, StepError> {
-    let is_inferred = |column: &&Column| column.kind == ColumnKind::Inferred;
-    if !declared.iter().any(is_inferred) {
-        return Ok(Vec::new());
-    }
-    let mut seen: Vec<Inference> = declared.iter().map(|_| Inference::default()).collect();
-    walk(Nested::PassedOver, &mut |_, _, record| {
-        for (column, seen) in declared.iter().zip(&mut seen) {
-            let member = record.value.get(&column.name.value);
-            seen.see(Some(match member.map(|member| plain(read, member)) {
-                None => &Value::Null,
-                Some(Plain::Same(member)) => member,
-                Some(Plain::Other(ref member)) => member,
-            }));
-        }
-        Ok(())
-    })?;
-    let seen = declared.iter().zip(seen);
-    let inferred = seen.map(|(column, seen)| {
-        let inferred = is_inferred(column);
-        inferred.then(|| seen.finish(Typing::DataFrame))
-    });
-    Ok(inferred.collect())
-}
-
-/// What all columns are, piece by piece.
-fn infer_pieces(
-    context: &Context,
-    read: &Read,
-    typing: Typing,
-    walk: &Walk<'_>,
-) -> Result<BTreeMap<u64, Columns>, StepError> {
-    let failed = |cause: FrameError| {
-        let error = ReadError::Format {
-            path: read.path.clone(),
-            cause: cause.into(),
-        };
-        blamed(Failure::Input, Subject::Key("dialect"), error)
-    };
-    let mut pieces = BTreeMap::new();
-    let mut current: Option<(u64, Frame)> = None;
-    walk(Nested::PassedOver, &mut |_, _, record| {
-        context.check()?;
-        if let Some((piece, frame)) = current.take_if(|(piece, _)| *piece != record.piece) {
-            pieces.insert(piece, frame.finish().map_err(failed)?);
-        }
-        let (_, frame) = current.get_or_insert_with(|| (record.piece, Frame::new(typing)));
-        frame.see(&record.value).map_err(failed)
-    })?;
-    if let Some((piece, frame)) = current {
-        pieces.insert(piece, frame.finish().map_err(failed)?);
-    }
-    Ok(pieces)
-}
-
-/// A member as a plain value: as it is, or in place of what the format has its own spelling for.
-enum Plain<'m> {
-    Same(&'m Value),
-    Other(Value),
-}
-
-fn plain<'m>(read: &Read, member: &'m Value) -> Plain<'m> {
-    let plain = read.format.plain.and_then(|plain| plain(member));
-    plain.map_or(Plain::Same(member), Plain::Other)
-}
-
 /// What is declared a text is one in pandas' table, as `astype(str)` makes it: numbers as Python prints them.
-fn spell_texts(record: &mut Object, declared: &[&Column]) -> Result<(), StepError> {
+fn spell_texts(record: &mut Whole, declared: &[&Column]) -> Result<(), StepError> {
     let texts = declared.iter().filter(|one| one.kind == ColumnKind::Text);
     for column in texts {
-        if let Some(member) = record.get_mut(&column.name.value) {
-            match member {
-                Value::Float(value) if value.is_nan() => {}
-                Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
-                    *member = Value::from(compact(member)?.as_str());
-                }
-                Value::Bool(value) => *member = Value::from(if *value { "True" } else { "False" }),
-                _ => {}
+        let name = &column.name.value;
+        let text = match record.get(name).as_deref() {
+            Some(Value::Float(value)) if value.is_nan() => continue,
+            Some(number @ (Value::Int(_) | Value::BigInt(_) | Value::Float(_))) => {
+                Value::from(compact(number)?.as_str())
             }
-        }
+            Some(Value::Bool(value)) => Value::from(if *value { "True" } else { "False" }),
+            _ => continue,
+        };
+        record.set(name, text)?;
     }
     Ok(())
 }

@@ -1,0 +1,390 @@
+//! From text to text: what reading a JSON text and printing it makes of it, without a value in between.
+//!
+//! Most of a text stands for itself in every way of printing, and is copied. What is anything but plain (a repeated key,
+//! many keys, a text that is refused) is left to the reader and the printer: the way back is always open.
+
+use std::ops::Range;
+
+use super::escape::{code_point, run};
+use super::parse::NumberReader;
+use super::write::{first_code_point, push_escape};
+use super::{MAX_DEPTH, Numbers, Value, pandas, write};
+
+/// Whose way of printing, on one line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Printing {
+    /// `json.dumps`, in ASCII.
+    Python,
+    /// `DataFrame.to_json`: see [`Value::push_pandas`].
+    Pandas,
+}
+
+/// Objects of more members are left to the reader, which has an index of them.
+const MANY: usize = 32;
+
+/// Appends to `out` what `printing` makes of the value that fills `text`, which is read with these `numbers`. False, and
+/// nothing appended, where only reading and printing it can tell.
+pub fn reprint(text: &[u8], numbers: Numbers, printing: Printing, out: &mut Vec<u8>) -> bool {
+    let before = out.len();
+    let done = match printing {
+        Printing::Python => members::<Python>(text, numbers, out).is_some(),
+        Printing::Pandas => members::<Pandas>(text, numbers, out).is_some(),
+    };
+    if !done {
+        out.truncate(before);
+    }
+    done
+}
+
+/// An object as Python prints it, and where its members are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    text: String,
+    members: Vec<Member>,
+}
+
+/// Where a member of the outermost object is in what was printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    key: Range<usize>,
+    value: Range<usize>,
+}
+
+impl Printed {
+    /// The object that fills `text`. None where only reading it can tell, and where it is no object.
+    pub fn of(text: &[u8], numbers: Numbers) -> Option<Printed> {
+        if text.trim_ascii_start().first() != Some(&b'{') {
+            return None;
+        }
+        let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 64);
+        let members = members::<Python>(text, numbers, &mut out)?;
+        Some(Printed {
+            text: String::from_utf8(out).ok()?,
+            members,
+        })
+    }
+
+    /// The whole object.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The texts of the members: keys and values, in order.
+    pub(super) fn members(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.members.iter().map(|member| {
+            let part = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
+            (part(&member.key), part(&member.value))
+        })
+    }
+
+    /// The value of `key`, when there is one.
+    pub fn get(&self, key: &str) -> Option<Value> {
+        let (_, value) = self.members().find(|(text, _)| is_key(text, key))?;
+        super::parse(value.as_bytes()).ok()
+    }
+
+    /// Sets the value of a `key` that is there.
+    ///
+    /// # Errors
+    /// [`super::JsonWriteError`].
+    pub fn set(&mut self, key: &str, value: &Value) -> Result<(), super::JsonWriteError> {
+        let Some(place) = self.members().position(|(text, _)| is_key(text, key)) else {
+            return Ok(());
+        };
+        let new = value.to_json(&super::WriteOptions::default())?;
+        let new = String::from_utf8_lossy(&new);
+        if let Some(member) = self.members.get_mut(place) {
+            let (start, old) = (member.value.start, member.value.end);
+            self.text.replace_range(member.value.clone(), &new);
+            member.value.end = start + new.len();
+            let moved = |at: usize| at - old + start + new.len();
+            for later in self.members.iter_mut().skip(place + 1) {
+                later.key = moved(later.key.start)..moved(later.key.end);
+                later.value = moved(later.value.start)..moved(later.value.end);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `text`, printed, spells `key`.
+fn is_key(text: &str, key: &str) -> bool {
+    let content = text.get(1..text.len().saturating_sub(1));
+    match text.contains('\\') {
+        false => content == Some(key),
+        true => super::parse(text.as_bytes()).is_ok_and(|text| text.as_str() == Some(key)),
+    }
+}
+
+/// Prints the value that fills `text`; the members of the outermost object.
+fn members<S: Style>(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Option<Vec<Member>> {
+    std::str::from_utf8(text).ok()?;
+    let mut reprinter = Reprinter {
+        text,
+        place: 0,
+        number: numbers.reader(),
+        out,
+        members: Vec::new(),
+    };
+    reprinter.value::<S>(0)?;
+    reprinter.skip_blanks();
+    (reprinter.place == text.len()).then_some(reprinter.members)
+}
+
+/// A way of printing.
+trait Style {
+    const COMMA: &'static [u8];
+    const COLON: &'static [u8];
+
+    /// Not 0 for the first bytes of characters that are escaped. Among them is all that ends a run in a string: quotes,
+    /// backslashes, control characters.
+    fn special(byte: u8) -> u8;
+
+    fn float(out: &mut Vec<u8>, value: f64);
+
+    /// Whether half a surrogate pair can be printed.
+    const HALVES: bool;
+}
+
+struct Python;
+
+impl Style for Python {
+    const COMMA: &'static [u8] = b", ";
+    const COLON: &'static [u8] = b": ";
+    const HALVES: bool = true;
+
+    fn special(byte: u8) -> u8 {
+        write::special(byte, true)
+    }
+
+    fn float(out: &mut Vec<u8>, value: f64) {
+        write::push_float(out, value);
+    }
+}
+
+struct Pandas;
+
+impl Style for Pandas {
+    const COMMA: &'static [u8] = b",";
+    const COLON: &'static [u8] = b":";
+    const HALVES: bool = false;
+
+    fn special(byte: u8) -> u8 {
+        pandas::special(byte)
+    }
+
+    fn float(out: &mut Vec<u8>, value: f64) {
+        pandas::push_float(out, value);
+    }
+}
+
+/// Goes through valid UTF-8. A method returns none where the reader has to decide.
+struct Reprinter<'t, 'o> {
+    text: &'t [u8],
+    place: usize,
+    number: NumberReader,
+    out: &'o mut Vec<u8>,
+    /// Those of the objects that are open; at the end, of the outermost one.
+    members: Vec<Member>,
+}
+
+impl<'t> Reprinter<'t, '_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.place).copied()
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.text.get(self.place..).unwrap_or_default()
+    }
+
+    fn skip_blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.place += 1;
+        }
+    }
+
+    /// The value that begins here, inside `depth` lists and objects.
+    fn value<S: Style>(&mut self, depth: usize) -> Option<()> {
+        self.skip_blanks();
+        match self.rest() {
+            [b'"', ..] => self.string::<S>(),
+            [b'{' | b'[', ..] if depth >= MAX_DEPTH => None,
+            [b'{', ..] => self.object::<S>(depth),
+            [b'[', ..] => self.list::<S>(depth),
+            [b'n', ..] => self.word("null"),
+            [b't', ..] => self.word("true"),
+            [b'f', ..] => self.word("false"),
+            [b'N', ..] => self.double::<S>("NaN", f64::NAN),
+            [b'I', ..] => self.double::<S>("Infinity", f64::INFINITY),
+            [b'-', b'I', ..] => self.double::<S>("-Infinity", f64::NEG_INFINITY),
+            _ => self.number::<S>(),
+        }
+    }
+
+    fn pass(&mut self, word: &str) -> Option<()> {
+        self.rest().strip_prefix(word.as_bytes())?;
+        self.place += word.len();
+        Some(())
+    }
+
+    fn word(&mut self, word: &str) -> Option<()> {
+        self.pass(word)?;
+        self.out.extend_from_slice(word.as_bytes());
+        Some(())
+    }
+
+    fn double<S: Style>(&mut self, word: &str, value: f64) -> Option<()> {
+        self.pass(word)?;
+        S::float(self.out, value);
+        Some(())
+    }
+
+    fn number<S: Style>(&mut self) -> Option<()> {
+        let rest = self.rest();
+        if let Some(length) = plain_integer(rest) {
+            self.out.extend_from_slice(rest.get(..length)?);
+            self.place += length;
+            return Some(());
+        }
+        let (value, length) = (self.number)(rest).ok()?;
+        self.place += length;
+        match value {
+            Value::Int(int) => {
+                let mut digits = itoa::Buffer::new();
+                self.out.extend_from_slice(digits.format(int).as_bytes());
+            }
+            Value::BigInt(digits) => self.out.extend_from_slice(digits.as_bytes()),
+            Value::Float(float) => S::float(self.out, float),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// A string; `place` is at its opening quote.
+    fn string<S: Style>(&mut self) -> Option<()> {
+        self.place += 1;
+        self.out.push(b'"');
+        loop {
+            let (plain, special) = self.rest().split_at_checked(run(self.rest(), S::special))?;
+            self.out.extend_from_slice(plain);
+            self.place += plain.len();
+            let (character, length) = match special.first()? {
+                b'"' => {
+                    self.place += 1;
+                    self.out.push(b'"');
+                    return Some(());
+                }
+                b'\\' => code_point(special).ok()?,
+                0..0x20 => return None,
+                _ => first_code_point(special)?,
+            };
+            self.place += length;
+            match u8::try_from(character) {
+                Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
+                _ if !S::HALVES && (0xd800..0xe000).contains(&character) => return None,
+                _ => push_escape(self.out, character),
+            }
+        }
+    }
+
+    fn list<S: Style>(&mut self, depth: usize) -> Option<()> {
+        self.place += 1;
+        self.out.push(b'[');
+        self.skip_blanks();
+        if self.peek()? == b']' {
+            self.place += 1;
+        } else {
+            loop {
+                self.value::<S>(depth + 1)?;
+                if self.comma_or(b']')? {
+                    break;
+                }
+                self.out.extend_from_slice(S::COMMA);
+            }
+        }
+        self.out.push(b']');
+        Some(())
+    }
+
+    fn object<S: Style>(&mut self, depth: usize) -> Option<()> {
+        self.place += 1;
+        self.out.push(b'{');
+        let own = self.members.len();
+        self.skip_blanks();
+        if self.peek()? == b'}' {
+            self.place += 1;
+        } else {
+            loop {
+                self.member::<S>(own, depth)?;
+                if self.comma_or(b'}')? {
+                    break;
+                }
+                self.out.extend_from_slice(S::COMMA);
+            }
+        }
+        self.out.push(b'}');
+        if depth > 0 {
+            self.members.truncate(own);
+        }
+        Some(())
+    }
+
+    /// A key and its value, in the object whose members are those from `own` on.
+    fn member<S: Style>(&mut self, own: usize, depth: usize) -> Option<()> {
+        self.skip_blanks();
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let start = self.out.len();
+        self.string::<S>()?;
+        let key = start..self.out.len();
+        // What is printed alike is the same key.
+        let name = self.out.get(key.clone());
+        let others = self.members.get(own..)?;
+        let is_known = |other: &Member| self.out.get(other.key.clone()) == name;
+        if others.len() >= MANY || others.iter().any(is_known) {
+            return None;
+        }
+        self.skip_blanks();
+        if self.peek()? != b':' {
+            return None;
+        }
+        self.place += 1;
+        self.out.extend_from_slice(S::COLON);
+        let start = self.out.len();
+        let place = self.members.len();
+        self.members.push(Member {
+            key,
+            value: start..start,
+        });
+        self.value::<S>(depth + 1)?;
+        self.members.get_mut(place)?.value.end = self.out.len();
+        Some(())
+    }
+
+    /// After an element: `true` at the end, `false` after a comma.
+    fn comma_or(&mut self, end: u8) -> Option<bool> {
+        self.skip_blanks();
+        let next = self.peek()?;
+        self.place += 1;
+        match next {
+            b',' => Some(false),
+            next => (next == end).then_some(true),
+        }
+    }
+}
+
+/// The length of an integer that is printed as it stands.
+fn plain_integer(text: &[u8]) -> Option<usize> {
+    /// So many digits fit into 64 bits.
+    const DIGITS: usize = 18;
+    let sign = usize::from(text.first() == Some(&b'-'));
+    let digits = text.get(sign..)?.iter().take(DIGITS + 1);
+    let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let is_plain = match text.get(sign)? {
+        b'0' => digits == 1 && sign == 0,
+        _ => (1..=DIGITS).contains(&digits),
+    };
+    let is_whole = !matches!(text.get(sign + digits), Some(b'.' | b'e' | b'E'));
+    (is_plain && is_whole).then_some(sign + digits)
+}

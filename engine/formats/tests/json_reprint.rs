@@ -1,0 +1,222 @@
+//! Texts that are printed again without values in between, compared with what reading and printing them makes, and with
+//! Python and pandas (recorded by `tests/data/json/record.py` and `record_pandas.py`).
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod hex;
+
+use hex::unhex;
+use prep_formats::json::{
+    JsonElements, JsonLines, Line, Numbers, Printed, Printing, Value, WriteOptions, parse, reprint,
+};
+use proptest::prelude::*;
+
+/// The printed text, if it takes no values.
+fn fast(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
+    let mut out = b"before".to_vec();
+    let done = reprint(text, numbers, printing, &mut out);
+    let printed = String::from_utf8(out).unwrap();
+    let printed = printed.strip_prefix("before").unwrap().to_owned();
+    assert!(done || printed.is_empty(), "{printed}");
+    done.then_some(printed)
+}
+
+/// The printed text by way of a value, if it can be read and printed.
+fn slow(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
+    let value = match numbers {
+        Numbers::Python => parse(text).ok()?,
+        // The one element of a list.
+        Numbers::Ujson => {
+            parse(text).ok()?;
+            let (list, whole) = ([b"[", text, b"]"].concat(), [""; 0]);
+            let mut elements = JsonElements::new(&*list, whole).with_numbers(numbers);
+            elements.next()?.ok()?.1
+        }
+    };
+    let mut out = Vec::new();
+    match printing {
+        Printing::Python => value.write(&mut out, &WriteOptions::default()).ok()?,
+        Printing::Pandas => value.push_pandas(&mut out).ok()?,
+    }
+    Some(String::from_utf8(out).unwrap())
+}
+
+const WAYS: [(Numbers, Printing); 4] = [
+    (Numbers::Python, Printing::Python),
+    (Numbers::Ujson, Printing::Python),
+    (Numbers::Python, Printing::Pandas),
+    (Numbers::Ujson, Printing::Pandas),
+];
+
+fn is_alike(text: &[u8]) -> Result<(), TestCaseError> {
+    for (numbers, printing) in WAYS {
+        let slow = slow(text, numbers, printing);
+        if let Some(fast) = fast(text, numbers, printing) {
+            let shown = String::from_utf8_lossy(text);
+            prop_assert_eq!(Some(fast), slow, "{} {:?} {:?}", shown, numbers, printing);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn as_python_reads_and_writes() {
+    let mut compared = 0;
+    for line in include_str!("data/json/cases.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let input = unhex(case["input"].as_str().unwrap());
+        let expected = case["outputs"].get(0).and_then(serde_json::Value::as_str);
+        let expected = expected.map(|text| String::from_utf8(unhex(text)).unwrap());
+        if let Some(found) = fast(&input, Numbers::Python, Printing::Python) {
+            assert_eq!(Some(found), expected, "{}", String::from_utf8_lossy(&input));
+            compared += 1;
+        }
+        is_alike(&input).unwrap();
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn as_pandas_reads_and_writes() {
+    let mut compared = 0;
+    for line in include_str!("data/json/pandas.jsonl").lines() {
+        let case: serde_json::Value = serde_json::from_str(line).unwrap();
+        let input = case[0].as_str().unwrap();
+        let found = fast(input.as_bytes(), Numbers::Ujson, Printing::Pandas);
+        if found.is_some() {
+            assert_eq!(found.as_deref(), case[1].as_str(), "{input}");
+            compared += 1;
+        }
+        is_alike(input.as_bytes()).unwrap();
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn plain_texts_take_no_values() {
+    for (text, python, pandas) in [
+        (" { } ", "{}", "{}"),
+        (
+            r#"{"a":[1,-2,0,-0,1.50],"b/c":{"a":null,"b":true}}"#,
+            r#"{"a": [1, -2, 0, 0, 1.5], "b/c": {"a": null, "b": true}}"#,
+            r#"{"a":[1,-2,0,0,1.5],"b\/c":{"a":null,"b":true}}"#,
+        ),
+        (
+            r#""é\u00E9\n\/\u0041\ud83c\udf55""#,
+            r#""\u00e9\u00e9\n/A\ud83c\udf55""#,
+            r#""\u00e9\u00e9\n\/A\ud83c\udf55""#,
+        ),
+        (
+            "[NaN, -Infinity, 1e5, 12345678901234567890, \"\u{7f}\"]",
+            "[NaN, -Infinity, 100000.0, 12345678901234567890, \"\\u007f\"]",
+            "[null,null,100000.0,12345678901234567890,\"\u{7f}\"]",
+        ),
+    ] {
+        let found = |printing| fast(text.as_bytes(), Numbers::Python, printing);
+        assert_eq!(found(Printing::Python).as_deref(), Some(python));
+        assert_eq!(found(Printing::Pandas).as_deref(), Some(pandas));
+    }
+    // Half a pair is no text for pandas.
+    let half = br#""\ud83c""#;
+    assert!(fast(half, Numbers::Python, Printing::Python).is_some());
+    assert!(fast(half, Numbers::Python, Printing::Pandas).is_none());
+}
+
+#[test]
+fn what_needs_a_value_is_left_to_the_reader() {
+    let many: Vec<String> = (0..40).map(|key| format!("\"{key}\": 1")).collect();
+    let many = format!("{{{}}}", many.join(","));
+    let deep = "[".repeat(981) + &"]".repeat(981);
+    let repeated = [r#"{"a":1,"a":2}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#];
+    for text in repeated.into_iter().chain([&*many, &*deep]) {
+        for (numbers, printing) in WAYS {
+            assert_eq!(fast(text.as_bytes(), numbers, printing), None, "{text}");
+        }
+    }
+    assert_eq!(Printed::of(b"[1]", Numbers::Python), None);
+}
+
+#[test]
+fn lines_are_printed_or_read() {
+    let text = "{\"a\": 1}\n\n[2]\n{\"a\": 1, \"a\": 2}\n{\"a\":\n";
+    let mut lines = JsonLines::new(text.as_bytes());
+    let mut found = Vec::new();
+    while let Some(line) = lines.next_line() {
+        found.push(match line {
+            Ok(Line::Printed(record)) => record.text().to_owned(),
+            Ok(Line::Value(value)) => format!("{value:?}"),
+            Err(error) => error.to_string(),
+        });
+    }
+    let list = "List([Int(2)])";
+    let object = format!("{:?}", parse(br#"{"a": 2}"#).unwrap());
+    let error = "expected a value, at line 6, column 1 (byte 37)";
+    assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
+}
+
+/// Values as people and machines write them: blanks, escapes, keys that repeat, numbers in all forms.
+fn spelled() -> impl Strategy<Value = String> {
+    let string = prop_oneof![
+        r#"[a-c]{0,2}"#,
+        r#"([ -!#-\[\]-~é💡\x7f/]|\\u(00[0-9a-fA-F]{2}|[dD][89a-fA-F][0-9a-f]{2}|2028)|\\["\\/bfnrt]){0,40}"#,
+    ];
+    let string = string.prop_map(|text| format!("\"{text}\"")).boxed();
+    let number = r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,3})?";
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        Just("NaN".to_owned()),
+        Just("-Infinity".to_owned()),
+        number,
+        "-?[0-9]{1,3}",
+        string.clone(),
+    ];
+    leaf.prop_recursive(3, 24, 5, move |inner| {
+        let member = (string.clone(), " {0,1}", inner.clone());
+        let member = member.prop_map(|(key, blank, value)| format!("{key}{blank}:{value}{blank}"));
+        prop_oneof![
+            proptest::collection::vec(inner, 0..5)
+                .prop_map(|list| format!("[{}]", list.join(", "))),
+            proptest::collection::vec(member, 0..5)
+                .prop_map(|all| format!("{{{}}}", all.join(","))),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn any_value_is_printed_alike(text in spelled()) {
+        is_alike(text.as_bytes())?;
+    }
+
+    #[test]
+    fn any_text_is_printed_alike(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}aN/-]{0,40}", cut in 0_usize..40) {
+        is_alike(text.as_bytes())?;
+        // Also what is no UTF-8.
+        is_alike(text.as_bytes().get(..cut).unwrap_or_default())?;
+    }
+
+    #[test]
+    fn members_are_found_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
+        let Some(mut record) = Printed::of(text.as_bytes(), Numbers::Python) else { return Ok(()) };
+        let Ok(Value::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
+        let new = parse(new.as_bytes()).unwrap_or(Value::Null);
+        let text = |value: &Value| value.to_json(&WriteOptions::default()).unwrap();
+        let mut names: Vec<String> = object.keys().filter_map(|key| Some(key.as_str()?.to_owned())).collect();
+        names.push(keys);
+        for name in names {
+            // Compared as texts: NaN is no equal.
+            prop_assert_eq!(record.get(&name).as_ref().map(text), object.get(&name).map(text));
+            record.set(&name, &new).unwrap();
+            if let Some(member) = object.get_mut(&name) { *member = new.clone(); }
+            prop_assert_eq!(record.text().as_bytes(), text(&Value::Object(object.clone())));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What pandas infers of the members of records.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use prep_core::{Context, Failure, StepError};
+use prep_formats::json::{Columns, Frame, FrameError, Inference, Inferred, Nested, Typing, Value};
+use prep_formats::pandas::ColumnType;
+use prep_spec::model::{Column, ColumnKind};
+
+use super::records::{Record, Walk, Whole};
+use super::{Read, ReadError};
+use crate::placed::{Subject, blamed};
+
+/// What pandas takes columns for.
+pub(super) enum Types {
+    /// The inferred ones of the declared columns; records stay as they are.
+    Members(Vec<Option<Inferred>>),
+    /// All columns, piece by piece of the file; records follow.
+    Pieces(BTreeMap<u64, Columns>),
+}
+
+impl Types {
+    /// The record as it is in pandas' table.
+    pub fn record(&self, record: Record) -> Result<Whole, StepError> {
+        let Types::Pieces(pieces) = self else {
+            return Ok(record.whole);
+        };
+        let columns = pieces.get(&record.piece);
+        let columns = columns.ok_or_else(|| StepError::internal("a piece without types"))?;
+        match record.whole.into_value()? {
+            Value::Object(object) => Ok(Whole::Value(Value::Object(columns.record(object)))),
+            _ => Err(StepError::internal("a record that is no object")),
+        }
+    }
+
+    /// The cell of the declared column `index`, where it is another value than the member.
+    pub fn cell(&self, index: usize, plain: Plain<'_>) -> Option<Value> {
+        let inferred = match self {
+            Types::Members(inferred) => inferred.get(index).copied().flatten(),
+            Types::Pieces(_) => None,
+        };
+        match (inferred, plain) {
+            (Some(inferred), Plain::Other(value)) => Some(inferred.value(Some(value))),
+            (Some(inferred), Plain::Same(value)) => Some(inferred.value(Some(value.clone()))),
+            (None, Plain::Other(value)) => Some(value),
+            (None, Plain::Same(_)) => None,
+        }
+    }
+
+    /// What the inferred columns are, where all pieces agree.
+    pub fn inferred(&self, declared: &[&Column]) -> BTreeMap<String, ColumnType> {
+        let kind = |index: usize, name: &str| match self {
+            Types::Members(inferred) => inferred.get(index).copied().flatten().map(|one| one.kind),
+            Types::Pieces(pieces) => {
+                let mut kinds = pieces.values().map(|columns| columns.kind(name));
+                let first = kinds.next().flatten();
+                first.filter(|first| kinds.all(|kind| kind == Some(*first)))
+            }
+        };
+        let inferred = declared.iter().enumerate();
+        let inferred = inferred.filter(|(_, column)| column.kind == ColumnKind::Inferred);
+        inferred
+            .filter_map(|(index, column)| {
+                let name = &column.name.value;
+                let kind = kind(index, name).filter(|kind| *kind != ColumnType::Text)?;
+                Some((name.clone(), kind))
+            })
+            .collect()
+    }
+}
+
+/// What the declared columns are that are inferred.
+pub(super) fn infer_members(
+    read: &Read,
+    declared: &[&Column],
+    walk: &Walk<'_>,
+) -> Result<Vec<Option<Inferred>>, StepError> {
+    let is_inferred = |column: &&Column| column.kind == ColumnKind::Inferred;
+    if !declared.iter().any(is_inferred) {
+        return Ok(Vec::new());
+    }
+    let mut seen: Vec<Inference> = declared.iter().map(|_| Inference::default()).collect();
+    walk(&Cell::new(Nested::PassedOver), &mut |_, _, record| {
+        for (column, seen) in declared.iter().zip(&mut seen) {
+            let member = record.whole.get(&column.name.value);
+            seen.see(Some(
+                match member.as_deref().map(|member| plain(read, member)) {
+                    None => &Value::Null,
+                    Some(Plain::Same(member)) => member,
+                    Some(Plain::Other(ref member)) => member,
+                },
+            ));
+        }
+        Ok(())
+    })?;
+    let seen = declared.iter().zip(seen);
+    let inferred = seen.map(|(column, seen)| {
+        let inferred = is_inferred(column);
+        inferred.then(|| seen.finish(Typing::DataFrame))
+    });
+    Ok(inferred.collect())
+}
+
+/// What all columns are, piece by piece.
+///
+/// Mostly pandas' table has the records as they are. So each is handed to `keep` at once, until a piece turns out to change
+/// some of its own, or `keep` says no: from then on, what is nested is passed over. The second part of the result is
+/// whether all records were kept.
+pub(super) fn infer_pieces(
+    context: &Context,
+    read: &Read,
+    typing: Typing,
+    walk: &Walk<'_>,
+    keep: &mut dyn FnMut(&str, u64, Record) -> Result<bool, StepError>,
+) -> Result<(BTreeMap<u64, Columns>, bool), StepError> {
+    let failed = |cause: FrameError| {
+        let error = ReadError::Format {
+            path: read.path.clone(),
+            cause: cause.into(),
+        };
+        blamed(Failure::Input, Subject::Key("dialect"), error)
+    };
+    let nested = Cell::new(Nested::Read);
+    let change = || nested.set(Nested::PassedOver);
+    let mut pieces = BTreeMap::new();
+    let mut end = |piece: u64, frame: Frame| {
+        if !frame.keeps_records() {
+            change();
+        }
+        pieces.insert(piece, frame.finish().map_err(failed)?);
+        Ok::<_, StepError>(())
+    };
+    let mut current: Option<(u64, Frame)> = None;
+    let mut seen: u64 = 0;
+    walk(&nested, &mut |path, number, record| {
+        context.check()?;
+        if let Some((piece, frame)) = current.take_if(|(piece, _)| *piece != record.piece) {
+            end(piece, frame)?;
+        }
+        let (_, frame) = current.get_or_insert_with(|| (record.piece, Frame::new(typing)));
+        match &record.whole {
+            Whole::Printed(record) => frame.see_printed(record),
+            Whole::Value(value) => frame.see(value).map_err(failed)?,
+        }
+        seen += 1;
+        if nested.get() == Nested::PassedOver {
+            return Ok(());
+        }
+        // A piece that would change its records now may not in the end, but seldom.
+        let is_likely = !seen.is_power_of_two() || frame.keeps_records();
+        if !is_likely || !keep(path, number, record)? {
+            change();
+        }
+        Ok(())
+    })?;
+    if let Some((piece, frame)) = current {
+        end(piece, frame)?;
+    }
+    Ok((pieces, nested.get() == Nested::Read))
+}
+
+/// A member as a plain value: as it is, or in place of what the format has its own spelling for.
+pub(super) enum Plain<'m> {
+    Same(&'m Value),
+    Other(Value),
+}
+
+pub(super) fn plain<'m>(read: &Read, member: &'m Value) -> Plain<'m> {
+    let plain = read.format.plain.and_then(|plain| plain(member));
+    plain.map_or(Plain::Same(member), Plain::Other)
+}
