@@ -96,6 +96,12 @@ impl Inference {
         }
     }
 
+    /// Whether the column is of texts in this block, whatever comes.
+    #[inline]
+    pub fn is_text(&self) -> bool {
+        self.trial == Trial::Text
+    }
+
     /// Looks at the next cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {

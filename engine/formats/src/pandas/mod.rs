@@ -2,8 +2,9 @@
 //!
 //! **Text stays text.** A table is stored as *canonical text*: what `to_csv(index=False)` prints for the frame that
 //! `read_csv` made of a raw file. Most raw files are canonical as they are. So reading is one pass that checks
-//! ([`Scanner`]): it finds the types, and says whether the bytes may be kept. Only if not, a second pass
-//! ([`normalise`]) prints them anew.
+//! ([`Rewriter`]): it finds the types, and keeps the bytes, or quotes cells anew on the way. Only if cells themselves are
+//! printed in another way than they stand, a second pass ([`normalise`]) does so. Where only types are asked for, a
+//! [`Scanner`] finds them.
 //!
 //! Canonical text has a header line and LF line ends, quotes only where they are needed, and an empty cell for what is
 //! missing. Inside it, a lone CR is data (Python 3.11 does not quote it), rows end only at an LF outside quotes, and
@@ -32,6 +33,7 @@ mod objects;
 mod packed;
 mod print;
 mod quote;
+mod rewrite;
 mod rows;
 mod scan;
 mod schema;
@@ -55,6 +57,7 @@ pub use normalise::normalise;
 pub use objects::{Cell, Objects};
 pub use packed::{Number, Packed};
 pub use print::{push_bool, push_f32, push_f64, push_integer};
+pub use rewrite::{Rewriter, Rewritten};
 pub use rows::MAX_ROW;
 pub use scan::{Scan, Scanner};
 pub use schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};

@@ -1,4 +1,4 @@
-//! The second pass over a raw file that is not canonical: what `to_csv(index=False)` prints for it.
+//! The second pass over a file some of whose cells are printed in another way than they stand: what `to_csv(index=False)` prints for it.
 
 use std::io::{Read, Write};
 

@@ -13,6 +13,7 @@ use std::io::{ErrorKind, Read};
 
 use memchr::{memchr, memchr2};
 
+use super::quote::push_minimal;
 use super::tokens::{Field, Form, RowEnd, split_row};
 use super::{CsvError, ReadOptions};
 
@@ -35,9 +36,16 @@ pub(crate) struct RawRow<'a> {
     pub number: u64,
     /// Where the row starts in the file.
     pub offset: u64,
+    /// Whether it ends in LF alone.
+    pub ends_in_lf: bool,
 }
 
 impl<'a> RawRow<'a> {
+    /// The whole row, its end included.
+    pub fn text(&self) -> &'a [u8] {
+        self.text
+    }
+
     /// The content of `count` fields behind the first `skipped`, where none of them needs a look of its own: all are there,
     /// without quotes and without NUL.
     #[inline]
@@ -77,13 +85,17 @@ impl<'a> RawRow<'a> {
         }
     }
 
-    /// Whether `to_csv` would put the content of field `index` into these raw bytes: quotes where needed, and only there.
+    /// Whether the row has so many fields and `to_csv` would put their contents into these bytes: quotes where needed, and
+    /// only there.
     #[inline]
-    pub fn is_minimal(&self, index: usize) -> bool {
-        match self.fields.get(index) {
-            Some(field) => !self.quotes || self.has_minimal_quotes(field),
-            None => false,
-        }
+    pub fn is_minimal(&self, width: usize) -> bool {
+        self.fields.len() == width
+            && !self.nul
+            && (!self.quotes
+                || self
+                    .fields
+                    .iter()
+                    .all(|field| self.has_minimal_quotes(field)))
     }
 
     fn has_minimal_quotes(&self, field: &Field) -> bool {
@@ -97,6 +109,23 @@ impl<'a> RawRow<'a> {
             Form::Doubled => true,
             Form::Trailing => false,
         }
+    }
+
+    /// Appends the content of field `index` as `to_csv` writes it.
+    pub fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
+        let doubled = |field: &&Field| field.form == Form::Doubled && !self.nul;
+        match self.fields.get(index).filter(doubled) {
+            // It needs its quotes for those inside.
+            Some(field) => out.extend_from_slice(field.raw(self.text)),
+            None => push_minimal(out, &self.content(index), b','),
+        }
+    }
+
+    /// Whether the content of field `index` holds a quote, without a look at all of it.
+    #[inline]
+    pub fn surely_holds_quote(&self, index: usize) -> bool {
+        let field = self.fields.get(index);
+        !self.nul && field.is_some_and(|field| field.form == Form::Doubled)
     }
 }
 
@@ -157,8 +186,6 @@ pub(crate) struct RowReader {
     /// Fields of the row before, after filling up.
     before: usize,
     rows: u64,
-    /// Something was met that a file written by pandas does not have.
-    pub irregular: bool,
 }
 
 impl RowReader {
@@ -175,7 +202,6 @@ impl RowReader {
             shape: None,
             before: 0,
             rows: 0,
-            irregular: false,
         }
     }
 
@@ -284,14 +310,12 @@ impl RowReader {
             self.seen_start = true;
             if text.starts_with(b"\xef\xbb\xbf") {
                 at = 3;
-                self.irregular = true;
             }
         }
         let valid = self.validate(text, last)?;
         let text = &text[..valid];
         let last = last && valid == text.len();
         let nul = memchr(0, text).is_some();
-        self.irregular |= nul;
         let quotes = memchr(b'"', text).is_some();
         let base = self.offset;
         let mut fields = std::mem::take(&mut self.fields);
@@ -300,18 +324,14 @@ impl RowReader {
                 break;
             };
             if skipped > 0 {
-                self.irregular = true;
                 at += skipped;
                 continue;
             }
             let offset = base + at as u64;
             let end = split_row(&text[at..], self.delimiter, last, &mut fields);
-            let next = match end {
-                RowEnd::Lf { next } => next,
-                RowEnd::Other { next } => {
-                    self.irregular = true;
-                    next
-                }
+            let (next, ends_in_lf) = match end {
+                RowEnd::Lf { next } => (next, true),
+                RowEnd::Other { next } => (next, false),
                 RowEnd::Incomplete => break,
                 RowEnd::Unclosed => {
                     return Err(CsvError::UnclosedQuote {
@@ -327,6 +347,7 @@ impl RowReader {
                 quotes,
                 number: self.rows,
                 offset,
+                ends_in_lf,
             };
             self.take(&row, sink)?;
             at += next;
@@ -386,12 +407,10 @@ impl RowReader {
             None => {
                 let shape = Shape::new(self.header.unwrap_or(found), found);
                 self.shape = Some(shape);
-                self.irregular |= shape.index > 0;
                 sink.shape(shape)?;
                 shape
             }
         };
-        self.irregular |= found != shape.width;
         let opens_block = self.rows.is_multiple_of(shape.block);
         if found > self.before && !opens_block {
             return Err(CsvError::TooManyFields {

@@ -1,4 +1,4 @@
-//! The first pass over a raw file: types, and whether the bytes are canonical already.
+//! The first pass over a raw file: types, and whether cells stand as they are printed.
 
 use super::infer::{BlockResult, BlockType, Inference};
 use super::join::Joined;
@@ -11,8 +11,8 @@ use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema, head
 pub struct Scan {
     /// Columns, types and number of rows of the frame. Index columns are not among them.
     pub schema: Schema,
-    /// Whether the raw bytes are the canonical text.
-    pub canonical: bool,
+    /// Whether all cells stand as they are printed, but for quotes.
+    pub(crate) printed: bool,
     /// Columns of the file, from the left, that pandas takes for an index: the first row has more fields than the
     /// header. They are in no output.
     pub index_columns: usize,
@@ -79,7 +79,7 @@ impl Scanner {
     /// As [`feed`](Self::feed), and a quote that is never closed.
     pub fn finish(mut self) -> Result<Scan, CsvError> {
         self.rows.finish(&mut self.sink)?;
-        Ok(self.sink.finish(self.rows.rows(), self.rows.irregular))
+        Ok(self.sink.finish(self.rows.rows()))
     }
 }
 
@@ -94,7 +94,8 @@ struct Watched {
     forced_printed: bool,
 }
 
-struct Inspector {
+/// Finds the types of columns row by row.
+pub(crate) struct Inspector {
     options: ReadOptions,
     names: Vec<String>,
     /// The names as they stand in the file, before they were made unique.
@@ -103,11 +104,10 @@ struct Inspector {
     shape: Shape,
     /// Rows of the current block.
     in_block: u64,
-    minimal: bool,
 }
 
 impl Inspector {
-    fn new(options: &ReadOptions) -> Self {
+    pub fn new(options: &ReadOptions) -> Self {
         Self {
             options: options.clone(),
             names: Vec::new(),
@@ -119,7 +119,6 @@ impl Inspector {
                 block: 1,
             },
             in_block: 0,
-            minimal: true,
         }
     }
 
@@ -149,18 +148,23 @@ impl Inspector {
         self.in_block = 0;
     }
 
-    fn finish(mut self, rows: u64, irregular: bool) -> Scan {
+    /// Names of the columns, once the shape is known.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.watched.iter().map(|column| column.name.as_str())
+    }
+
+    /// What was found in so many rows.
+    pub fn finish(&mut self, rows: u64) -> Scan {
         if self.in_block > 0 {
             self.end_block();
         }
-        let usual = self.options.delimiter == b',' && self.options.header && self.shape.width > 0;
-        let mut canonical = usual && self.minimal && !irregular;
+        let mut all_printed = true;
         let mut schema = Schema {
             columns: Vec::new(),
             rows,
         };
         let mut columns = Vec::new();
-        for column in self.watched {
+        for column in std::mem::take(&mut self.watched) {
             let joined = column
                 .forced
                 .map_or_else(|| Joined::of(&column.blocks), Joined::Forced);
@@ -174,7 +178,7 @@ impl Inspector {
                     .iter()
                     .all(|block| block.printed && joined.keeps(block.kind)),
             };
-            canonical &= printed;
+            all_printed &= printed;
             let nullable = column.forced_missing || column.blocks.iter().any(|block| block.missing);
             schema.columns.push(Column {
                 name: column.name,
@@ -188,7 +192,7 @@ impl Inspector {
         }
         Scan {
             schema,
-            canonical,
+            printed: all_printed,
             index_columns: self.shape.index,
             columns,
             block_rows: self.shape.block,
@@ -202,7 +206,6 @@ impl RowSink for Inspector {
             .map(|i| String::from_utf8_lossy(&row.content(i)).into_owned())
             .collect();
         self.names = header::unique_names(written.clone());
-        self.minimal &= self.names == written && (0..row.fields.len()).all(|i| row.is_minimal(i));
         self.written = written;
         Ok(())
     }
@@ -241,8 +244,10 @@ impl RowSink for Inspector {
             }
             None => {
                 for (field, column) in (skipped..).zip(&mut self.watched) {
-                    self.minimal = self.minimal && row.is_minimal(field);
-                    column.push(&row.content(field), parser, row)?;
+                    // A text with a quote is not missing, so it says nothing about a column of texts.
+                    if !(row.surely_holds_quote(field) && column.is_text()) {
+                        column.push(&row.content(field), parser, row)?;
+                    }
                 }
             }
         }
@@ -255,6 +260,15 @@ impl RowSink for Inspector {
 }
 
 impl Watched {
+    /// Whether the column is of texts in this block, whatever comes.
+    #[inline]
+    fn is_text(&self) -> bool {
+        matches!(
+            self.forced,
+            None | Some(ColumnType::Text | ColumnType::Json)
+        ) && self.current.is_text()
+    }
+
     #[inline]
     fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
         match self.forced {

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use prep_formats::pandas::{CsvError, ReadOptions, Scan, Scanner};
+use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, Scan, Scanner, normalise};
 use serde_json::Value;
 
 pub fn data(name: &str) -> PathBuf {
@@ -28,4 +28,48 @@ pub fn scan_in_chunks(raw: &[u8], options: &ReadOptions, chunk: usize) -> Result
         scanner.feed(chunk)?;
     }
     scanner.finish()
+}
+
+/// The text that the first pass makes of a raw file, and what it is.
+pub fn rewrite_in_chunks(
+    raw: &[u8],
+    options: &ReadOptions,
+    chunk: usize,
+) -> Result<(Vec<u8>, Rewritten), CsvError> {
+    let mut rewriter = Rewriter::new(options);
+    let mut text = Vec::new();
+    let mut take = |rewriter: &mut Rewriter| {
+        while let Some(piece) = rewriter.take() {
+            text.extend_from_slice(&piece);
+            rewriter.give(piece);
+        }
+    };
+    for chunk in raw.chunks(chunk.min(raw.len()).max(1)) {
+        let mut piece = rewriter.spent().unwrap_or_default();
+        piece.clear();
+        piece.extend_from_slice(chunk);
+        rewriter.feed(piece)?;
+        take(&mut rewriter);
+    }
+    let rewritten = rewriter.finish()?;
+    take(&mut rewriter);
+    Ok((text, rewritten))
+}
+
+/// The canonical text of a raw file, by one pass or by two.
+pub fn canonical_text(
+    raw: &[u8],
+    options: &ReadOptions,
+    chunk: usize,
+) -> Result<(Vec<u8>, Rewritten), CsvError> {
+    let (text, rewritten) = rewrite_in_chunks(raw, options, chunk)?;
+    let mut printed = Vec::new();
+    match &rewritten {
+        Rewritten::Canonical(_) => printed = text,
+        Rewritten::Cells(scan, options) => {
+            normalise(text.as_slice(), scan, options, &mut printed)?;
+        }
+        Rewritten::Unreadable(scan) => normalise(raw, scan, options, &mut printed)?,
+    }
+    Ok((printed, rewritten))
 }

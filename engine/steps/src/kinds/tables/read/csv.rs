@@ -1,13 +1,13 @@
 //! CSV, as pandas reads it.
 //!
 //! The bytes go around between three threads, piece by piece, if there are as many: this one inflates them, the next scans
-//! them, the object's own writes them. None waits for another by more than a few pieces.
+//! and quotes them, the object's own writes them. None waits for another by more than a few pieces.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use prep_cache::ObjectWriter;
+use prep_cache::{Digest, ObjectWriter};
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{ReadOptions, Scan, Scanner, first_misfit, normalise};
+use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
@@ -39,14 +39,14 @@ fn read(
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
-    let raw = context.store.writer()?;
+    let text = context.store.writer()?;
     let (inflated, scanned) = match context.threads.try_take() {
         Some(thread) => {
             let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
             let (empty, recycled) = sync_channel(2 * PIECES);
             std::thread::scope(|scope| {
                 let scanner = scope
-                    .spawn(|| thread.work(|| scan_pieces(&options, read, inflated, raw, empty)));
+                    .spawn(|| thread.work(|| scan_pieces(&options, read, inflated, text, empty)));
                 let inflated = inflate(context, opener, content, read, move |piece| {
                     let taken = full.send(piece).is_ok();
                     Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
@@ -58,7 +58,7 @@ fn read(
             })
         }
         None => {
-            let mut scan = Scanning::new(&options, read, raw);
+            let mut scan = Scanning::new(&options, read, text);
             let inflated = inflate(context, opener, content, read, |piece| {
                 Ok(Some(scan.feed(piece)?.unwrap_or_default()))
             });
@@ -68,22 +68,41 @@ fn read(
     };
     // A content that ends too early is the cause of what the scanner makes of its end.
     inflated?;
-    let (scan, raw) = scanned?;
-    let object = if scan.canonical {
-        raw.commit()?.digest
-    } else {
-        // What was inflated is there still, and quicker to read than to inflate again.
-        let mut raw = raw.read_back()?;
-        let mut text = context.store.writer()?;
-        let printed = normalise(context.cancel.reader(&mut raw), &scan, &options, &mut text);
-        context.check()?;
-        printed.map_err(StepError::machine)?;
-        text.commit()?.digest
+    let (rewritten, text) = scanned?;
+    let object = match &rewritten {
+        Rewritten::Canonical(_) => text.commit()?.digest,
+        // What was written is there still, and quicker to read than to inflate again.
+        Rewritten::Cells(scan, options) => {
+            let mut cells = text.read_back()?;
+            printed(context, |out| {
+                normalise(context.cancel.reader(&mut cells), scan, options, out)
+            })?
+        }
+        Rewritten::Unreadable(scan) => {
+            drop(text);
+            let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
+            let raw = opened.reader().map_err(|cause| failed(read, cause))?;
+            printed(context, |out| {
+                normalise(context.cancel.reader(raw), scan, &options, out)
+            })?
+        }
     };
-    let mut schema = scan.schema;
+    let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
     Ok(declared.table(schema, Storage::Text { object }))
+}
+
+/// An object of what is printed in a second pass.
+fn printed(
+    context: &Context,
+    print: impl FnOnce(&mut ObjectWriter) -> Result<(), CsvError>,
+) -> Result<Digest, StepError> {
+    let mut out = context.store.writer()?;
+    let done = print(&mut out);
+    context.check()?;
+    done.map_err(StepError::machine)?;
+    Ok(out.commit()?.digest)
 }
 
 /// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
@@ -153,33 +172,44 @@ fn inflate(
     }
 }
 
-/// Scans pieces as they come, and passes them on to the store.
+/// Scans pieces as they come, and passes their text on to the store.
 struct Scanning<'a> {
-    scanner: Scanner,
+    rewriter: Rewriter,
     read: &'a Read,
-    raw: ObjectWriter,
+    text: ObjectWriter,
 }
 
 impl<'a> Scanning<'a> {
-    fn new(options: &'a ReadOptions, read: &'a Read, raw: ObjectWriter) -> Scanning<'a> {
+    fn new(options: &ReadOptions, read: &'a Read, text: ObjectWriter) -> Scanning<'a> {
         Scanning {
-            scanner: Scanner::new(options),
+            rewriter: Rewriter::new(options),
             read,
-            raw,
+            text,
         }
     }
 
     /// Takes a piece; returns one that is not needed any more, if there is one.
     fn feed(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StepError> {
-        let fed = self.scanner.feed(&piece);
+        let fed = self.rewriter.feed(piece);
         fed.map_err(|cause| failed(self.read, cause))?;
-        self.raw.push(piece).map_err(StepError::machine)
+        self.pass_on()?;
+        Ok(self.rewriter.spent())
     }
 
-    fn finish(self) -> Result<(Scan, ObjectWriter), StepError> {
-        let scan = self.scanner.finish();
-        let scan = scan.map_err(|cause| failed(self.read, cause))?;
-        Ok((scan, self.raw))
+    fn pass_on(&mut self) -> Result<(), StepError> {
+        while let Some(piece) = self.rewriter.take() {
+            if let Some(spent) = self.text.push(piece).map_err(StepError::machine)? {
+                self.rewriter.give(spent);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(Rewritten, ObjectWriter), StepError> {
+        let rewritten = self.rewriter.finish();
+        let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
+        self.pass_on()?;
+        Ok((rewritten, self.text))
     }
 }
 
@@ -188,10 +218,10 @@ fn scan_pieces(
     options: &ReadOptions,
     read: &Read,
     pieces: Receiver<Vec<u8>>,
-    raw: ObjectWriter,
+    text: ObjectWriter,
     empty: SyncSender<Vec<u8>>,
-) -> Result<(Scan, ObjectWriter), StepError> {
-    let mut scan = Scanning::new(options, read, raw);
+) -> Result<(Rewritten, ObjectWriter), StepError> {
+    let mut scan = Scanning::new(options, read, text);
     for piece in pieces {
         if let Some(spent) = scan.feed(piece)? {
             // A full channel means there are pieces enough.

@@ -1,0 +1,270 @@
+//! The first pass over a raw file that is to be stored: its types, and its text with the quotes and line ends of `to_csv`.
+//!
+//! Pieces of the file go on as they are for as long as they are what `to_csv` would write. From the first row that is not
+//! (needless quotes, CRLF, a blank line before it, another delimiter), rows are written anew, cell by cell. Cells
+//! themselves stay: what pandas makes of them is known at the end only. Mostly that is how they stand already, and the text
+//! is canonical after one pass. Otherwise it is read again and printed, in place of the raw file.
+
+use std::collections::VecDeque;
+
+use memchr::memchr;
+
+use super::quote::push_minimal;
+use super::rows::{RawRow, RowReader, RowSink, Shape};
+use super::scan::Inspector;
+use super::{CsvError, ReadOptions, Scan};
+
+/// Bytes of written rows that go on together.
+const PIECE: usize = 1 << 18;
+/// Buffers that are kept to be filled anew.
+const SPARE: usize = 4;
+
+/// What the text is that a [`Rewriter`] made.
+#[derive(Debug, Clone)]
+pub enum Rewritten {
+    /// The canonical text.
+    Canonical(Scan),
+    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](super::normalise) it with these.
+    Cells(Scan, ReadOptions),
+    /// As before, but rows cannot be told apart in it. The raw file has to be normalised.
+    Unreadable(Scan),
+}
+
+impl Rewritten {
+    /// Columns, types and rows.
+    #[must_use]
+    pub fn into_scan(self) -> Scan {
+        match self {
+            Self::Canonical(scan) | Self::Cells(scan, _) | Self::Unreadable(scan) => scan,
+        }
+    }
+}
+
+/// Scans a file piece by piece and gives out its text. Memory is bounded by the longest row and a few pieces.
+pub struct Rewriter {
+    options: ReadOptions,
+    rows: RowReader,
+    sink: Both,
+    /// Pieces of the raw file that are not known to be kept as they are.
+    held: VecDeque<Vec<u8>>,
+    /// Where the first of them starts in the file.
+    from: u64,
+    ready: VecDeque<Vec<u8>>,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Rewriter {
+    /// Starts with an empty file.
+    #[must_use]
+    pub fn new(options: &ReadOptions) -> Self {
+        Self {
+            options: options.clone(),
+            rows: RowReader::new(options),
+            sink: Both {
+                inspector: Inspector::new(options),
+                text: Text::new(options),
+            },
+            held: VecDeque::new(),
+            from: 0,
+            ready: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Takes the next piece of the file; it may end anywhere.
+    ///
+    /// # Errors
+    /// The first place where pandas would refuse the file.
+    pub fn feed(&mut self, piece: Vec<u8>) -> Result<(), CsvError> {
+        self.rows.feed(&piece, &mut self.sink)?;
+        match self.sink.text.is_kept || self.from < self.sink.text.kept {
+            true => self.held.push_back(piece),
+            false => self.give(piece),
+        }
+        self.pass_on(PIECE);
+        Ok(())
+    }
+
+    /// The next piece of the text, if there is one.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        self.ready.pop_front()
+    }
+
+    /// Takes a buffer back whose bytes nobody needs any more.
+    pub fn give(&mut self, spent: Vec<u8>) {
+        self.spare.push(spent);
+    }
+
+    /// A buffer whose bytes nobody needs any more, if there are enough of them.
+    pub fn spent(&mut self) -> Option<Vec<u8>> {
+        let has_more = self.spare.len() > SPARE;
+        has_more.then(|| self.spare.pop()).flatten()
+    }
+
+    /// Ends the file. The last pieces of the text are there to be taken.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed), and a quote that is never closed.
+    pub fn finish(&mut self) -> Result<Rewritten, CsvError> {
+        self.rows.finish(&mut self.sink)?;
+        // What may follow the last row is blank lines.
+        self.sink.text.is_kept = false;
+        self.pass_on(1);
+        let mut scan = self.sink.inspector.finish(self.rows.rows());
+        Ok(match scan.printed {
+            true => Rewritten::Canonical(scan),
+            false if !self.sink.text.is_readable => Rewritten::Unreadable(scan),
+            false => {
+                scan.index_columns = 0;
+                let options = ReadOptions {
+                    delimiter: b',',
+                    header: true,
+                    ..self.options.clone()
+                };
+                Rewritten::Cells(scan, options)
+            }
+        })
+    }
+
+    /// Makes ready what is known to belong to the text; of rows that are written anew, if there are so many bytes.
+    fn pass_on(&mut self, enough: usize) {
+        let kept = self.sink.text.kept;
+        while let Some(piece) = self.held.front() {
+            let end = self.from + piece.len() as u64;
+            if end > kept && self.sink.text.is_kept {
+                return;
+            }
+            let Some(mut piece) = self.held.pop_front() else {
+                break;
+            };
+            let length = usize::try_from(kept.saturating_sub(self.from)).unwrap_or(usize::MAX);
+            piece.truncate(length);
+            self.from = end;
+            match piece.is_empty() {
+                true => self.spare.push(piece),
+                false => self.ready.push_back(piece),
+            }
+        }
+        if self.sink.text.written.len() >= enough {
+            let mut fresh = self.spare.pop().unwrap_or_default();
+            fresh.clear();
+            let written = std::mem::replace(&mut self.sink.text.written, fresh);
+            self.ready.push_back(written);
+        }
+    }
+}
+
+/// Rows are looked at, and become text.
+struct Both {
+    inspector: Inspector,
+    text: Text,
+}
+
+impl RowSink for Both {
+    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        if row.offset == 0 && row.ends_in_lf {
+            self.text.header = row.text().to_vec();
+        }
+        self.inspector.header(row)
+    }
+
+    fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+        self.inspector.shape(shape)?;
+        self.text.start(shape.index, self.inspector.names());
+        Ok(())
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        self.inspector.row(row)?;
+        self.text.row(row);
+        Ok(())
+    }
+}
+
+/// How far the raw file is kept, and the rows behind that.
+struct Text {
+    /// The header as it stands, if it may be kept.
+    header: Vec<u8>,
+    /// Fields are separated as in the text.
+    has_commas: bool,
+    /// Columns in the file that are no columns of the table.
+    index: usize,
+    width: usize,
+    /// Nothing was written anew so far.
+    is_kept: bool,
+    /// So many bytes of the file are kept, from its start.
+    kept: u64,
+    written: Vec<u8>,
+    /// The text can be read as rows again.
+    is_readable: bool,
+}
+
+impl Text {
+    fn new(options: &ReadOptions) -> Self {
+        let has_commas = options.delimiter == b',';
+        Self {
+            header: Vec::new(),
+            has_commas,
+            index: 0,
+            width: 0,
+            is_kept: has_commas,
+            kept: 0,
+            written: Vec::new(),
+            is_readable: true,
+        }
+    }
+
+    fn start<'a>(&mut self, index: usize, names: impl Iterator<Item = &'a str>) {
+        self.index = index;
+        let mut header = Vec::new();
+        for name in names {
+            if self.width > 0 {
+                header.push(b',');
+            }
+            push_minimal(&mut header, name.as_bytes(), b',');
+            self.width += 1;
+        }
+        header.push(b'\n');
+        match self.is_kept && header == self.header {
+            true => self.kept = header.len() as u64,
+            false => {
+                self.is_kept = false;
+                self.written = header;
+            }
+        }
+        self.header = Vec::new();
+        // A row of one blank cell would be passed over.
+        self.is_readable = self.width > 1;
+    }
+
+    fn row(&mut self, row: &RawRow<'_>) {
+        let stands =
+            self.has_commas && row.ends_in_lf && self.index == 0 && row.is_minimal(self.width);
+        if self.is_kept {
+            if stands && row.offset == self.kept {
+                self.kept += row.text().len() as u64;
+                return;
+            }
+            self.is_kept = false;
+        }
+        if stands {
+            self.written.extend_from_slice(row.text());
+            return;
+        }
+        let start = self.written.len();
+        for place in 0..self.width {
+            if place > 0 {
+                self.written.push(b',');
+            }
+            row.push_minimal(self.index + place, &mut self.written);
+        }
+        // Python's writer marks the only field of a row when it is empty.
+        if self.written.len() == start && self.width == 1 {
+            self.written.extend_from_slice(b"\"\"");
+        }
+        // A CR without quotes would end the row.
+        let line = self.written.get(start..).unwrap_or_default();
+        self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
+        self.written.push(b'\n');
+    }
+}
