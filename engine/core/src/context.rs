@@ -71,6 +71,9 @@ impl Progress {
 /// Threads beside those that steps begin on: for work that mostly waits (one writes while another one reads).
 const HELPERS: usize = 4;
 
+/// The part of the memory that opened objects may have while no step uses them.
+const KEPT: u64 = 64;
+
 /// The surroundings of a step. Cheap to clone; each running step has its own progress.
 #[derive(Clone)]
 pub struct Context {
@@ -104,7 +107,7 @@ impl Context {
             only_found: false,
             locations: Arc::default(),
             lost: Arc::default(),
-            shared: Arc::default(),
+            shared: Arc::new(SharedObjects::new(limits.memory / KEPT)),
         }
     }
 
@@ -173,14 +176,26 @@ impl Context {
         self.lost.read().is_ok_and(|lost| lost.contains(content))
     }
 
-    /// What `open` makes of a stored object, shared by the steps that use it at the same time: opening a large table means
-    /// going through all of it.
+    /// What `open` makes of a stored object, shared by the steps that use it at the same time.
     pub fn shared<T: Any + Send + Sync>(
         &self,
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,
     ) -> Result<Arc<T>, StepError> {
         self.shared.get(object, open)
+    }
+
+    /// The same, kept for the steps that come next while there is room for the `bytes` of memory that it has: opening a
+    /// large table means going through all of it.
+    pub fn kept<T: Any + Send + Sync>(
+        &self,
+        object: &Digest,
+        open: impl FnOnce() -> Result<T, StepError>,
+        bytes: impl FnOnce(&T) -> u64,
+    ) -> Result<Arc<T>, StepError> {
+        let opened = self.shared.get(object, open)?;
+        self.shared.keep(opened.clone(), bytes(&opened));
+        Ok(opened)
     }
 
     /// An error as soon as the run is cancelled, or as another machine took over what is locked.

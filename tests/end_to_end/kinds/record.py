@@ -291,6 +291,9 @@ def formats():
     (bundle / "printed.csv").write_text("id,x,b\n" + "\n".join(cells) + "\n")
     printed = pd.read_csv(bundle / "printed.csv")
     printed.to_csv(out / "printed.csv", index=False)
+    # The same bytes, once as texts and once as numbers, in one query.
+    (bundle / "ids.csv").write_text("id\n9\n10\n3\n")
+    pd.DataFrame({"last": ["9"], "largest": [10]}).to_csv(out / "last.csv", index=False)
     printed[["id"]].merge(frame[["id", "name"]], on="id").to_csv(out / "again.csv", index=False)
     array = np.random.RandomState(1).rand(20, 3, 2).astype("<f4")
     np.save(bundle / "a.npy", array)

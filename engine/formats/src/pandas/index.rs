@@ -22,6 +22,11 @@ impl RowIndex {
         self.deltas.len()
     }
 
+    /// Bytes of memory that the offsets take.
+    pub fn bytes(&self) -> u64 {
+        (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
+    }
+
     /// What is looked up for a row, as a number without meaning: to have it in the cache.
     pub fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP).copied();

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use memchr::memchr;
 use memmap2::{Mmap, UncheckedAdvice};
@@ -22,11 +23,39 @@ enum Bytes {
     Mapped(Mmap),
 }
 
+impl Bytes {
+    fn text(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+
+    /// Gives the memory of a stretch of mapped text back, so that a pass over a large table stays small.
+    fn release(&self, from: usize, to: usize) {
+        if let Self::Mapped(map) = self {
+            // SAFETY: the map is shared and read-only over a file that never changes (see `open`), so pages that are
+            // dropped come back with the same bytes when they are touched again; no write can be lost.
+            #[allow(unsafe_code, reason = "see above")]
+            let advised = unsafe {
+                map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to.saturating_sub(from))
+            };
+            // Advice is optional: without it the pass only takes more memory.
+            drop(advised);
+        }
+    }
+}
+
+/// The text of a table and the offsets of its rows.
+struct Lines {
+    bytes: Bytes,
+    index: RowIndex,
+}
+
 /// Canonical text with a schema and the offsets of its rows (at most 5 bytes a row).
 pub struct TextTable {
     schema: Schema,
-    bytes: Bytes,
-    index: RowIndex,
+    lines: Arc<Lines>,
 }
 
 impl TextTable {
@@ -58,35 +87,47 @@ impl TextTable {
     }
 
     fn new(bytes: Bytes, schema: Schema) -> Result<Self, CsvError> {
-        let mut table = Self {
-            schema,
-            bytes,
-            index: RowIndex::default(),
-        };
-        let mut indexer = Indexer::new(
-            usize::try_from(table.schema.rows)
-                .unwrap_or(0)
-                .min(table.text().len()),
-        );
+        let rows = usize::try_from(schema.rows).unwrap_or(0);
+        let mut indexer = Indexer::new(rows.min(bytes.text().len()));
         let mut from = 0;
-        for window in table.text().chunks(WINDOW) {
+        for window in bytes.text().chunks(WINDOW) {
             indexer.feed(window)?;
-            table.release(from, from + window.len());
+            bytes.release(from, from + window.len());
             from += window.len();
         }
-        table.index = indexer.finish()?;
-        let rows = table.index.len() as u64;
-        if rows != table.schema.rows + 1 {
+        let index = indexer.finish()?;
+        let lines = Arc::new(Lines { bytes, index });
+        Self { schema, lines }.checked()
+    }
+
+    /// The same text, read with another schema. Nothing is copied.
+    ///
+    /// # Errors
+    /// The text does not have the rows of the schema.
+    pub fn with_schema(&self, schema: Schema) -> Result<Self, CsvError> {
+        let lines = Arc::clone(&self.lines);
+        Self { schema, lines }.checked()
+    }
+
+    fn checked(self) -> Result<Self, CsvError> {
+        let rows = self.lines.index.len() as u64;
+        if rows != self.schema.rows + 1 {
             return Err(CsvError::NotCanonical {
                 row: rows.saturating_sub(1),
-                offset: table.text().len() as u64,
+                offset: self.text().len() as u64,
                 rule: format!(
                     "the text has {rows} lines, but the schema wants {} and a header",
-                    table.schema.rows
+                    self.schema.rows
                 ),
             });
         }
-        Ok(table)
+        Ok(self)
+    }
+
+    /// Bytes of memory that the offsets of the rows take.
+    #[must_use]
+    pub fn index_bytes(&self) -> u64 {
+        self.lines.index.bytes()
     }
 
     /// Columns and number of rows.
@@ -98,10 +139,7 @@ impl TextTable {
     /// The whole text, header included.
     #[must_use]
     pub fn text(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Owned(bytes) => bytes,
-            Bytes::Mapped(map) => map,
-        }
+        self.lines.bytes.text()
     }
 
     /// Bytes of the header line, its LF included.
@@ -131,13 +169,13 @@ impl TextTable {
             rows.iter()
                 .filter_map(|row| usize::try_from(row.checked_add(1)?).ok())
         };
-        black_box(lines().fold(0, |all, line| all ^ self.index.touch(line)));
+        black_box(lines().fold(0, |all, line| all ^ self.lines.index.touch(line)));
         let first = |line| self.line(line).and_then(|text| text.first().copied());
         black_box(lines().fold(0, |all, line| all ^ first(line).unwrap_or(0)));
     }
 
     fn line(&self, line: usize) -> Option<&[u8]> {
-        let (start, end) = self.index.span(line)?;
+        let (start, end) = self.lines.index.span(line)?;
         self.text()
             .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
     }
@@ -146,7 +184,7 @@ impl TextTable {
     pub(crate) fn offset(&self, row: u64) -> u64 {
         let span = usize::try_from(row)
             .ok()
-            .and_then(|row| self.index.span(row + 1));
+            .and_then(|row| self.lines.index.span(row + 1));
         span.map_or(self.text().len() as u64, |(start, _)| start)
     }
 
@@ -158,18 +196,9 @@ impl TextTable {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Gives the memory of a stretch of mapped text back, so that a pass over a large table stays small.
+    /// Gives the memory of a stretch of mapped text back.
     pub(crate) fn release(&self, from: usize, to: usize) {
-        if let Bytes::Mapped(map) = &self.bytes {
-            // SAFETY: the map is shared and read-only over a file that never changes (see `open`), so pages that are
-            // dropped come back with the same bytes when they are touched again; no write can be lost.
-            #[allow(unsafe_code, reason = "see above")]
-            let advised = unsafe {
-                map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to.saturating_sub(from))
-            };
-            // Advice is optional: without it the pass only takes more memory.
-            drop(advised);
-        }
+        self.lines.bytes.release(from, to);
     }
 }
 

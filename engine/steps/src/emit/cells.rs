@@ -9,6 +9,7 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
+use prep_cache::Digest;
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
@@ -53,6 +54,7 @@ pub(crate) struct Layout {
 enum Source {
     Slice {
         table: Arc<TextTable>,
+        object: Digest,
         column: usize,
         kind: ColumnType,
     },
@@ -77,7 +79,8 @@ impl Layout {
                     if opened.is_some_and(|table| table.is_number(*column)) {
                         layout.numbers.insert(place);
                     }
-                    let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
+                    let Some(CopiedCells::Text(table, object)) = opened.map(|table| &table.cells)
+                    else {
                         // The check of queries lets no entries of an array pass to another output than an array.
                         return Err(StepError::internal("cells of a table that has none"));
                     };
@@ -89,6 +92,7 @@ impl Layout {
                     }
                     let source = Source::Slice {
                         table,
+                        object: *object,
                         column: *column,
                         kind: inferred.copied().unwrap_or(stored.kind),
                     };
@@ -123,21 +127,28 @@ impl Layout {
         Ok(layout)
     }
 
-    /// If all columns are cells of one table: it, and the columns' places in it.
-    pub(crate) fn single_table(&self) -> Option<(Arc<TextTable>, Vec<usize>)> {
-        let mut single: Option<&Arc<TextTable>> = None;
+    /// If all columns are cells of one table: it, its object, and the columns' places in it.
+    pub(crate) fn single_table(&self) -> Option<(Arc<TextTable>, Digest, Vec<usize>)> {
+        let mut single: Option<(&Arc<TextTable>, Digest)> = None;
         let mut places = Vec::new();
         for source in &self.sources {
-            let Source::Slice { table, column, .. } = source else {
+            let Source::Slice {
+                table,
+                object,
+                column,
+                ..
+            } = source
+            else {
                 return None;
             };
-            if single.is_some_and(|single| !Arc::ptr_eq(single, table)) {
+            if single.is_some_and(|(single, _)| !Arc::ptr_eq(single, table)) {
                 return None;
             }
-            single = Some(table);
+            single = Some((table, *object));
             places.push(*column);
         }
-        Some((single?.clone(), places))
+        let (table, object) = single?;
+        Some((table.clone(), object, places))
     }
 
     /// Hands the cells of every row of a batch to `row`, from left to right.
@@ -158,6 +169,7 @@ impl Layout {
                         table,
                         column,
                         kind,
+                        ..
                     } => match arrays.origin(position, index) {
                         None => Cell::Missing,
                         Some(origin) => Cell::Slice(slices.cell(table, origin, *column)?, *kind),

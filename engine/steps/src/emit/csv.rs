@@ -44,7 +44,7 @@ pub(super) fn write_rows(
         .header(layout.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
     let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
-    if let Some((table, places)) = layout.single_table().filter(|_| copies_rows) {
+    if let Some((table, _, places)) = layout.single_table().filter(|_| copies_rows) {
         writer.finish().map_err(StepError::machine)?;
         let mut failed = None;
         let origins = Origins {

@@ -14,9 +14,10 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
-use prep_formats::pandas::{ColumnType, TextTable};
+use prep_formats::pandas::{ColumnType, Schema, TextTable};
 use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
@@ -53,7 +54,8 @@ impl OpenTable {
 pub(crate) enum CopiedCells {
     /// Nowhere: columns are read as values.
     None,
-    Text(Arc<TextTable>),
+    /// In the object of this name.
+    Text(Arc<TextTable>, Digest),
     /// The column `record` is copied from array to array.
     Array(Arc<NpyArray<Arc<File>>>),
 }
@@ -64,14 +66,11 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     let positions = table.positions(context)?.map(Arc::new);
     match &table.storage {
         Storage::Text { object } => {
-            let text = context.shared(object, || {
-                let object = context.store.open_private(object)?;
-                TextTable::open(object.file(), table.schema.clone()).map_err(StepError::internal)
-            })?;
+            let text = open_text(context, object, &table.schema)?;
             let relation = Arc::new(TextRelation::new(text.clone(), positions, &table));
             Ok(OpenTable {
                 relation,
-                cells: CopiedCells::Text(text),
+                cells: CopiedCells::Text(text, *object),
                 inferred: table.inferred,
             })
         }
@@ -105,6 +104,26 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 cells: CopiedCells::None,
                 inferred: BTreeMap::new(),
             })
+        }
+    }
+}
+
+fn open_text(
+    context: &Context,
+    object: &Digest,
+    schema: &Schema,
+) -> Result<Arc<TextTable>, StepError> {
+    let open = || {
+        let object = context.store.open_private(object)?;
+        TextTable::open(object.file(), schema.clone()).map_err(StepError::internal)
+    };
+    let text = context.kept(object, open, TextTable::index_bytes)?;
+    // The same bytes may have been read with other types.
+    match text.schema() == schema {
+        true => Ok(text),
+        false => {
+            let own = text.with_schema(schema.clone());
+            Ok(Arc::new(own.map_err(StepError::internal)?))
         }
     }
 }
