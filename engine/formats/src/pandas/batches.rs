@@ -18,6 +18,9 @@ use super::{Cells, ColumnType, CsvError, FloatParser, TextTable};
 /// A batch ends early when its rows have this many bytes. Whoever works on it may hold several of its size.
 const TEXT_LIMIT: usize = 8 << 20;
 
+/// Rows of so many bytes on average are long: several lines of the cache.
+const LONG: u64 = 256;
+
 /// Which rows are read.
 #[derive(Debug, Clone)]
 pub enum RowSelection {
@@ -86,6 +89,7 @@ impl TextTable {
             kinds,
             wanted,
             rows,
+            are_long: self.text().len() as u64 / self.schema().rows.max(1) >= LONG,
             at: 0,
             total,
             batch: batch.max(1),
@@ -101,6 +105,8 @@ pub struct Batches<'a> {
     /// Column of the table and place in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
+    /// Rows are so long that the processor does not see how they follow each other.
+    are_long: bool,
     at: u64,
     total: u64,
     batch: usize,
@@ -125,12 +131,19 @@ impl Batches<'_> {
         }
     }
 
-    /// Fetches the rows that come next, if they lie anywhere.
+    /// Fetches the rows that come next, if they lie anywhere, or far from each other.
     fn fetch_next(&self) {
+        let mut next = [0; AHEAD];
         if let RowSelection::Rows(rows) = &self.rows {
             let next = usize::try_from(self.at).ok().and_then(|at| rows.get(at..));
             let next = next.unwrap_or_default();
             self.table.fetch(next.get(..AHEAD).unwrap_or(next));
+        } else if self.are_long {
+            let first = self.row(self.at);
+            for (row, place) in (first..).zip(&mut next) {
+                *place = row;
+            }
+            self.table.fetch(&next);
         }
     }
 
