@@ -4,6 +4,7 @@ use std::io::Write;
 
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
+use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, gather};
 use prep_spec::model::Query;
@@ -24,42 +25,68 @@ pub(crate) fn write_csv(
     let tables = open_tables(context, inputs)?;
     let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
-    let mut out = context.store.writer()?;
-    let count = write_rows(context, rows, &mut layout, delimiter, quoting, &mut out)?;
+    let (stored, count) = store_rows(context, rows, &mut layout, delimiter, quoting)?;
     let columns = layout.columns.into_iter().map(|column| column.name);
-    Ok(FileValue::table(out.commit()?, count, columns.collect()))
+    Ok(FileValue::table(stored, count, columns.collect()))
 }
 
-/// Writes header and rows; returns the number of rows.
-pub(super) fn write_rows(
+/// Stores header and rows as an object; returns it and the number of rows.
+pub(super) fn store_rows(
     context: &Context,
     mut rows: Running<'_>,
     layout: &mut Layout,
     delimiter: u8,
     quoting: Quoting,
-    out: &mut impl Write,
-) -> Result<u64, StepError> {
-    let mut writer = CsvWriter::with(&mut *out, delimiter, quoting);
-    writer
+) -> Result<(Stored, u64), StepError> {
+    let mut header = CsvWriter::with(Vec::new(), delimiter, quoting);
+    header
         .header(layout.columns.iter().map(|column| column.name.as_str()))
         .map_err(StepError::machine)?;
+    let header = header.finish().map_err(StepError::machine)?;
     let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
-    if let Some((table, _, places)) = layout.single_table().filter(|_| copies_rows) {
-        writer.finish().map_err(StepError::machine)?;
+    if let Some((table, object, places)) = layout.single_table().filter(|_| copies_rows) {
         let mut failed = None;
-        let origins = Origins {
+        let mut origins = Origins {
             rows: &mut rows,
             batch: Vec::new().into_iter(),
             failed: &mut failed,
         };
+        let width = table.schema().columns.len();
+        let is_whole = header == table.header() && places.iter().copied().eq(0..width);
+        let unchanged = match is_whole {
+            true => Unchanged::before(&mut origins, table.schema().rows),
+            false => Unchanged::NONE,
+        };
+        if unchanged.is_all && origins.failed.is_none() {
+            let len = table.text().len() as u64;
+            return Ok((
+                Stored {
+                    digest: object,
+                    len,
+                },
+                table.schema().rows,
+            ));
+        }
+        let mut out = context.store.writer()?;
+        out.write_all(&header).map_err(StepError::machine)?;
+        let origins = (0..unchanged.rows).chain(unchanged.next).chain(origins);
         let scratch = context.temp_dir();
-        let count = gather(&table, origins, &places, out, &GatherOptions::new(&scratch))
-            .map_err(StepError::machine)?;
+        let count = gather(
+            &table,
+            origins,
+            &places,
+            &mut out,
+            &GatherOptions::new(&scratch),
+        )
+        .map_err(StepError::machine)?;
         return match failed {
             Some(error) => Err(error),
-            None => Ok(count),
+            None => Ok((out.commit()?, count)),
         };
     }
+    let mut out = context.store.writer()?;
+    out.write_all(&header).map_err(StepError::machine)?;
+    let mut writer = CsvWriter::with(&mut out, delimiter, quoting);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
@@ -80,7 +107,39 @@ pub(super) fn write_rows(
         })?;
     }
     writer.finish().map_err(StepError::machine)?;
-    Ok(count)
+    Ok((out.commit()?, count))
+}
+
+/// How far a result is a table's rows in their order. If it is all of them, and no more, it is the table's object itself.
+struct Unchanged {
+    /// The first rows of the table are the first ones of the result.
+    rows: u64,
+    /// The row behind them, which is another one.
+    next: Option<u64>,
+    is_all: bool,
+}
+
+impl Unchanged {
+    const NONE: Unchanged = Unchanged {
+        rows: 0,
+        next: None,
+        is_all: false,
+    };
+
+    fn before(origins: &mut impl Iterator<Item = u64>, all: u64) -> Unchanged {
+        let mut rows = 0;
+        let next = loop {
+            match origins.next() {
+                Some(row) if row == rows && row < all => rows += 1,
+                next => break next,
+            }
+        };
+        Unchanged {
+            rows,
+            next,
+            is_all: next.is_none() && rows == all,
+        }
+    }
 }
 
 /// The origins of a result's rows, pulled batch by batch; ends early on an error, which it leaves behind.
@@ -113,6 +172,28 @@ impl Iterator for Origins<'_, '_> {
                     return None;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_the_table_itself_only_if_it_has_all_rows_in_order() {
+        for (origins, all, rows, next, is_all) in [
+            (vec![0, 1, 2], 3, 3, None, true),
+            (vec![], 0, 0, None, true),
+            (vec![0, 1], 3, 2, None, false),
+            (vec![0, 2, 1], 3, 1, Some(2), false),
+            (vec![0, 1, 2, 2], 3, 3, Some(2), false),
+            (vec![0, 1, 2, 3], 3, 3, Some(3), false),
+            (vec![1], 3, 0, Some(1), false),
+        ] {
+            let found = Unchanged::before(&mut origins.iter().copied(), all);
+            let found = (found.rows, found.next, found.is_all);
+            assert_eq!(found, (rows, next, is_all), "{origins:?} of {all}");
         }
     }
 }

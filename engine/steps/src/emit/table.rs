@@ -6,7 +6,7 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 
 use super::cells::Layout;
-use super::csv::write_rows;
+use super::csv::store_rows;
 use crate::relation::{Running, Wanted, open_tables};
 use crate::value::{Storage, TableValue};
 
@@ -20,9 +20,8 @@ pub(crate) fn store_table(
     let tables = open_tables(context, inputs)?;
     let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
-    let mut out = context.store.writer()?;
-    let rows = write_rows(context, rows, &mut layout, b',', Quoting::Minimal, &mut out)?;
-    let object = out.commit()?.digest;
+    let (stored, rows) = store_rows(context, rows, &mut layout, b',', Quoting::Minimal)?;
+    let object = stored.digest;
     let schema = Schema {
         columns: layout.columns,
         rows,
