@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_core::{Context, Failure};
+use prep_core::{Context, Failure, StepError};
 use prep_steps::{Manifest, Settled};
 
 use crate::error::Error;
@@ -18,6 +18,33 @@ pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
         .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
 }
 
+/// What `wanted` takes of the manifests of competitions, in their order. They are read side by side: those of many files
+/// are long.
+///
+/// # Errors
+/// As [`manifest`], and when the run is cancelled.
+pub fn each_manifest<'i, T: Send>(
+    data_dir: &Path,
+    ids: &'i [String],
+    context: &Context,
+    wanted: impl Fn(&str, Manifest) -> Option<T> + Sync,
+) -> Result<Vec<(&'i str, T)>, Error> {
+    let each = |(): &mut (), place: usize| {
+        let Some(id) = ids.get(place) else {
+            return Ok(None);
+        };
+        let read = Manifest::read(data_dir, id);
+        let read = read.map_err(|error| StepError::machine(format!("{id}: {error}")))?;
+        let found = read.and_then(|manifest| wanted(id, manifest));
+        Ok(found.map(|found| (place, id.as_str(), found)))
+    };
+    let found = context.spread(ids.len(), 0, || (), each);
+    let found = found.map_err(|error| Error::new(error.failure(), error.to_string()))?;
+    let mut found: Vec<_> = found.into_iter().flatten().collect();
+    found.sort_unstable_by_key(|(place, ..)| *place);
+    Ok(found.into_iter().map(|(_, id, one)| (id, one)).collect())
+}
+
 /// After a restart of the machine, reads once what was published before it: a loss of power may have torn it.
 ///
 /// # Errors
@@ -30,15 +57,13 @@ pub fn settle(
     notes: &dyn Fn(Note),
 ) -> Result<(), Error> {
     let data_dir = &settings.folder_of(variant);
-    for id in ids {
-        let Some(manifest) = manifest(data_dir, id)? else {
-            continue;
-        };
+    let boot = settings.boot.as_deref();
+    let doubtful = each_manifest(data_dir, ids, context, |id, manifest| {
         let folder = data_dir.join(id).join("prepared");
-        if manifest.is_settled(settings.boot.as_deref()) || !manifest.is_intact(&folder) {
-            continue;
-        }
-        let bytes = manifest.bytes;
+        let is_doubtful = !manifest.is_settled(boot) && manifest.is_intact(&folder);
+        is_doubtful.then_some(manifest.bytes)
+    })?;
+    for (id, bytes) in doubtful {
         notes(Note::ReadsAgain { id, bytes });
         let settled = prep_steps::settle(context, data_dir, id)
             .map_err(|error| Error::new(error.failure(), format!("{id}: {error}")))?;

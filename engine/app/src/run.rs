@@ -1,13 +1,16 @@
 //! Preparing: what is not up to date is made, nothing else.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use prep_cache::{LockGuard, Store};
 use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome, Timing};
+use prep_digests::Trees;
 use prep_fetch::PartOfBundle;
 use prep_remote::Link;
+use prep_steps::Manifest;
 
 use crate::audit;
 use crate::error::Error;
@@ -115,6 +118,9 @@ impl Run {
             nodes,
             ..
         } = plan;
+        // What there is to say is said after an interruption, too.
+        let mut around = context.clone();
+        around.cancel = Cancel::default();
         let running = prep_core::run(
             graph.clone(),
             context,
@@ -128,7 +134,14 @@ impl Run {
         }
         let mut summaries = Vec::new();
         let mut locked = Vec::new();
-        let prepared_in = settings.folder_of(&options.variant);
+        let ready: Vec<String> = competitions.iter().map(|one| one.id.clone()).collect();
+        let published = prepared::each_manifest(
+            &settings.folder_of(&options.variant),
+            &ready,
+            &around,
+            |_, manifest| Some(Published::of(manifest)),
+        )?;
+        let mut published: HashMap<&str, Published> = published.into_iter().collect();
         for competition in &competitions {
             let mut summary = Summary::of(
                 &graph,
@@ -154,12 +167,12 @@ impl Run {
                 audit::remember_bundle(&settings, &competition.id, &sources, md5);
             }
             if summary.failures.is_empty()
-                && let Some(manifest) = prepared::manifest(&prepared_in, &competition.id)?
+                && let Some(published) = published.remove(competition.id.as_str())
             {
-                summary.files = Some(manifest.files);
-                summary.bytes = Some(manifest.bytes);
+                summary.files = Some(published.files);
+                summary.bytes = Some(published.bytes);
                 let is_done = matches!(summary.state, State::Prepared | State::UpToDate);
-                if let Some(trees) = manifest.trees.filter(|_| is_done && manifest.complete) {
+                if let Some(trees) = published.trees.filter(|_| is_done) {
                     locked.push((
                         &*competition.id,
                         competition.locked.clone().with_trees(&trees),
@@ -197,6 +210,24 @@ impl Run {
     /// As [`execute`](Self::execute), and when threads cannot be started.
     pub fn execute_blocking(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         runtime()?.block_on(self.execute(reporter))
+    }
+}
+
+/// What a summary says of a publication.
+struct Published {
+    files: u64,
+    bytes: u64,
+    /// Of one that is complete.
+    trees: Option<Trees>,
+}
+
+impl Published {
+    fn of(manifest: Manifest) -> Published {
+        Published {
+            files: manifest.files,
+            bytes: manifest.bytes,
+            trees: manifest.trees.filter(|_| manifest.complete),
+        }
     }
 }
 
