@@ -25,7 +25,8 @@ pub struct Context {
     pub vocabulary: Vocabulary,
     pub source: Arc<SourceFile>,
     pub diagnostics: Vec<Diagnostic>,
-    pub lists: BTreeMap<String, Vec<String>>,
+    /// Shared with the queries, which name them.
+    pub lists: Arc<BTreeMap<String, Vec<String>>>,
     pub list_places: BTreeMap<String, Span>,
     pub used_lists: BTreeSet<String>,
     pub source_places: BTreeMap<String, Span>,
@@ -69,7 +70,7 @@ impl Context {
             vocabulary: vocabulary.clone(),
             source,
             diagnostics: Vec::new(),
-            lists: BTreeMap::new(),
+            lists: Arc::default(),
             list_places: BTreeMap::new(),
             used_lists: BTreeSet::new(),
             source_places: BTreeMap::new(),

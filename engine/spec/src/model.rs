@@ -4,7 +4,7 @@
 //! of how a step is executed: they are the language, one type per word of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::{SourceFile, Span};
 use crate::yaml::Style;
@@ -183,12 +183,14 @@ pub struct Query {
     pub span: Span,
     /// Where it stands, for messages: `taxi.yaml:12:5`.
     pub place: String,
-    /// The syntax tree, macros (`one_hot`, `constants`) expanded.
-    pub statement: Arc<sqlparser::ast::Query>,
     /// The tree printed again: equal for queries that differ in layout and comments only. Part of step keys.
     pub normal: String,
     /// Tables that it reads, without those that it defines itself (`WITH`).
     pub tables: BTreeSet<String>,
     /// How the text was written, by which places in it are found in the file.
     pub(crate) style: Style,
+    /// The lists of the pipeline, which macros name.
+    pub(crate) lists: Arc<BTreeMap<String, Vec<String>>>,
+    /// Once it was asked for.
+    pub(crate) tree: OnceLock<Arc<sqlparser::ast::Query>>,
 }

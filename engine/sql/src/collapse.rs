@@ -36,7 +36,7 @@ pub(crate) fn collapse(query: &Query, tables: &Tables) -> Option<(Tables, Groups
         }
     }
     let named = words(&query.normal)?;
-    if counts_columns(&query.statement) {
+    if counts_columns(query.statement()) {
         return None;
     }
     let is_alone = |column: &RelationColumn| {

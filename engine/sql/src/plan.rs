@@ -56,7 +56,7 @@ pub(crate) fn plan_typed(
     tables: &Tables,
     rows: Rows,
 ) -> Result<Planned, QueryError> {
-    calls::check(session, &query.statement)?;
+    calls::check(session, query.statement())?;
     let plan = plan(session, query, tables, &BTreeMap::new(), rows)?;
     Ok(Planned {
         used: used(&plan),
@@ -179,7 +179,7 @@ fn plan(
         state: &session.state,
         tables: sources,
     };
-    let mut ast: Ast = (*query.statement).clone();
+    let mut ast: Ast = query.statement().clone();
     hide_columns(&mut ast, &hidden(tables))?;
     widen(&mut ast);
     if opaque.is_empty()
@@ -193,7 +193,7 @@ fn plan(
     {
         return Err(error);
     }
-    let plan = to_plan(&names, ast).map_err(|error| explained(&query.statement, error))?;
+    let plan = to_plan(&names, ast).map_err(|error| explained(query.statement(), error))?;
     check_functions(&plan)?;
     match rows {
         Rows::Ordered => determine(&plan),

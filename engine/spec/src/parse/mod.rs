@@ -143,7 +143,7 @@ impl Context {
         for entry in entries.unwrap_or_default() {
             let name = self.name(&entry.key, entry.key_span, "the name of a list");
             let texts = self.texts(&entry.value);
-            self.lists.insert(entry.key.clone(), texts.clone());
+            Arc::make_mut(&mut self.lists).insert(entry.key.clone(), texts.clone());
             self.list_places.insert(entry.key.clone(), entry.key_span);
             lists.push((name, texts));
         }

@@ -12,7 +12,7 @@ mod unions;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sqlparser::ast::{Query as Tree, Spanned as _, Statement};
 use sqlparser::dialect::GenericDialect;
@@ -107,11 +107,12 @@ impl Context {
         Some(Query {
             place: format!("{}:{line}:{column}", source.name),
             normal: parsed.tree.to_string(),
-            statement: Arc::from(parsed.tree),
             span: node.span,
             style,
             text,
             tables,
+            lists: Arc::clone(&self.lists),
+            tree: OnceLock::new(),
         })
     }
 }
@@ -147,14 +148,29 @@ impl Query {
             place: "the query".to_owned(),
             style: Style::Plain,
             normal: parsed.tree.to_string(),
-            statement: Arc::from(parsed.tree),
+            lists: Arc::default(),
+            tree: OnceLock::from(Arc::from(parsed.tree)),
             tables: parsed.tables.into_iter().map(|(name, _)| name).collect(),
+        })
+    }
+
+    /// The syntax tree, macros (`one_hot`, `constants`) expanded. It is made of the text when it is asked for first: the
+    /// trees of all pipelines take more memory than everything else that a run with nothing to do holds.
+    pub fn statement(&self) -> &Tree {
+        self.tree.get_or_init(|| {
+            let parsed = read(&self.text, &self.lists, &mut Vec::new());
+            #[allow(
+                clippy::expect_used,
+                reason = "the same text with the same lists was read before"
+            )]
+            let parsed = parsed.expect("a query that was read can be read again");
+            Arc::from(parsed.tree)
         })
     }
 
     /// The computed columns of the result that have no name, each with its line, its column and its text.
     pub fn unnamed(&self) -> Vec<(u64, u64, String)> {
-        let found = subset::unnamed(&self.statement);
+        let found = subset::unnamed(self.statement());
         let found = found.into_iter();
         found.map(|(at, text)| (at.line, at.column, text)).collect()
     }

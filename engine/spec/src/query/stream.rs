@@ -13,7 +13,7 @@ impl Query {
     /// is not certain does not.
     #[must_use]
     pub fn is_stream(&self) -> bool {
-        let tree = &self.statement;
+        let tree = self.statement();
         let plain = tree.with.is_none() && tree.order_by.is_none();
         match tree.body.as_ref() {
             SetExpr::Select(select) if plain => {
