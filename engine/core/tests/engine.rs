@@ -469,3 +469,60 @@ fn after_a_failure_the_others_start_only_if_asked_to() {
         assert_eq!(failed.count(), expected);
     }
 }
+
+#[test]
+fn of_nodes_that_become_ready_together_the_one_with_the_largest_inputs_begins_first() {
+    struct Began(Mutex<Vec<String>>);
+    impl Reporter for Began {
+        fn event(&self, event: &Event) {
+            if let Event::StepStarted { step, .. } = event {
+                self.0.lock().unwrap().push(step.clone());
+            }
+        }
+    }
+    for sizes in [[1, 5000, 70], [5000, 70, 1], [70, 1, 5000]] {
+        let world = World::new();
+        let mut graph = Graph::new();
+        let mut add = |name: &str, text: String, inputs: &[NodeId]| {
+            let step = Join {
+                text,
+                runs: Arc::default(),
+                fails: false,
+            };
+            let inputs = inputs.iter().map(|node| {
+                let output = "value".to_owned();
+                (
+                    format!("{node:?}"),
+                    Port {
+                        node: *node,
+                        output,
+                    },
+                )
+            });
+            let action = Action::Step(Box::new(step));
+            graph.add("x", name, action, inputs.collect()).unwrap()
+        };
+        let made = sizes.map(|size| add(&format!("made of {size}"), "x".repeat(size), &[]));
+        let last = add("last", String::new(), &made);
+        for (node, size) in made.into_iter().zip(sizes) {
+            add(&format!("user of {size}"), String::new(), &[node, last]);
+        }
+        let graph = Arc::new(graph);
+        let nodes = Vec::new();
+        let chain = Chain {
+            graph,
+            runs: Vec::new(),
+            nodes,
+        };
+        let mut context = world.context();
+        context.limits.jobs = 1;
+        let began = Arc::new(Began(Mutex::default()));
+        world.run_with(&chain, context, began.clone());
+        let began = began.0.lock().unwrap();
+        let users: Vec<&str> = began
+            .iter()
+            .filter_map(|step| step.strip_prefix("user of "))
+            .collect();
+        assert_eq!(users, ["5000", "70", "1"]);
+    }
+}
