@@ -9,7 +9,9 @@
 
 mod pandas_support;
 
-use prep_formats::pandas::{ColumnType, CsvWriter, Quoting, push_f32, push_f64};
+use prep_formats::pandas::{
+    Column, ColumnType, CsvWriter, Quoting, Schema, TextTable, push_f32, push_f64,
+};
 use prep_formats::printf::{Argument, Format};
 use serde_json::Value;
 
@@ -161,4 +163,40 @@ fn slices_of_canonical_text_are_requoted() {
             delimiter as char
         );
     }
+}
+
+#[test]
+fn where_rows_start_is_known_without_looking_for_them() {
+    // Rows of all lengths, with quotes and line ends in them, more than are handed on at a time.
+    let mut out = tempfile::tempfile().unwrap();
+    let mut writer = CsvWriter::new(&mut out).with_index();
+    writer.header(["a", "b"]).unwrap();
+    let cell = |row: usize| "x\"\n,y".repeat(row % 97 * (row % 7));
+    for row in 0..3000 {
+        writer.integer(row as u64);
+        writer.text(&cell(row));
+        writer.end_row().unwrap();
+    }
+    let index = writer.take_index().unwrap();
+    writer.finish().unwrap();
+    let column = |name: &str, kind| Column {
+        name: name.to_owned(),
+        kind,
+        nullable: true,
+    };
+    let schema = Schema {
+        columns: vec![
+            column("a", ColumnType::Int64),
+            column("b", ColumnType::Text),
+        ],
+        rows: 3000,
+    };
+    let known = TextTable::open_with(&out, schema.clone(), index).unwrap();
+    let looked_for = TextTable::open(&out, schema).unwrap();
+    for row in 0..3000 {
+        assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
+        // Memory that is given back comes again.
+        known.release_long(1, 1 << 20);
+    }
+    assert!(known.row(3000).is_err());
 }

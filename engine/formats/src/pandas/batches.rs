@@ -190,7 +190,9 @@ impl Batches<'_> {
             self.at += 1;
             count += 1;
         }
-        if !matches!(self.rows, RowSelection::Rows(_)) {
+        if matches!(self.rows, RowSelection::Rows(_)) {
+            self.table.release_long(count as u64, text as u64);
+        } else {
             let end = self.row(self.at);
             self.table.release(
                 self.table.offset(first) as usize,

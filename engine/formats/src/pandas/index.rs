@@ -9,7 +9,7 @@ const GROUP: usize = 16;
 
 /// Offsets of rows: four bytes each, and eight more for every 16.
 #[derive(Debug, Default)]
-pub(crate) struct RowIndex {
+pub struct RowIndex {
     bases: Vec<u64>,
     deltas: Vec<u32>,
     /// Where the last row ends.
@@ -18,23 +18,33 @@ pub(crate) struct RowIndex {
 
 impl RowIndex {
     /// Number of rows; the header is row 0 of the index.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.deltas.len()
     }
 
     /// Bytes of memory that the offsets take.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
     }
 
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Ends the last row.
+    pub(crate) fn close(&mut self, end: u64) {
+        self.end = end;
+        self.deltas.shrink_to_fit();
+    }
+
     /// What is looked up for a row, as a number without meaning: to have it in the cache.
-    pub fn touch(&self, row: usize) -> u64 {
+    pub(crate) fn touch(&self, row: usize) -> u64 {
         let base = self.bases.get(row / GROUP).copied();
         base.unwrap_or(0) ^ u64::from(self.deltas.get(row).copied().unwrap_or(0))
     }
 
     /// Start and end of a row, its LF included.
-    pub fn span(&self, row: usize) -> Option<(u64, u64)> {
+    pub(crate) fn span(&self, row: usize) -> Option<(u64, u64)> {
         let start = self.start(row)?;
         Some((start, self.start(row + 1).unwrap_or(self.end)))
     }
@@ -43,7 +53,7 @@ impl RowIndex {
         Some(self.bases.get(row / GROUP)? + u64::from(*self.deltas.get(row)?))
     }
 
-    fn push(&mut self, start: u64) -> Result<(), CsvError> {
+    pub(crate) fn push(&mut self, start: u64) -> Result<(), CsvError> {
         let row = self.deltas.len();
         if row.is_multiple_of(GROUP) {
             self.bases.push(start);
@@ -127,8 +137,7 @@ impl Indexer {
                 rule: "the text ends inside a row".into(),
             });
         }
-        self.index.end = self.offset;
-        self.index.deltas.shrink_to_fit();
+        self.index.close(self.offset);
         Ok(self.index)
     }
 }

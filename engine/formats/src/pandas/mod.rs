@@ -52,6 +52,7 @@ pub use error::CsvError;
 pub use floats::parse_f64;
 pub use frame::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
 pub use gather::{GatherOptions, gather};
+pub use index::RowIndex;
 pub use misfit::{Misfit, first_misfit};
 pub use normalise::normalise;
 pub use objects::{Cell, Objects};

@@ -14,6 +14,9 @@ use super::{CsvError, Schema};
 /// How much is looked at before the pages are given back.
 const WINDOW: usize = 8 << 20;
 
+/// A row of so many bytes costs more to read than to be fetched once more.
+const LONG: u64 = 1 << 13;
+
 /// Rows, or cells, that are fetched before any of them is read.
 pub const AHEAD: usize = 32;
 
@@ -68,14 +71,31 @@ impl TextTable {
     /// # Errors
     /// The file cannot be mapped, or does not have the rows of the schema.
     pub fn open(file: &File, schema: Schema) -> Result<Self, CsvError> {
+        Self::new(Self::bytes(file)?, schema)
+    }
+
+    /// As [`open`](Self::open), by who knows where the rows start: nothing is read.
+    ///
+    /// # Errors
+    /// As those of `open`.
+    pub fn open_with(file: &File, schema: Schema, index: RowIndex) -> Result<Self, CsvError> {
+        let bytes = Self::bytes(file)?;
+        if index.end() != bytes.text().len() as u64 {
+            return Self::new(bytes, schema);
+        }
+        let lines = Arc::new(Lines { bytes, index });
+        Self { schema, lines }.checked()
+    }
+
+    fn bytes(file: &File) -> Result<Bytes, CsvError> {
         if file.metadata()?.len() == 0 {
-            return Self::from_bytes(Vec::new(), schema);
+            return Ok(Bytes::Owned(Vec::new()));
         }
         // SAFETY: a map is sound as long as the bytes under it do not change. The caller hands over a file that is never
-        // written again (see above), and the map is private to this table and read-only.
-        #[allow(unsafe_code, reason = "see above")]
+        // written again (see `open`), and the map is private to this table and read-only.
+        #[allow(unsafe_code, reason = "see `open`")]
         let map = unsafe { Mmap::map(file)? };
-        Self::new(Bytes::Mapped(map), schema)
+        Ok(Bytes::Mapped(map))
     }
 
     /// A table in memory.
@@ -194,6 +214,14 @@ impl TextTable {
     /// There is no such row.
     pub fn cells(&self, row: u64) -> Result<Cells<'_>, CsvError> {
         Ok(Cells::new(self.row(row)?))
+    }
+
+    /// Gives all memory of mapped text back after `rows` of together so many `bytes` were looked up anywhere, if they are
+    /// long. Where short ones lie, others do that are looked up soon.
+    pub fn release_long(&self, rows: u64, bytes: u64) {
+        if bytes / rows.max(1) >= LONG {
+            self.release(0, self.text().len());
+        }
     }
 
     /// Gives the memory of a stretch of mapped text back.

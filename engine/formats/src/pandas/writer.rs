@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::index::RowIndex;
 use super::quote::{push_minimal, push_quoted};
 use super::tokens::unquote;
 use super::{ColumnType, CsvError, print};
@@ -16,6 +17,9 @@ pub enum Quoting {
     NonNumeric,
 }
 
+/// Where rows start is noted of so many rows at most.
+const MOST_INDEXED: usize = 1 << 20;
+
 /// How much is gathered before it is handed on.
 const BUFFER: usize = 1 << 18;
 
@@ -29,6 +33,10 @@ pub struct CsvWriter<W> {
     row: usize,
     /// Fields of the current row.
     fields: usize,
+    /// Bytes that were handed on.
+    handed_on: u64,
+    /// Where rows start, if somebody wants to know.
+    index: Option<RowIndex>,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -46,7 +54,23 @@ impl<W: Write> CsvWriter<W> {
             quoting,
             row: 0,
             fields: 0,
+            handed_on: 0,
+            index: None,
         }
+    }
+
+    /// Notes where rows start: see [`take_index`](Self::take_index).
+    #[must_use]
+    pub fn with_index(mut self) -> Self {
+        self.index = Some(RowIndex::default());
+        self
+    }
+
+    /// Where the rows start that were written, the header's among them; of very many, nobody knows.
+    pub fn take_index(&mut self) -> Option<RowIndex> {
+        let mut index = self.index.take()?;
+        index.close(self.handed_on + self.buffer.len() as u64);
+        Some(index)
     }
 
     /// Writes the line with the names.
@@ -146,8 +170,13 @@ impl<W: Write> CsvWriter<W> {
         }
         self.buffer.push(b'\n');
         self.fields = 0;
+        if let Some(index) = &mut self.index {
+            index.push(self.handed_on + self.row as u64)?;
+        }
+        self.index.take_if(|index| index.len() > MOST_INDEXED);
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
+            self.handed_on += self.buffer.len() as u64;
             self.buffer.clear();
         }
         self.row = self.buffer.len();

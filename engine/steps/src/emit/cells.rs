@@ -49,6 +49,14 @@ pub(crate) struct Layout {
     pub numbers: BTreeSet<usize>,
     /// Columns that are cells of an inferred column: what pandas takes them for.
     pub inferred: BTreeMap<String, ColumnType>,
+    looked_up: LookedUp,
+}
+
+/// Rows of stored tables since their memory was last given back.
+#[derive(Debug, Clone, Copy, Default)]
+struct LookedUp {
+    rows: u64,
+    bytes: u64,
 }
 
 enum Source {
@@ -71,6 +79,7 @@ impl Layout {
             columns: Vec::new(),
             numbers: BTreeSet::new(),
             inferred: BTreeMap::new(),
+            looked_up: LookedUp::default(),
         };
         for (place, result) in columns.iter().enumerate() {
             let (source, column) = match &result.source {
@@ -159,7 +168,10 @@ impl Layout {
     ) -> Result<(), StepError> {
         let arrays = Arrays::new(batch, &self.sources)?;
         let mut cells = Vec::with_capacity(self.sources.len());
-        let mut slices = Slices::default();
+        let mut slices = Slices {
+            looked_up: self.looked_up,
+            ..Slices::default()
+        };
         for index in 0..batch.num_rows() {
             cells.clear();
             for (position, source) in self.sources.iter().enumerate() {
@@ -180,15 +192,20 @@ impl Layout {
             }
             row(&cells)?;
         }
+        self.looked_up = slices.looked_up;
         Ok(())
     }
 }
+
+/// After so many bytes of rows, the memory of long ones is given back.
+const LOOKED_UP: u64 = 32 << 20;
 
 /// The cells of the row that was split last, as neighbours in a result mostly come from one row.
 #[derive(Default)]
 struct Slices<'a> {
     row: Option<(*const TextTable, u64)>,
     cells: Vec<&'a [u8]>,
+    looked_up: LookedUp,
 }
 
 impl<'a> Slices<'a> {
@@ -201,8 +218,14 @@ impl<'a> Slices<'a> {
         let place = (Arc::as_ptr(table), row);
         if self.row != Some(place) {
             self.cells.clear();
-            self.cells
-                .extend(Cells::new(table.row(row).map_err(StepError::internal)?));
+            if self.looked_up.bytes >= LOOKED_UP {
+                let LookedUp { rows, bytes } = std::mem::take(&mut self.looked_up);
+                table.release_long(rows, bytes);
+            }
+            let text = table.row(row).map_err(StepError::internal)?;
+            self.looked_up.rows += 1;
+            self.looked_up.bytes += text.len() as u64;
+            self.cells.extend(Cells::new(text));
             self.row = Some(place);
         }
         let cell = self.cells.get(column).copied();

@@ -17,7 +17,7 @@ use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
-use prep_formats::pandas::{ColumnType, Schema, TextTable};
+use prep_formats::pandas::{ColumnType, RowIndex, Schema, TextTable};
 use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
@@ -106,6 +106,20 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
             })
         }
     }
+}
+
+/// Opens a table that was just written, whose rows start where `index` says, for the steps that come next.
+pub(crate) fn keep_text(
+    context: &Context,
+    object: &Digest,
+    schema: &Schema,
+    index: RowIndex,
+) -> Result<(), StepError> {
+    let open = || {
+        let object = context.store.open_private(object)?;
+        TextTable::open_with(object.file(), schema.clone(), index).map_err(StepError::internal)
+    };
+    context.kept(object, open, TextTable::index_bytes).map(drop)
 }
 
 fn open_text(

@@ -5,6 +5,7 @@ use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, CsvWriter, Schema};
 
 use super::{Storage, TableValue};
+use crate::relation::keep_text;
 
 /// Rows between two looks at whether the run was cancelled.
 const BETWEEN_CHECKS: u64 = 4096;
@@ -19,7 +20,7 @@ pub(crate) struct TableWriter<'a> {
 
 impl<'a> TableWriter<'a> {
     pub fn new(context: &'a Context, columns: Vec<Column>) -> Result<TableWriter<'a>, StepError> {
-        let mut cells = CsvWriter::new(context.store.writer()?);
+        let mut cells = CsvWriter::new(context.store.writer()?).with_index();
         cells
             .header(columns.iter().map(|column| column.name.as_str()))
             .map_err(StepError::machine)?;
@@ -44,9 +45,14 @@ impl<'a> TableWriter<'a> {
     }
 
     /// The stored table.
-    pub fn finish(self) -> Result<TableValue, StepError> {
+    pub fn finish(mut self) -> Result<TableValue, StepError> {
+        let index = self.cells.take_index();
         let out = self.cells.finish().map_err(StepError::machine)?;
         let object = out.commit()?.digest;
+        if let Some(index) = index {
+            // Whoever opens the table next need not look for its rows.
+            keep_text(self.context, &object, &self.schema, index)?;
+        }
         Ok(TableValue::new(self.schema, Storage::Text { object }))
     }
 }
