@@ -17,7 +17,7 @@ use arrow::datatypes::DataType;
 use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
-use prep_formats::pandas::{ColumnType, RowIndex, Schema, TextTable};
+use prep_formats::pandas::{ColumnType, TextTable};
 use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
@@ -26,7 +26,7 @@ pub(crate) use query::{query_rows_as_text, query_values, scalar};
 pub(crate) use running::{Running, Wanted, query_memory};
 
 use crate::kinds::TREE;
-use crate::value::{Storage, TableValue};
+use crate::value::{Storage, TableValue, open_text};
 use array::ArrayRelation;
 use listing::ListingRelation;
 use parquet::ParquetRelation;
@@ -104,40 +104,6 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
                 cells: CopiedCells::None,
                 inferred: BTreeMap::new(),
             })
-        }
-    }
-}
-
-/// Opens a table that was just written, whose rows start where `index` says, for the steps that come next.
-pub(crate) fn keep_text(
-    context: &Context,
-    object: &Digest,
-    schema: &Schema,
-    index: RowIndex,
-) -> Result<(), StepError> {
-    let open = || {
-        let object = context.store.open_private(object)?;
-        TextTable::open_with(object.file(), schema.clone(), index).map_err(StepError::internal)
-    };
-    context.kept(object, open, TextTable::index_bytes).map(drop)
-}
-
-fn open_text(
-    context: &Context,
-    object: &Digest,
-    schema: &Schema,
-) -> Result<Arc<TextTable>, StepError> {
-    let open = || {
-        let object = context.store.open_private(object)?;
-        TextTable::open(object.file(), schema.clone()).map_err(StepError::internal)
-    };
-    let text = context.kept(object, open, TextTable::index_bytes)?;
-    // The same bytes may have been read with other types.
-    match text.schema() == schema {
-        true => Ok(text),
-        false => {
-            let own = text.with_schema(schema.clone());
-            Ok(Arc::new(own.map_err(StepError::internal)?))
         }
     }
 }

@@ -4,8 +4,8 @@ use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, CsvWriter, Schema};
 
+use super::opened::keep_text;
 use super::{Storage, TableValue};
-use crate::relation::keep_text;
 
 /// Rows between two looks at whether the run was cancelled.
 const BETWEEN_CHECKS: u64 = 4096;
