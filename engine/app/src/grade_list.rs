@@ -182,7 +182,7 @@ mod tests {
             "a",
             "a.csv",
             None,
-            &leaderboard,
+            Some(&leaderboard),
             "v1",
             jiff::civil::DateTime::default(),
         );

@@ -23,7 +23,8 @@ use crate::{comparable, digests, grade_log};
 /// Grades submissions of one competition. Made once, used for many, from several threads.
 pub struct Grading {
     id: String,
-    leaderboard: Leaderboard,
+    /// None of a competition of one's own, perhaps: then there are no medals.
+    leaderboard: Option<Leaderboard>,
     /// The variant that is prepared.
     variant: String,
     grader: Grader,
@@ -59,7 +60,7 @@ impl Grading {
     ///
     /// # Errors
     /// When it is not prepared, not completely so, or changed since; when it was prepared by something else and its answers
-    /// are not the published ones; when it has no grading or no leaderboard.
+    /// are not the published ones; when it has no grading, or a leaderboard that is none.
     pub fn open(catalog: &Catalog, settings: &Settings, id: &str) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
         entry.pipeline()?;
@@ -70,7 +71,7 @@ impl Grading {
         let pipeline = entry.load(variant)?;
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: leaderboard(entry)?,
+            leaderboard: own_leaderboard(entry)?,
             variant: variant.to_owned(),
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
@@ -175,7 +176,7 @@ impl Grading {
             &self.id,
             &path,
             outcome,
-            &self.leaderboard,
+            self.leaderboard.as_ref(),
             &self.variant,
             now,
         );
@@ -212,10 +213,10 @@ pub struct Given {
 }
 
 impl Given {
-    fn leaderboard(&self, entry: &Entry) -> Result<Leaderboard, Error> {
+    fn leaderboard(&self, entry: &Entry) -> Result<Option<Leaderboard>, Error> {
         match &self.leaderboard {
-            None => leaderboard(entry),
-            Some(path) => read_leaderboard(path),
+            None => own_leaderboard(entry),
+            Some(path) => read_leaderboard(path).map(Some),
         }
     }
 }
@@ -263,7 +264,7 @@ fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
 /// medals' thresholds only, for which nothing need be prepared.
 ///
 /// # Errors
-/// As [`Grading::open`], if there is a submission; when the competition has no leaderboard.
+/// As [`Grading::open`], if there is a submission.
 pub fn report(
     catalog: &Catalog,
     settings: &Settings,
@@ -280,7 +281,8 @@ pub fn report(
         return Ok(grading.report(submission));
     }
     let entry = catalog.get(id)?;
-    let leaderboard = given.map_or_else(|| leaderboard(entry), |given| given.leaderboard(entry))?;
+    let leaderboard =
+        given.map_or_else(|| own_leaderboard(entry), |given| given.leaderboard(entry))?;
     let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
     let variant = manifest.map_or_else(|| BASE_VARIANT.to_owned(), |one| one.variant);
     let path = submission.to_string_lossy();
@@ -289,7 +291,7 @@ pub fn report(
         id,
         &path,
         None,
-        &leaderboard,
+        leaderboard.as_ref(),
         &variant,
         now,
     ))
@@ -300,14 +302,19 @@ pub fn report(
 /// # Errors
 /// When it has none.
 pub fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
-    let none = || {
-        Error::new(
-            Failure::Pipeline,
-            format!("competition `{}` has no leaderboard.csv", entry.id),
-        )
+    own_leaderboard(entry)?.ok_or_else(|| {
+        let message = format!("competition `{}` has no leaderboard.csv", entry.id);
+        Error::new(Failure::Pipeline, message)
+            .help("put one beside the pipeline: a CSV with the column `score`, best first")
+    })
+}
+
+/// The competition's leaderboard, if it has one.
+fn own_leaderboard(entry: &Entry) -> Result<Option<Leaderboard>, Error> {
+    let Some(text) = entry.leaderboard.as_deref() else {
+        return Ok(None);
     };
-    let text = entry.leaderboard.as_deref().ok_or_else(none)?;
-    Leaderboard::parse(text).map_err(|error| {
+    Leaderboard::parse(text).map(Some).map_err(|error| {
         Error::new(
             Failure::Pipeline,
             format!("leaderboard.csv of `{}`: {error}", entry.id),

@@ -11,6 +11,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
 use crate::output::table::{Align, Table};
+use crate::verbs::grade_sample::without_leaderboard;
 use crate::{Ended, Session};
 
 /// Grade the submissions of a list and write the benchmark's report
@@ -59,13 +60,14 @@ impl GradeArgs {
         let catalog = Catalog::of(settings)?;
         let log = self.log.log(session);
         let graded = grade_list(settings, &catalog, &self.submission, &self.output_dir, &log)?;
+        let reports = graded.results.iter();
+        let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
         if session.printer.json {
             session.printer.result(&(graded.text.clone() + "\n"))?;
         } else {
-            let reports = graded.results.iter();
-            let reports: Vec<_> = reports.filter_map(|(_, one)| one.as_ref().ok()).collect();
             session.printer.result(&table(&reports))?;
         }
+        without_leaderboard(session, &reports);
         session
             .printer
             .message(format!("report: {}", graded.path.display()));

@@ -1,9 +1,11 @@
 //! `prep grade-sample`: one submission, the benchmark's report.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::{Catalog, Given};
+use prep_grade::report::CompetitionReport;
 
 use crate::exit::Exit;
 use crate::options::Which;
@@ -53,6 +55,19 @@ impl GivenArgs {
     }
 }
 
+/// Says of which competitions there are no medals.
+pub fn without_leaderboard(session: &Session, reports: &[&CompetitionReport]) {
+    let without = reports.iter().filter(|report| report.thresholds.is_none());
+    let ids: BTreeSet<&str> = without
+        .map(|report| report.competition_id.as_str())
+        .collect();
+    for id in ids {
+        session.printer.message(format!(
+            "`{id}` has no leaderboard.csv, so its scores earn no medals"
+        ));
+    }
+}
+
 impl GradeSample {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
@@ -70,6 +85,7 @@ impl GradeSample {
             .printer
             .message(format!("Competition report:\n{text}"));
         session.printer.result(&(text + "\n"))?;
+        without_leaderboard(session, std::slice::from_ref(&&report));
         Ok(if report.valid_submission() {
             Exit::Success
         } else {

@@ -22,10 +22,12 @@ pub struct CompetitionReport {
     pub competition_id: String,
     /// At five decimals; NaN and infinities are scores, too.
     pub score: Option<f64>,
-    pub thresholds: Thresholds,
+    /// None without a leaderboard; then there are no medals, either.
+    pub thresholds: Option<Thresholds>,
     pub medals: Medals,
     pub submission_exists: bool,
-    pub is_lower_better: bool,
+    /// What the leaderboard tells.
+    pub is_lower_better: Option<bool>,
     /// Local time.
     pub created_at: DateTime,
     /// As it was given.
@@ -72,7 +74,7 @@ impl CompetitionReport {
         competition_id: &str,
         submission_path: &str,
         outcome: Option<Outcome>,
-        leaderboard: &Leaderboard,
+        leaderboard: Option<&Leaderboard>,
         variant: &str,
         created_at: DateTime,
     ) -> Self {
@@ -85,12 +87,13 @@ impl CompetitionReport {
         CompetitionReport {
             competition_id: competition_id.to_owned(),
             score,
-            thresholds: leaderboard.thresholds(),
+            thresholds: leaderboard.map(Leaderboard::thresholds),
             medals: score
-                .map(|score| leaderboard.medals(score))
+                .zip(leaderboard)
+                .map(|(score, leaderboard)| leaderboard.medals(score))
                 .unwrap_or_default(),
             submission_exists,
-            is_lower_better: leaderboard.is_lower_better(),
+            is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
             created_at,
             submission_path: submission_path.to_owned(),
             variant: variant.to_owned(),
@@ -107,12 +110,10 @@ impl CompetitionReport {
 
     /// The report as JSON.
     pub fn to_json(&self) -> Json {
-        let Thresholds {
-            gold,
-            silver,
-            bronze,
-            median,
-        } = self.thresholds;
+        let threshold = |of: fn(Thresholds) -> f64| {
+            let threshold = self.thresholds.map(of);
+            threshold.map_or(Json::Null, Json::Number)
+        };
         let reason = match (&self.reason, self.submission_exists) {
             (Some(refusal), _) => refusal_json(refusal),
             (None, true) => Json::Null,
@@ -129,10 +130,10 @@ impl CompetitionReport {
         Json::Map(vec![
             ("competition_id", Json::Text(self.competition_id.clone())),
             ("score", self.score.map_or(Json::Null, Json::Number)),
-            ("gold_threshold", Json::Number(gold)),
-            ("silver_threshold", Json::Number(silver)),
-            ("bronze_threshold", Json::Number(bronze)),
-            ("median_threshold", Json::Number(median)),
+            ("gold_threshold", threshold(|all| all.gold)),
+            ("silver_threshold", threshold(|all| all.silver)),
+            ("bronze_threshold", threshold(|all| all.bronze)),
+            ("median_threshold", threshold(|all| all.median)),
             ("any_medal", Json::Bool(self.medals.any())),
             ("gold_medal", Json::Bool(self.medals.gold)),
             ("silver_medal", Json::Bool(self.medals.silver)),
@@ -140,7 +141,10 @@ impl CompetitionReport {
             ("above_median", Json::Bool(self.medals.above_median)),
             ("submission_exists", Json::Bool(self.submission_exists)),
             ("valid_submission", Json::Bool(self.valid_submission())),
-            ("is_lower_better", Json::Bool(self.is_lower_better)),
+            (
+                "is_lower_better",
+                self.is_lower_better.map_or(Json::Null, Json::Bool),
+            ),
             ("created_at", Json::Text(iso_format(self.created_at))),
             ("submission_path", Json::Text(self.submission_path.clone())),
             ("variant", Json::Text(self.variant.clone())),
