@@ -126,6 +126,54 @@ fn a_first_pipeline_says_what_is_in_the_bundle() {
         .code(2);
 }
 
+/// What separates the fields is found, and the data are prepared and graded, though there is no leaderboard.
+#[test]
+fn tables_with_other_delimiters_are_prepared_and_graded() {
+    let sandbox = Sandbox::new();
+    for (id, delimiter, written) in [
+        ("semicolons", ";", "delimiter: \";\""),
+        ("tabs", "\t", "delimiter: tab"),
+        ("bars", "|", "delimiter: \"|\""),
+        ("commas", ",", ""),
+    ] {
+        let rows: String = (0..50)
+            .map(|at| format!("s{at:02},\"a;b\t|, {at}\",{}\n", at % 2).replace(',', "\0"))
+            .map(|row| row.replace("|\0 ", "|, ").replace('\0', delimiter))
+            .collect();
+        let header = ["id", "note", "found"].join(delimiter);
+        let sample = ["id", "found"].join(delimiter);
+        let archive = Archive::new()
+            .file("train.csv", format!("{header}\n{rows}"))
+            .file(
+                "sample_submission.csv",
+                format!("{sample}\nx1{delimiter}0.5\n"),
+            );
+        sandbox.bundle(id, &archive.bytes());
+        let new = ["new", id, "--source", "source", "--output", "pipelines"];
+        sandbox.prep(&new).code(0);
+        let path = format!("pipelines/{id}/pipeline.yaml");
+        let text = fs::read_to_string(sandbox.path(&path)).unwrap();
+        assert!(text.contains(written), "{text}");
+        assert_eq!(text.contains("delimiter"), !written.is_empty(), "{text}");
+        sandbox.prep(&["check", &path]).code(0);
+        sandbox.run_well(id);
+        let train = sandbox.prepared(id).join("public/train.csv");
+        let train = fs::read_to_string(train).unwrap();
+        assert!(train.starts_with("id,note,found\ns"), "{train}");
+        assert!(train.contains(",\"a;b\t|, "), "{train}");
+
+        let sample = sandbox.prepared(id).join("public/sample_submission.csv");
+        let sample = sample.to_str().unwrap();
+        sandbox.prep(&["validate", sample, id]).code(0);
+        let graded = sandbox.prep(&["grade-sample", sample, id]).code(0);
+        let report = graded.says(&["has no leaderboard.csv"]).json();
+        assert_eq!(report["score"], 0.5);
+        assert!(report["gold_threshold"].is_null() && report["is_lower_better"].is_null());
+        assert_eq!(report["any_medal"], false);
+        sandbox.prep(&["medals", "0.5", id]).code(3);
+    }
+}
+
 /// The test table tells what is to be predicted, wherever it stands in a submission, and without one.
 #[test]
 fn what_the_test_table_lacks_is_to_be_predicted() {

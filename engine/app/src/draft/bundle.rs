@@ -27,6 +27,8 @@ const INNER: u64 = 512 << 20;
 const TABLES: usize = 12;
 /// Names of files that are kept, to compare with identifiers.
 const NAMES: usize = 200_000;
+/// Lines of a table that tell what separates its fields.
+const SNIFFED: usize = 100;
 
 /// A bundle.
 #[derive(Debug, Default)]
@@ -219,18 +221,18 @@ fn enter(
 
 /// A table's columns and first rows; none if pandas would not read it.
 fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
-    let delimiter = if path.to_ascii_lowercase().ends_with(".tsv") {
-        b'\t'
-    } else {
-        b','
-    };
+    let mut buffer = vec![0; 1 << 18];
+    let mut begin = Vec::new();
+    let most = buffer.len() as u64;
+    Read::take(&mut *input, most).read_to_end(&mut begin).ok()?;
+    let delimiter = delimiter(path, &begin);
     let options = ReadOptions {
         delimiter,
         ..ReadOptions::default()
     };
+    let mut input = begin.as_slice().chain(input);
     let mut scanner = Scanner::new(&options);
     let mut front = Vec::new();
-    let mut buffer = vec![0; 1 << 18];
     let mut all = 0;
     loop {
         let count = input.read(&mut buffer).ok()?;
@@ -259,6 +261,48 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
         whole,
         delimiter,
     })
+}
+
+/// What separates fields in a file of that name, as a pipeline takes it for granted.
+pub fn usual_delimiter(path: &str) -> u8 {
+    match path.to_ascii_lowercase().ends_with(".tsv") {
+        true => b'\t',
+        false => b',',
+    }
+}
+
+/// What separates a table's fields: the usual, unless the header has none of that, and the lines after it have as many
+/// of another as the header has.
+fn delimiter(path: &str, begin: &[u8]) -> u8 {
+    let usual = usual_delimiter(path);
+    let mut lines = begin.split(|byte| *byte == b'\n').take(SNIFFED);
+    let header = fields(lines.next().unwrap_or_default());
+    let header = header.as_slice();
+    if header.contains(&usual) {
+        return usual;
+    }
+    let count = |line: &[u8], wanted: u8| line.iter().filter(|byte| **byte == wanted).count();
+    // The last line may be cut, and quotes may hold line breaks: most lines decide.
+    let lines: Vec<Vec<u8>> = lines.filter(|line| !line.is_empty()).map(fields).collect();
+    let fits = |wanted: &u8| {
+        let there = count(header, *wanted);
+        let equal = lines.iter().filter(|line| count(line, *wanted) == there);
+        there > 0 && 2 * equal.count() >= lines.len()
+    };
+    [b';', b'\t', b'|', b',']
+        .into_iter()
+        .find(fits)
+        .unwrap_or(usual)
+}
+
+/// A line without what stands in quotes.
+fn fields(line: &[u8]) -> Vec<u8> {
+    let mut quoted = false;
+    let outside = line.iter().filter(|byte| {
+        quoted ^= **byte == b'"';
+        !quoted
+    });
+    outside.copied().collect()
 }
 
 /// Tables and groups of files.

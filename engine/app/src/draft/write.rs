@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
-use super::bundle::{Bundle, Files, Table};
+use super::bundle::{self, Bundle, Files, Table};
 use super::guess::{Guess, Match, Rows, Split, Target, Values, texts, values};
 use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
 
@@ -89,8 +89,12 @@ fn kind(table: &Table, column: &prep_formats::pandas::Column) -> &'static str {
 /// A table's declaration. Lines begin with `start`.
 fn declaration(out: &mut String, start: &str, name: &str, table: &Table, columns: usize) {
     let _ = writeln!(out, "{start}{name}:\n{start}  read: {}", yaml(&table.path));
-    if table.delimiter == b'\t' && !table.path.to_ascii_lowercase().ends_with(".tsv") {
-        let _ = writeln!(out, "{start}  delimiter: tab");
+    if table.delimiter != bundle::usual_delimiter(&table.path) {
+        let delimiter = match table.delimiter {
+            b'\t' => "tab".to_owned(),
+            other => yaml(&char::from(other).to_string()),
+        };
+        let _ = writeln!(out, "{start}  delimiter: {delimiter}");
     }
     let _ = writeln!(out, "{start}  columns:");
     for column in table.columns.iter().take(columns) {
