@@ -3,7 +3,7 @@
 //! A reader that closes stdout early (`prep list | head`) is no failure: what it does not want is dropped.
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use prep_app::Note;
@@ -27,6 +27,24 @@ pub enum Level {
     Quiet,
     Normal,
     Verbose,
+}
+
+/// A text for terminals. Names of files, columns and cells come from anywhere and may hold what a terminal would obey:
+/// control characters other than line breaks and tabs are shown as `\u{1b}`.
+pub fn shown(text: impl Display) -> String {
+    let text = text.to_string();
+    let harmful = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if !text.contains(harmful) {
+        return text;
+    }
+    let mut clean = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match harmful(c) {
+            true => clean.extend(c.escape_unicode()),
+            false => clean.push(c),
+        }
+    }
+    clean
 }
 
 /// Writes for the user. Colours are for terminals; anstream takes them out elsewhere.
@@ -56,8 +74,12 @@ impl Printer {
         }
     }
 
-    /// A result as text, as it is.
+    /// A result as text: as it is, but on a terminal without what a terminal would obey.
     pub fn result(&self, text: &str) -> Result<(), CliError> {
+        let text = match std::io::stdout().is_terminal() {
+            true => shown(text),
+            false => text.to_owned(),
+        };
         let mut out = anstream::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -92,12 +114,12 @@ impl Printer {
 
     /// Something worth knowing.
     pub fn message(&self, message: impl Display) {
-        self.say(Level::Normal, &format!("{message}\n"));
+        self.say(Level::Normal, &format!("{}\n", shown(message)));
     }
 
     /// Something that only a curious user wants to know.
     pub fn detail(&self, message: impl Display) {
-        self.say(Level::Verbose, &format!("{message}\n"));
+        self.say(Level::Verbose, &format!("{}\n", shown(message)));
     }
 
     /// What the library found worth knowing.
@@ -111,7 +133,7 @@ impl Printer {
     pub fn warning(&self, message: impl Display) {
         self.say(
             Level::Normal,
-            &format!("{WARNING}warning:{WARNING:#} {message}\n"),
+            &format!("{WARNING}warning:{WARNING:#} {}\n", shown(message)),
         );
     }
 
@@ -119,11 +141,14 @@ impl Printer {
     pub fn error(&self, error: &CliError) {
         let text = match &error.diagnostics {
             Some(found) => diagnostics::render(found),
-            None => format!("{ERROR}error:{ERROR:#} {}\n", error.message),
+            None => format!("{ERROR}error:{ERROR:#} {}\n", shown(&error.message)),
         };
         self.say(Level::Quiet, &text);
         if let Some(help) = &error.help {
-            self.say(Level::Quiet, &format!("  {HELP}help:{HELP:#} {help}\n"));
+            self.say(
+                Level::Quiet,
+                &format!("  {HELP}help:{HELP:#} {}\n", shown(help)),
+            );
         }
     }
 

@@ -18,7 +18,7 @@ use prep_remote::Link;
 use terminal_size::{Width, terminal_size_of};
 
 use crate::output::moving::moved;
-use crate::output::printer::{Level, Printer};
+use crate::output::printer::{Level, Printer, shown};
 use crate::output::table::shortened;
 
 /// Lines of running steps; further ones are only counted.
@@ -196,6 +196,7 @@ impl Shared {
     }
 
     fn line(&self, text: &str) {
+        let text = &shown(text);
         match &self.screen {
             Screen::Bars { multi, .. } => {
                 let _ = multi.println(text);

@@ -43,7 +43,12 @@ impl Table {
         let cells = cells.iter().map(String::as_str);
         let cells = cells.chain(std::iter::repeat(""));
         for cell in cells.take(self.columns.len()) {
-            self.cells.push_str(cell);
+            // A cell is one line, whatever is in a name.
+            let control = |c: char| c.is_control();
+            match cell.contains(control) {
+                true => self.cells.extend(cell.chars().map(plain)),
+                false => self.cells.push_str(cell),
+            }
             self.ends.push(self.cells.len());
         }
     }
@@ -122,6 +127,11 @@ impl Table {
         }
         text
     }
+}
+
+/// Blanks in place of what would break the line, or what a terminal would obey.
+fn plain(c: char) -> char {
+    if c.is_control() { ' ' } else { c }
 }
 
 /// Between columns.
