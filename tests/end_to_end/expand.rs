@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Ended, Harbour, Sandbox, Snapshot};
+use crate::support::{Archive, Ended, Harbour, Sandbox, Snapshot};
 
 /// Three kinds of archives, one with a folder of its own, one beside a file that it holds.
 const OUTPUTS: &str = "public:
@@ -71,6 +71,36 @@ fn folders_stand_beside_archives_or_in_their_place_and_go_again() {
         .join("public/sample_submission.csv");
     let sample = sample.to_str().expect("a path");
     sandbox.prep(&["grade-sample", sample, Harbour::ID]).code(0);
+}
+
+/// Not nothing: whoever unpacks an empty archive by hand has an empty folder.
+#[test]
+fn an_empty_archive_becomes_an_empty_folder() {
+    let sandbox = Sandbox::new();
+    let text = Harbour::PIPELINE.replace(
+        "public:\n",
+        "  archives: { files: \"*.tar\" }\n\npublic:\n  in/: SELECT file, name AS path FROM archives\n",
+    );
+    sandbox.pipeline(Harbour::ID, &text);
+    let bundle = Archive::new()
+        .file("train.csv", Harbour::table())
+        .file("nothing.tar", [0; 10240]);
+    sandbox.bundle(Harbour::ID, &bundle.bytes());
+    run(&sandbox, "--expand-archives=instead").code(0);
+    let names = |folder: &str| {
+        let inside = fs::read_dir(sandbox.path(folder)).expect("a folder");
+        let names = inside.map(|entry| entry.expect("an entry").file_name());
+        names.collect::<Vec<_>>()
+    };
+    let place = sandbox.prepared(Harbour::ID).join("public/in");
+    assert_eq!(names(place.to_str().expect("a path")), ["nothing"]);
+
+    sandbox.run_well(Harbour::ID);
+    let export = ["export", Harbour::ID, "copy", "--expand-archives=instead"];
+    sandbox.prep(&export).code(0);
+    let place = format!("copy/{}/prepared/public/in", Harbour::ID);
+    assert_eq!(names(&place), ["nothing"]);
+    assert!(names(&format!("{place}/nothing")).is_empty());
 }
 
 #[test]

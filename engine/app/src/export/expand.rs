@@ -4,46 +4,62 @@
 //! another one around it. The data are what they were: checksums, the store and the data folder know nothing of it.
 //! Archives within archives stay.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use prep_core::Failure;
+use prep_core::{Cancel, Failure};
 use prep_digests::digest_of_file;
 use prep_formats::archive::MemberKind;
 use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
 use prep_formats::{sevenz, tar};
 use prep_steps::Expand;
 
-use super::Item;
+use super::{Found, Item, list};
 use crate::error::Error;
 
 /// Bytes that an archive may unpack to, at most so many times its own.
 const MOST: u64 = 2000;
 
-/// Unpacks the archives among the items into `staging`, and adds what was in them.
+/// Unpacks the archives among what was found into `staging`, and adds what was in them.
 ///
 /// # Errors
 /// When an archive cannot be read, or what is in it is there already.
-pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(), Error> {
-    let archives: Vec<Item> = items
+pub fn expand(
+    found: &mut Found,
+    wanted: Expand,
+    staging: &Path,
+    cancel: &Cancel,
+) -> Result<(), Error> {
+    let archives: Vec<Item> = found
+        .items
         .iter()
         .filter(|item| item.path.starts_with("prepared/public/") && kind(&item.path).is_some())
         .cloned()
         .collect();
-    let mut there: HashMap<String, PathBuf> = items
+    let mut there: HashMap<String, PathBuf> = found
+        .items
         .iter()
         .map(|item| (item.path.clone(), item.source.clone()))
         .collect();
     for (number, archive) in archives.iter().enumerate() {
         let staging = staging.join(number.to_string());
-        let inside = unpack(archive, &staging).map_err(|error| {
+        let Some((_, folder)) = kind(&archive.path) else {
+            continue;
+        };
+        unpack(archive, &staging, cancel).map_err(|error| {
+            if cancel.is_cancelled() {
+                return super::interrupted();
+            }
             let message = format!("cannot unpack {}: {error}", archive.path);
             Error::new(Failure::Input, message)
                 .help("leave --expand-archives out, or name the archive's folder in the pipeline")
         })?;
-        for item in inside {
+        let mut inside = Found::default();
+        list(&staging, base(&staging, folder), &mut inside)?;
+        found.empty.append(&mut inside.empty);
+        for item in inside.items {
             if let Some(other) = there.get(&item.path) {
                 // Some competitions publish an archive and what is in it.
                 if is_same(other, &item.source) {
@@ -56,10 +72,10 @@ pub fn expand(items: &mut Vec<Item>, wanted: Expand, staging: &Path) -> Result<(
                 return Err(Error::new(Failure::Input, message).help("leave --expand-archives out"));
             }
             there.insert(item.path.clone(), item.source.clone());
-            items.push(item);
+            found.items.push(item);
         }
         if wanted == Expand::Instead {
-            items.retain(|item| item != archive);
+            found.items.retain(|item| item != archive);
         }
     }
     Ok(())
@@ -93,23 +109,33 @@ fn kind(path: &str) -> Option<(Kind, &str)> {
         .find_map(|(suffix, kind)| Some((kind, path.strip_suffix(suffix)?)))
 }
 
-/// Unpacks one archive; its files, as part of the copy.
-fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
-    let Some((kind, folder)) = kind(&archive.path) else {
-        return Ok(Vec::new());
+/// Where what was unpacked belongs: in the archive's folder, or beside it, if it is all in a folder of that name.
+fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
+    let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
+    let alone = fs::read_dir(staging).is_ok_and(|entries| entries.count() == 1);
+    match alone && staging.join(own).is_dir() {
+        true => around,
+        false => folder,
+    }
+}
+
+/// Unpacks one archive: files and folders, into a folder that is there even if the archive is empty.
+fn unpack(archive: &Item, staging: &Path, cancel: &Cancel) -> io::Result<()> {
+    let Some((kind, _)) = kind(&archive.path) else {
+        return Ok(());
     };
-    let (mut paths, mut seen) = (Vec::new(), HashSet::new());
-    let mut write = |path: &str, content: &mut dyn Read| {
+    fs::create_dir_all(staging)?;
+    let mut write = |path: &str, kind: MemberKind, content: &mut dyn Read| {
         let to = staging.join(path);
+        if kind == MemberKind::Directory {
+            return fs::create_dir_all(to);
+        }
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
         // Of a path that occurs twice in a tar archive the last one counts.
-        io::copy(content, &mut File::create(&to)?)?;
-        if seen.insert(path.to_owned()) {
-            paths.push(path.to_owned());
-        }
-        Ok::<(), io::Error>(())
+        io::copy(&mut cancel.reader(content), &mut File::create(&to)?)?;
+        Ok(())
     };
     let file = File::open(&archive.source)?;
     let length = file.metadata()?.len();
@@ -118,42 +144,25 @@ fn unpack(archive: &Item, staging: &Path) -> io::Result<Vec<Item>> {
         Kind::Zip => {
             let listing = ZipListing::read(&file, 0..length, &ZipLimits::default());
             for entry in listing.map_err(io::Error::other)?.entries {
-                if entry.kind == EntryKind::File {
-                    let mut member = entry.open(file.try_clone()?).map_err(io::Error::other)?;
-                    write(&entry.path, &mut member)?;
+                if entry.kind == EntryKind::Directory {
+                    write(&entry.path, MemberKind::Directory, &mut io::empty())?;
+                    continue;
                 }
+                let kind = MemberKind::File { size: entry.size };
+                let mut member = entry.open(file.try_clone()?).map_err(io::Error::other)?;
+                write(&entry.path, kind, &mut member)?;
             }
         }
         Kind::Tar => {
-            let read = tar::read(BufReader::new(file), most, files_of(&mut write));
+            let read = tar::read(BufReader::new(file), most, &mut write);
             read.map_err(io::Error::other)?;
         }
         Kind::SevenZ => {
-            let read = sevenz::read(BufReader::new(file), most, files_of(&mut write));
+            let read = sevenz::read(BufReader::new(file), most, &mut write);
             read.map_err(io::Error::other)?;
         }
     }
-    let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
-    let has_own = paths.iter().all(|path| {
-        path.strip_prefix(own)
-            .is_some_and(|rest| rest.starts_with('/'))
-    });
-    let base = if has_own { around } else { folder };
-    let items = paths.into_iter().map(|path| Item {
-        source: staging.join(&path),
-        path: format!("{base}/{path}"),
-    });
-    Ok(items.collect())
-}
-
-/// Leaves folders out: they come with their files.
-fn files_of(
-    write: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
-) -> impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()> {
-    move |path, kind, content| match kind {
-        MemberKind::File { .. } => write(path, content),
-        MemberKind::Directory => Ok(()),
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -176,17 +185,48 @@ mod tests {
         }
     }
 
+    fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<Found, Error> {
+        let mut found = Found {
+            items: items.iter().map(|item| Item::clone(item)).collect(),
+            empty: Vec::new(),
+        };
+        expand(&mut found, wanted, staging, &Cancel::default())?;
+        Ok(found)
+    }
+
+    /// An archive of nothing, and one of folders that hold nothing.
+    #[test]
+    fn empty_archives_are_empty_folders() {
+        let dir = tempfile::tempdir().unwrap();
+        let nothing = archive(dir.path(), "a.tar", &[]);
+        let folders = archive(dir.path(), "b.tar", &[("c/", ""), ("d/x.txt", "1")]);
+        let found = expanded(
+            &[&nothing, &folders],
+            Expand::Instead,
+            &dir.path().join("s"),
+        );
+        let found = found.unwrap();
+        let paths: Vec<&str> = found.items.iter().map(|item| item.path.as_str()).collect();
+        assert_eq!(paths, ["prepared/public/b/d/x.txt"]);
+        assert_eq!(found.empty, ["prepared/public/a", "prepared/public/b/c"]);
+    }
+
     #[test]
     fn a_folder_stands_beside_an_archive_or_in_its_place() {
         let dir = tempfile::tempdir().unwrap();
         let plain = archive(dir.path(), "a.tar", &[("x.txt", "1"), ("y/z.txt", "2")]);
         let own = archive(dir.path(), "b.tar", &[("b/x.txt", "3")]);
+        let expanded = |items: &[&Item], wanted, staging: &str| {
+            expanded(items, wanted, &dir.path().join(staging))
+        };
         for (wanted, kept) in [(Expand::Beside, 2), (Expand::Instead, 0)] {
-            let mut items = vec![plain.clone(), own.clone()];
-            expand(&mut items, wanted, &dir.path().join(format!("{kept}"))).unwrap();
+            let found = expanded(&[&plain, &own], wanted, &format!("{kept}")).unwrap();
+            let mut items = found.items;
+            items.sort();
             let mut paths: Vec<&str> = items.iter().map(|item| item.path.as_str()).collect();
             paths.retain(|path| !path.ends_with(".tar"));
             assert_eq!(items.len() - paths.len(), kept);
+            assert_eq!(found.empty, [""; 0]);
             assert_eq!(
                 paths,
                 [
@@ -195,8 +235,8 @@ mod tests {
                     "prepared/public/b/x.txt"
                 ]
             );
-            let last = items.last().unwrap();
-            assert_eq!(fs::read_to_string(&last.source).unwrap(), "3");
+            items.retain(|item| item.path.ends_with("b/x.txt"));
+            assert_eq!(fs::read_to_string(&items[0].source).unwrap(), "3");
         }
     }
 
@@ -211,10 +251,10 @@ mod tests {
                 path: "prepared/public/a/x.txt".into(),
                 source: source.clone(),
             };
-            let mut items = vec![one.clone(), there];
-            let expanded = expand(&mut items, Expand::Beside, &dir.path().join(content));
+            let staging = dir.path().join(content);
+            let expanded = expanded(&[&one, &there], Expand::Beside, &staging);
             assert_eq!(expanded.is_ok(), fits);
-            assert_eq!(items.len(), 2);
+            assert!(expanded.is_err() || expanded.unwrap().items.len() == 2);
         }
     }
 
@@ -226,7 +266,7 @@ mod tests {
             path: "prepared/public/a/x.txt".into(),
             source: PathBuf::new(),
         };
-        let refused = expand(&mut vec![one, there], Expand::Beside, dir.path());
+        let refused = expanded(&[&one, &there], Expand::Beside, &dir.path().join("one"));
         assert!(refused.unwrap_err().message.contains("there already"));
         let source = dir.path().join("b.zip");
         fs::write(&source, "no zip").unwrap();
@@ -234,7 +274,7 @@ mod tests {
             path: "prepared/public/b.zip".into(),
             source,
         };
-        let refused = expand(&mut vec![broken], Expand::Beside, dir.path()).unwrap_err();
+        let refused = expanded(&[&broken], Expand::Beside, &dir.path().join("two")).unwrap_err();
         assert!(
             refused
                 .message

@@ -5,6 +5,8 @@ use std::io::{self, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use prep_core::Cancel;
+
 use super::{Copier, ExportedFile, Item, Reading};
 
 pub struct Folder {
@@ -22,12 +24,12 @@ impl Folder {
 }
 
 impl Copier for Folder {
-    fn file(&mut self, item: &Item) -> io::Result<ExportedFile> {
+    fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile> {
         let to = self.root.join(&item.path);
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
-        let mut reading = Reading::open(item)?;
+        let mut reading = Reading::open(item, cancel)?;
         let mut out = File::create_new(&to)?;
         io::copy(
             &mut BufReader::with_capacity(1 << 20, &mut reading),
@@ -36,12 +38,16 @@ impl Copier for Folder {
         Ok(reading.done())
     }
 
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        fs::create_dir_all(self.root.join(path))
+    }
+
     fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         fs::create_dir_all(&self.root)?;
         fs::write(self.root.join(name), text)
     }
 
-    fn finish(self: Box<Self>) -> io::Result<()> {
+    fn finish(self: Box<Self>, _: &Cancel) -> io::Result<()> {
         // Temporary folders are private; what is in this one is not.
         fs::set_permissions(&self.made, fs::Permissions::from_mode(0o755))
     }

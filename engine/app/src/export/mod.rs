@@ -7,11 +7,13 @@
 //! the public files to programs.
 //!
 //! ```text
-//! expand   archives in `public` as folders          croissant   what tables and columns there are
+//! draft    where it is made, and what is left of one    expand      archives in `public` as folders
+//! croissant   what tables and columns there are
 //! folder   plain files       tar   an archive       squashfs    an image
 //! ```
 
 mod croissant;
+mod draft;
 mod expand;
 mod folder;
 mod squashfs;
@@ -22,11 +24,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use md5::{Digest as _, Md5};
-use prep_core::Failure;
+use prep_core::{Cancel, Cancellable, Failure};
 use prep_formats::pandas::{ReadOptions, Scanner, Schema};
 use prep_steps::Expand;
 use serde::Serialize;
 
+use self::draft::Draft;
 use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::prepared;
@@ -114,26 +117,37 @@ struct Item {
     source: PathBuf,
 }
 
+/// What there is to copy.
+#[derive(Debug, Default)]
+struct Found {
+    items: Vec<Item>,
+    /// Folders that hold nothing, below the competition's folder.
+    empty: Vec<String>,
+}
+
 /// Where a copy goes.
 trait Copier {
     /// Copies a file to `ID/path`.
-    fn file(&mut self, item: &Item) -> io::Result<ExportedFile>;
+    fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile>;
+    /// Makes an empty folder `ID/path`.
+    fn folder(&mut self, path: &str) -> io::Result<()>;
     /// Writes a text to `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     /// Completes it.
-    fn finish(self: Box<Self>) -> io::Result<()>;
+    fn finish(self: Box<Self>, cancel: &Cancel) -> io::Result<()>;
 }
 
-/// Makes a copy. It gets its name when it is complete.
+/// Makes a copy. It gets its name when it is complete, and nothing of it stays otherwise.
 ///
 /// # Errors
 /// When the competition is not prepared, or not completely so; when the target is there, or cannot be written; when an
-/// archive cannot be unpacked.
+/// archive cannot be unpacked; when `cancel` is set meanwhile.
 pub fn export(
     catalog: &Catalog,
     settings: &Settings,
     id: &str,
     wanted: &Export,
+    cancel: &Cancel,
 ) -> Result<Exported, Error> {
     let entry = catalog.get(id)?;
     let Some(manifest) = prepared::manifest(&settings.data_dir, id)? else {
@@ -151,30 +165,31 @@ pub fn export(
         let message = format!("{} is there already", target.display());
         return Err(Error::request(message).help("name a folder or file that is not there yet"));
     }
-    let mut items = Vec::new();
-    list(&home.join("prepared/public"), "prepared/public", &mut items)?;
+    let mut found = Found::default();
+    list(&home.join("prepared/public"), "prepared/public", &mut found)?;
     if wanted.private {
         list(
             &home.join("prepared/private"),
             "prepared/private",
-            &mut items,
+            &mut found,
         )?;
     }
     let parent = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let failed = |error: io::Error| Error::writing("write", target, &error);
+    let failed = |error: io::Error| match cancel.is_cancelled() {
+        true => interrupted(),
+        false => Error::writing("write", target, &error),
+    };
     fs::create_dir_all(parent).map_err(failed)?;
-    let draft = tempfile::Builder::new()
-        .prefix(".prep-export-")
-        .tempdir_in(parent)
-        .map_err(failed)?;
+    let draft = Draft::new(parent).map_err(failed)?;
     if let Some(expand) = wanted.expand {
-        expand::expand(&mut items, expand, &draft.path().join("expanded"))?;
+        expand::expand(&mut found, expand, &draft.join("expanded"), cancel)?;
     }
+    let Found { mut items, empty } = found;
     items.sort();
-    let made = draft.path().join("made");
+    let made = draft.join("made");
     let mut copier: Box<dyn Copier> = match wanted.form {
         Form::Folder => Box::new(folder::Folder::new(&made, id)),
         Form::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
@@ -189,9 +204,12 @@ pub fn export(
         files: Vec::with_capacity(items.len()),
     };
     for item in &items {
-        let file = copier.file(item).map_err(failed)?;
+        let file = copier.file(item, cancel).map_err(failed)?;
         exported.bytes += file.bytes;
         exported.files.push(file);
+    }
+    for path in &empty {
+        copier.folder(path).map_err(failed)?;
     }
     let pipeline = entry.load(&manifest.variant)?;
     let croissant = croissant::describe(&exported, &pipeline);
@@ -199,16 +217,22 @@ pub fn export(
     copier
         .text(MANIFEST, &exported.manifest())
         .map_err(failed)?;
-    copier.finish().map_err(failed)?;
+    copier.finish(cancel).map_err(failed)?;
     fs::rename(&made, target).map_err(failed)?;
     Ok(exported)
 }
 
-/// The files below a folder.
-fn list(folder: &Path, name: &str, items: &mut Vec<Item>) -> Result<(), Error> {
+fn interrupted() -> Error {
+    Error::new(Failure::Cancelled, "interrupted; nothing was made")
+}
+
+/// The files below a folder, and the folders that hold nothing.
+fn list(folder: &Path, name: &str, found: &mut Found) -> Result<(), Error> {
     let failed = |error: io::Error| Error::reading("read", folder, &error);
+    let mut is_empty = true;
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
+        is_empty = false;
         let kind = entry.file_type().map_err(failed)?;
         let Some(own) = entry
             .file_name()
@@ -219,13 +243,16 @@ fn list(folder: &Path, name: &str, items: &mut Vec<Item>) -> Result<(), Error> {
             return Err(Error::new(Failure::Input, message));
         };
         if kind.is_dir() {
-            list(&entry.path(), &own, items)?;
+            list(&entry.path(), &own, found)?;
         } else if kind.is_file() {
-            items.push(Item {
+            found.items.push(Item {
                 path: own,
                 source: entry.path(),
             });
         }
+    }
+    if is_empty {
+        found.empty.push(name.to_owned());
     }
     Ok(())
 }
@@ -233,18 +260,21 @@ fn list(folder: &Path, name: &str, items: &mut Vec<Item>) -> Result<(), Error> {
 /// A file that is read once: what is read through it is summed up, and a table's columns are found.
 struct Reading {
     path: String,
-    inner: File,
+    inner: Cancellable<File>,
+    length: u64,
     md5: Md5,
     bytes: u64,
     scanner: Option<Scanner>,
 }
 
 impl Reading {
-    fn open(item: &Item) -> io::Result<Reading> {
+    fn open(item: &Item, cancel: &Cancel) -> io::Result<Reading> {
+        let file = File::open(&item.source)?;
         let is_table = item.path.ends_with(".csv") && item.path.starts_with("prepared/public/");
         Ok(Reading {
             path: item.path.clone(),
-            inner: File::open(&item.source)?,
+            length: file.metadata()?.len(),
+            inner: cancel.reader(file),
             md5: Md5::new(),
             bytes: 0,
             scanner: is_table.then(|| Scanner::new(&ReadOptions::default())),

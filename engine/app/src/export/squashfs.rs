@@ -3,11 +3,12 @@
 //! The image is written when all files are known, so each is read twice: for its sum, and into the image.
 
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Cursor};
+use std::io::{self, BufReader, BufWriter, Cursor, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use backhand::compression::Compressor;
-use backhand::{FilesystemCompressor, FilesystemWriter, NodeHeader};
+use backhand::{BackhandError, FilesystemCompressor, FilesystemWriter, NodeHeader};
+use prep_core::Cancel;
 
 use super::{Copier, ExportedFile, Item, Reading};
 
@@ -20,8 +21,12 @@ pub struct SquashFs {
     image: FilesystemWriter<'static, 'static, 'static>,
 }
 
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
-    io::Error::other(error)
+/// The library's errors have no text of their own.
+fn failed(error: BackhandError) -> io::Error {
+    match error {
+        BackhandError::StdIo(error) => error,
+        _ => io::Error::other("a SquashFS image cannot hold this"),
+    }
 }
 
 /// Belongs to root, and has no time: equal contents give equal images.
@@ -56,9 +61,32 @@ impl SquashFs {
     }
 }
 
+/// A file that is written until somebody wants to stop: all files are read while the image is written.
+struct Stoppable {
+    file: File,
+    cancel: Cancel,
+}
+
+impl Write for Stoppable {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.cancel.check()?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Seek for Stoppable {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
 impl Copier for SquashFs {
-    fn file(&mut self, item: &Item) -> io::Result<ExportedFile> {
-        let mut reading = Reading::open(item)?;
+    fn file(&mut self, item: &Item, cancel: &Cancel) -> io::Result<ExportedFile> {
+        let mut reading = Reading::open(item, cancel)?;
         io::copy(
             &mut BufReader::with_capacity(1 << 20, &mut reading),
             &mut io::sink(),
@@ -71,6 +99,13 @@ impl Copier for SquashFs {
         Ok(reading.done())
     }
 
+    fn folder(&mut self, path: &str) -> io::Result<()> {
+        let place = format!("{}/{path}", self.id);
+        self.image
+            .push_dir_all(place, header(FOLDER))
+            .map_err(failed)
+    }
+
     fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
         let place = self.place(name)?;
         let content = Cursor::new(text.as_bytes().to_vec());
@@ -79,11 +114,16 @@ impl Copier for SquashFs {
             .map_err(failed)
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<()> {
-        let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&self.made)?);
+    fn finish(mut self: Box<Self>, cancel: &Cancel) -> io::Result<()> {
+        let out = Stoppable {
+            file: File::create_new(&self.made)?,
+            cancel: cancel.clone(),
+        };
+        let mut out = BufWriter::with_capacity(1 << 20, out);
         self.image.write(&mut out).map_err(failed)?;
         out.into_inner()
             .map_err(io::IntoInnerError::into_error)?
+            .file
             .sync_all()
     }
 }

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::{Catalog, Expand, Export, Form};
-use prep_core::units;
+use prep_core::{Cancel, units};
 
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::options::{ExpandArg, Which};
 use crate::{Ended, Session};
 
@@ -48,7 +49,16 @@ impl ExportArgs {
         };
         let catalog = Catalog::of(&session.settings)?;
         let settings = self.which.settings(session);
-        let exported = prep_app::export(&catalog, &settings, &self.id, &wanted)?;
+        let cancel = Cancel::default();
+        let runtime = prep_app::runtime()?;
+        {
+            let _inside = runtime.enter();
+            let printer = session.printer.clone();
+            interrupt::watch(cancel.clone(), move || {
+                printer.message("stopping; press Ctrl-C again to end at once");
+            })?;
+        }
+        let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
         if session.printer.json {
             session.printer.json(&exported)?;
         } else {

@@ -44,7 +44,7 @@ impl Step for Expanded {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -112,10 +112,11 @@ fn unpacked(
     let inside = inside.finish(&context.cancel).map_err(StepError::input)?;
     let folder = unpack::without_suffix(path);
     let (around, own) = folder.rsplit_once('/').unwrap_or(("", folder));
-    let has_own = inside.files().all(|file| {
-        let rest = below(file.path(), path).strip_prefix(own);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    });
+    let has_own = !inside.is_empty()
+        && inside.files().all(|file| {
+            let rest = below(file.path(), path).strip_prefix(own);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
     let place = match has_own {
         true => around,
         false => folder,
@@ -136,6 +137,17 @@ fn add(
     place: &str,
     beside: Option<&Tree>,
 ) -> Result<(), StepError> {
+    if inside.is_empty() {
+        // An archive of no files is a folder all the same.
+        let is_there = |tree: &Tree| {
+            let there = tree.find(place).is_some_and(|there| there.is_folder());
+            there || tree.below(&format!("{place}/")).next().is_some()
+        };
+        if !beside.is_some_and(is_there) {
+            files.push(place, None);
+        }
+        return Ok(());
+    }
     let mut path = String::new();
     for file in inside.files() {
         path.clear();

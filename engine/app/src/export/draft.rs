@@ -1,0 +1,77 @@
+//! The folder in which a copy is made before it has its name.
+//!
+//! It lies beside the target, so that a rename completes the copy. It goes with the export, however that ends; what an
+//! export left that was killed goes with the next one: nobody holds its lock any more.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prep_cache::{LockGuard, try_lock_file};
+use tempfile::TempDir;
+
+const PREFIX: &str = ".prep-export-";
+const LOCK: &str = "lock";
+
+/// A folder that is removed when this is dropped.
+pub struct Draft {
+    dir: TempDir,
+    _lock: Option<LockGuard>,
+}
+
+impl Draft {
+    /// Makes a folder in `parent`, and removes those that nobody works in.
+    ///
+    /// # Errors
+    /// When `parent` cannot be written.
+    pub fn new(parent: &Path) -> io::Result<Draft> {
+        // One after the other: a folder without its lock would look like one that was left. Where folders cannot be
+        // locked, that moment is a short one.
+        let _turn = File::open(parent).and_then(|folder| folder.lock().map(|()| folder));
+        for left in left_in(parent) {
+            // What cannot be removed does no harm.
+            if let Ok(Some(_lock)) = try_lock_file(&left.join(LOCK)) {
+                let _ = fs::remove_dir_all(&left);
+            }
+        }
+        let dir = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        let lock = try_lock_file(&dir.path().join(LOCK)).ok().flatten();
+        Ok(Draft { dir, _lock: lock })
+    }
+
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+}
+
+/// The folders of exports, under way or not.
+fn left_in(parent: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let drafts = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.to_string_lossy().starts_with(PREFIX) && entry.path().join(LOCK).is_file()
+    });
+    drafts.map(|entry| entry.path()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_works_in_goes_and_the_rest_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let left = dir.path().join(".prep-export-left");
+        fs::create_dir_all(left.join("made")).unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        let other = dir.path().join(".prep-export-notes");
+        fs::create_dir(&other).unwrap();
+        let one = Draft::new(dir.path()).unwrap();
+        assert!(!left.exists() && other.exists());
+        let two = Draft::new(dir.path()).unwrap();
+        assert!(one.join(LOCK).exists() && two.join(LOCK).exists());
+        drop((one, two));
+        let names: Vec<_> = fs::read_dir(dir.path()).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+    }
+}
