@@ -236,18 +236,18 @@ fn a_mistake_has_file_line_and_column() {
 #[test]
 fn files_are_not_counted_where_there_are_tables_only() {
     let sandbox = Sandbox::new();
-    let bundle = Archive::new().file("train.csv", "id;label\n1;0\n2;1\n");
-    sandbox.bundle("semicolons", &bundle.bytes());
+    let bundle = Archive::new().file("train.csv", "label\n0\n1\n");
+    sandbox.bundle("one-column", &bundle.bytes());
     let arguments = [
         "new",
-        "semicolons",
+        "one-column",
         "--source",
         "source",
         "--output",
         "drafts",
     ];
     sandbox.prep(&arguments).code(0);
-    let text = fs::read_to_string(sandbox.path("drafts/semicolons/pipeline.yaml")).unwrap();
+    let text = fs::read_to_string(sandbox.path("drafts/one-column/pipeline.yaml")).unwrap();
     assert!(
         text.contains("everything: { files: \"**\" } # all files of the bundle"),
         "{text}"
