@@ -18,7 +18,7 @@ use serde_json::Value;
 fn report(outcome: Option<Outcome>) -> CompetitionReport {
     let board = Leaderboard::parse("score\n0.9\n0.8\n0.7\n").unwrap();
     let at = date(2026, 11, 21).at(12, 5, 6, 7_000);
-    CompetitionReport::new("some-task", "dir/ä.csv", outcome, &board, "v1", at)
+    CompetitionReport::new("some-task", "dir/ä.csv", outcome, Some(&board), "v1", at)
 }
 
 #[test]
