@@ -187,7 +187,7 @@ mod tests {
 
     fn expanded(items: &[&Item], wanted: Expand, staging: &Path) -> Result<Found, Error> {
         let mut found = Found {
-            items: items.iter().map(|item| Item::clone(item)).collect(),
+            items: items.iter().copied().cloned().collect(),
             empty: Vec::new(),
         };
         expand(&mut found, wanted, staging, &Cancel::default())?;
