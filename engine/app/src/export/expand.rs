@@ -173,9 +173,11 @@ mod tests {
     fn archive(dir: &Path, name: &str, members: &[(&str, &str)]) -> Item {
         let mut writer = TarWriter::new(Vec::new());
         for (path, content) in members {
-            writer
-                .add_file(path, content.len() as u64, content.as_bytes())
-                .unwrap();
+            let added = match path.strip_suffix('/') {
+                Some(folder) => writer.add_directory(folder),
+                None => writer.add_file(path, content.len() as u64, content.as_bytes()),
+            };
+            added.unwrap();
         }
         let source = dir.join(name);
         fs::write(&source, writer.finish().unwrap()).unwrap();
