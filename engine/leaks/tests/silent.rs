@@ -811,6 +811,37 @@ fn planted_leaks_are_found() {
 }
 
 #[test]
+fn members_that_are_called_by_ids_are_not_shown_before() {
+    let shown = |extra: &str| {
+        let made = Made::new(Kind {
+            files: true,
+            ..PLAIN
+        });
+        let bundle = made.folder.path().join("bundle");
+        let notebook =
+            |id: &str, extra: &str| format!(r#"{{"cells":{{"{id}a":1,"{id}b":2}}{extra}}}"#);
+        for row in made.train.iter().chain(&made.test) {
+            let all = notebook(&row.id, r#","author":3"#);
+            write(&bundle.join(format!("train/{}.json", row.id)), all);
+        }
+        for number in 0..20 {
+            let own = format!("{:08x}", 0xabcd_0000_u32 + number);
+            write(&bundle.join(format!("test/{own}.json")), notebook(&own, ""));
+        }
+        for row in &made.test {
+            let path = format!("public/test/{}.json", row.id);
+            write(&made.folder.path().join(path), notebook(&row.id, extra));
+        }
+        let findings = made.report().findings.into_iter();
+        let mut shown = findings.filter(|one| one.detector == "shown-before");
+        shown.next().map(|one| one.what)
+    };
+    assert_eq!(shown(""), None);
+    let named = shown(r#","author":3"#).unwrap();
+    assert!(named.contains("show `author` that"), "{named}");
+}
+
+#[test]
 fn copies_of_pictures_and_sounds_are_found_however_they_are_saved() {
     let found = |made: &Made| {
         let findings = made.report().findings.into_iter();

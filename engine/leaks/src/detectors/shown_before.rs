@@ -14,6 +14,12 @@ use crate::world::{Seen, World};
 
 const NAME: &str = "shown-before";
 
+/// Of so many files it can be told whether names are ids: each stands in fewer than a tenth of them.
+const MANY: u64 = 10;
+
+/// Names that a finding lists.
+const MOST: usize = 20;
+
 pub(super) fn find(world: &World) -> Vec<Finding> {
     let own: Vec<&Seen> = parts(&world.bundle, is_test);
     let train: Vec<&Seen> = parts(&world.bundle, |path| is_train(path) && !is_test(path));
@@ -110,6 +116,22 @@ fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
         groups
     };
     let (own, shown_names) = (groups(own), groups(shown));
+    // Members that are called by ids have names as well: other ones in every file.
+    let mut of_group: BTreeMap<String, u64> = BTreeMap::new();
+    let mut of_name: BTreeMap<(String, &String), u64> = BTreeMap::new();
+    for file in shown {
+        if let Some(group) = group(file).filter(|_| !file.names.is_empty()) {
+            *of_group.entry(group.clone()).or_default() += 1;
+            for name in &file.names {
+                *of_name.entry((group.clone(), name)).or_default() += 1;
+            }
+        }
+    }
+    let is_id = |group: &String, name: &String| {
+        let files = of_group.get(group).copied().unwrap_or(0);
+        let there = of_name.get(&(group.clone(), name)).copied().unwrap_or(0);
+        files >= MANY && there * 10 < files
+    };
     let trained: BTreeSet<&String> = train.iter().flat_map(|file| &file.names).collect();
     let mut found = Vec::new();
     for (group, names) in shown_names {
@@ -119,19 +141,19 @@ fn names(own: &[&Seen], train: &[&Seen], shown: &[&Seen]) -> Vec<Finding> {
         };
         let new: Vec<String> = names
             .difference(before)
-            .filter(|name| trained.contains(name))
+            .filter(|name| trained.contains(name) && !is_id(&group, name))
             .cloned()
             .collect();
         if new.is_empty() {
             continue;
         }
-        let what = format!(
-            "test files show {} that the bundle's own test part does not have",
-            new.iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        );
+        let some = new.iter().take(MOST).map(|name| format!("`{name}`"));
+        let mut listed = some.collect::<Vec<_>>().join(", ");
+        if let Some(more) = new.len().checked_sub(MOST).filter(|more| *more > 0) {
+            listed.push_str(&format!(" and {more} more"));
+        }
+        let what =
+            format!("test files show {listed} that the bundle's own test part does not have");
         let first = new.first().cloned().unwrap_or_default();
         let examples = shown
             .iter()
