@@ -1,10 +1,30 @@
 //! Ctrl-C and SIGTERM: the first one lets running steps stop cleanly, the second one ends the program at once.
 
 use prep_core::Cancel;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::printer::Printer;
+
+/// What is said at the first signal.
+pub const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
+
+/// A runtime, and what the first signal cancels while it is there.
+///
+/// # Errors
+/// As [`watch`], and when threads cannot be started.
+pub fn watched(printer: &Printer) -> Result<(Runtime, Cancel), CliError> {
+    let cancel = Cancel::default();
+    let runtime = prep_app::runtime()?;
+    let printer = printer.clone();
+    {
+        let _inside = runtime.enter();
+        watch(cancel.clone(), move || printer.message(STOPPING))?;
+    }
+    Ok((runtime, cancel))
+}
 
 /// Watches for signals until the runtime ends. `notice` is called at the first one.
 ///

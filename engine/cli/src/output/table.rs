@@ -44,11 +44,7 @@ impl Table {
         let cells = cells.chain(std::iter::repeat(""));
         for cell in cells.take(self.columns.len()) {
             // A cell is one line, whatever is in a name.
-            let control = |c: char| c.is_control();
-            match cell.contains(control) {
-                true => self.cells.extend(cell.chars().map(plain)),
-                false => self.cells.push_str(cell),
-            }
+            self.cells.extend(cell.chars().map(plain));
             self.ends.push(self.cells.len());
         }
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::{Catalog, Expand, Export, Form};
-use prep_core::{Cancel, units};
+use prep_core::units;
 
 use crate::exit::Exit;
 use crate::interrupt;
@@ -49,15 +49,7 @@ impl ExportArgs {
         };
         let catalog = Catalog::of(&session.settings)?;
         let settings = self.which.settings(session);
-        let cancel = Cancel::default();
-        let runtime = prep_app::runtime()?;
-        {
-            let _inside = runtime.enter();
-            let printer = session.printer.clone();
-            interrupt::watch(cancel.clone(), move || {
-                printer.message("stopping; press Ctrl-C again to end at once");
-            })?;
-        }
+        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
         if session.printer.json {
             session.printer.json(&exported)?;

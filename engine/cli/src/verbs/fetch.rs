@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::Args;
 use prep_app::{Catalog, Options, Task, Unit};
-use prep_core::Cancel;
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
@@ -67,15 +66,7 @@ impl Fetch {
             options: &options,
             network: &network,
         };
-        let cancel = Cancel::default();
-        let printer = session.printer.clone();
-        let runtime = prep_app::runtime()?;
-        {
-            let _inside = runtime.enter();
-            interrupt::watch(cancel.clone(), move || {
-                printer.message("stopping; press Ctrl-C again to end at once");
-            })?;
-        }
+        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
         let mut exits = Vec::new();
         let mut found = Vec::new();
         for id in &ids {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use prep_app::{Catalog, Pushed, Task, remote_of};
-use prep_core::{Cancel, units};
+use prep_core::units;
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
@@ -49,15 +49,7 @@ impl Push {
             options: &self.how.options(&Conduct::default()),
             network: &network,
         };
-        let cancel = Cancel::default();
-        let runtime = prep_app::runtime()?;
-        {
-            let _inside = runtime.enter();
-            let printer = session.printer.clone();
-            interrupt::watch(cancel.clone(), move || {
-                printer.message("stopping; press Ctrl-C again to end at once");
-            })?;
-        }
+        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
         let done = |pushed: &Pushed| {
             session.printer.message(format!(
                 "{}: {} sent, {} there already; {} so far",

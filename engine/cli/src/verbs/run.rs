@@ -166,8 +166,8 @@ pub fn carry_out(
         let (shown, printer) = (shown.clone(), session.printer.clone());
         let _inside = runtime.enter();
         interrupt::watch(cancel.clone(), move || match shown.get() {
-            Some(notice) => notice(STOPPING),
-            None => printer.message(STOPPING),
+            Some(notice) => notice(interrupt::STOPPING),
+            None => printer.message(interrupt::STOPPING),
         })?;
     }
     let mut run = Run::begin(task, ids, &cancel, &|note| session.printer.note(&note))?;
@@ -183,8 +183,6 @@ pub fn carry_out(
 
 /// Says something beside a display.
 type Notice = Box<dyn Fn(&str) + Send + Sync>;
-
-const STOPPING: &str = "stopping; press Ctrl-C again to end at once";
 
 /// The code of all endings together.
 pub fn exit(preparation: &Preparation) -> Exit {
