@@ -57,8 +57,11 @@ impl Memory {
         Some(self.claimed(bytes, units))
     }
 
-    /// So much more, if it is free now.
+    /// So much more, if it is free now. Never more than there is at all: who can wait for that takes it with `claim`.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
+        if bytes.div_ceil(UNIT) > u64::from(self.units) {
+            return None;
+        }
         let free = self.free.clone();
         let units = free.try_acquire_many_owned(self.units_of(bytes)).ok()?;
         Some(self.claimed(bytes, units))
@@ -106,9 +109,11 @@ mod tests {
         assert!(second.is_some());
         drop((first, second));
         assert_eq!(mine.peak(), 100 << 20);
+        assert!(mine.try_claim(101 << 20).is_none());
         // What is larger than all runs alone.
         let all = memory.claim(1 << 40).await;
         assert!(all.is_some() && memory.try_claim(1).is_none());
         assert_eq!(mine.peak(), 100 << 20);
+        assert!(mine.try_claim(101 << 20).is_none());
     }
 }

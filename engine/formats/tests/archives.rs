@@ -11,7 +11,8 @@ use std::io::{Cursor, Read};
 
 use prep_formats::archive::MemberKind;
 use prep_formats::paths::PathError;
-use prep_formats::sevenz::{self, SevenZError, SevenZWriter};
+use prep_formats::read_at::Section;
+use prep_formats::sevenz::{self, SevenZError, SevenZReader, SevenZWriter};
 use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
 /// Path, and size and CRC of a file's content.
@@ -115,6 +116,72 @@ fn written_tars_are_deterministic() {
     for size in [2, 4] {
         let wrong = TarWriter::new(Vec::new()).add_file("a", size, &b"abc"[..]);
         assert!(matches!(wrong, Err(TarError::Write(_))), "{size}");
+    }
+}
+
+/// Decodes an archive part by part. Returns the number of parts, and all content.
+fn decode_parts(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, SevenZError> {
+    let archive = SevenZReader::open(Cursor::new(bytes), 1 << 30)?;
+    let Some(parts) = archive.parts(&bytes)? else {
+        return Ok(None);
+    };
+    let (mut sums, mut content) = (parts.sums(), Vec::new());
+    for part in parts.iter() {
+        let decoded = part.decode(Section::new(bytes, part.packed()))?;
+        sums.update(&decoded)?;
+        content.extend(decoded);
+    }
+    Ok(Some((parts.iter().len(), content)))
+}
+
+/// All members' content in the order of reading.
+fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
+    let mut joined = Vec::new();
+    sevenz::read(Cursor::new(bytes), 1 << 30, |_, _, reader| {
+        reader.read_to_end(&mut joined).map(drop)
+    })?;
+    Ok(joined)
+}
+
+#[test]
+fn parts_of_a_7z_are_its_content() {
+    // By 7-Zip: one solid block, in whose stream the dictionary is emptied several times.
+    let solid = include_bytes!("data/archives/parts.7z");
+    let (parts, content) = decode_parts(solid).unwrap().unwrap();
+    assert_eq!(parts, 7);
+    assert_eq!(content.len(), 6_600_549);
+    assert!(content == read_7z_joined(solid).unwrap());
+    // Ours: one block for each member.
+    let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 6);
+    for (name, length) in [("a", 3_000_000), ("b", 0), ("c", 1), ("d/e", 70_000)] {
+        let content = name.repeat(length);
+        archive.add_file(name, content.as_bytes()).unwrap();
+    }
+    let ours = archive.finish().unwrap().into_inner();
+    let (parts, content) = decode_parts(&ours).unwrap().unwrap();
+    assert_eq!(parts, 3);
+    assert!(content == read_7z_joined(&ours).unwrap());
+    for other in [
+        &include_bytes!("data/archives/lzma2_bcj.7z")[..],
+        include_bytes!("data/archives/lzma.7z"),
+        include_bytes!("data/archives/delta_lzma2.7z"),
+    ] {
+        assert!(decode_parts(other).unwrap().is_none());
+    }
+}
+
+#[test]
+fn damage_of_a_7z_is_found_in_parts_as_in_sequence() {
+    let whole = include_bytes!("data/archives/parts.7z");
+    for place in (32..whole.len()).step_by(97) {
+        let mut damaged = whole.to_vec();
+        damaged[place] ^= 0x10;
+        let (parts, sequence) = (decode_parts(&damaged), read_7z_joined(&damaged));
+        match parts {
+            Ok(Some((_, content))) => assert!(content == sequence.unwrap(), "{place}"),
+            Ok(None) => {}
+            Err(_) => assert!(sequence.is_err(), "{place}"),
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 mod build;
 mod description;
 mod emit;
+mod in_order;
 mod kinds;
 mod members;
 mod placed;

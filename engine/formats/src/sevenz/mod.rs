@@ -5,6 +5,7 @@
 //! stands before them.
 
 mod bare;
+mod parts;
 
 use std::io::{self, Read, Seek, Write};
 
@@ -16,8 +17,10 @@ use sevenz_rust2::{
 
 use crate::archive::MemberKind;
 use crate::paths::{self, PathError};
+use crate::read_at::ReadAt;
 use crate::sniff::{Looks, SNIFF_LENGTH};
 use bare::BareEntry;
+pub use parts::{Part, Parts, Sums};
 
 /// Unix mode bits in the attributes of an entry, as 7-Zip and py7zr store them.
 const UNIX_EXTENSION: u32 = 0x8000;
@@ -98,69 +101,118 @@ pub enum SevenZError {
     },
 }
 
-/// Reads an archive and calls `visit` with path, kind and content of every
-/// member, in the order of the blocks (members without content last). What it
-/// leaves unread is skipped. All names are checked before the first call.
-///
-/// `max_total` bounds the sum of the declared sizes.
+/// [`SevenZReader::open`] and [`SevenZReader::read`].
 ///
 /// # Errors
-/// [`SevenZError`]; an error of `visit` ends the reading.
+/// Theirs.
 pub fn read<R: Read + Seek>(
-    mut input: R,
+    input: R,
     max_total: u64,
-    mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
+    visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), SevenZError> {
-    let io_failed = |error: io::Error| failed(error.into());
-    let mut head = Vec::new();
-    Read::by_ref(&mut input)
-        .take(SNIFF_LENGTH as u64)
-        .read_to_end(&mut head)
-        .map_err(io_failed)?;
-    match Looks::of(&head) {
-        Looks::SevenZ => {}
-        found => return Err(SevenZError::NotA7z { found }),
-    }
-    input.rewind().map_err(io_failed)?;
-    let mut reader = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
-    reader.set_thread_count(1);
-    let mut total = 0_u64;
-    for entry in &reader.archive().files {
-        member(entry)?;
-        total = total.saturating_add(entry.size());
-    }
-    if total > max_total {
-        return Err(SevenZError::TotalSize {
-            total,
-            limit: max_total,
-        });
-    }
-    // The decoder's error type cannot carry the visitor's.
-    let mut stopped = None;
-    let result = reader.for_each_entries(|entry, content| {
-        let Ok(Some((path, kind))) = member(entry) else {
-            return Ok(true);
-        };
-        let mut content = Watched {
-            inner: content,
-            failed: false,
-        };
-        match visit(&path, kind, &mut content) {
-            Ok(()) => Ok(true),
-            // A failure to decode comes out of the visitor as well.
-            Err(error) if content.failed => Err(Error::Io(error, "".into())),
-            Err(source) => {
-                stopped = Some(SevenZError::Visitor {
-                    member: path,
-                    source,
-                });
-                Ok(false)
-            }
+    SevenZReader::open(input, max_total)?.read(visit)
+}
+
+/// An archive whose directory was read.
+pub struct SevenZReader<R: Read + Seek> {
+    inner: ArchiveReader<R>,
+}
+
+impl<R: Read + Seek> SevenZReader<R> {
+    /// Reads the directory. All names are checked; `max_total` bounds the sum of the declared sizes.
+    ///
+    /// # Errors
+    /// [`SevenZError`].
+    pub fn open(mut input: R, max_total: u64) -> Result<Self, SevenZError> {
+        let mut head = Vec::new();
+        Read::by_ref(&mut input)
+            .take(SNIFF_LENGTH as u64)
+            .read_to_end(&mut head)
+            .map_err(damaged)?;
+        match Looks::of(&head) {
+            Looks::SevenZ => {}
+            found => return Err(SevenZError::NotA7z { found }),
         }
-    });
-    match (stopped, result) {
-        (Some(error), _) => Err(error),
-        (None, result) => result.map_err(failed),
+        input.rewind().map_err(damaged)?;
+        let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
+        // Its decoder for several threads holds any number of parts; see `parts`.
+        inner.set_thread_count(1);
+        let mut total = 0_u64;
+        for entry in &inner.archive().files {
+            member(entry)?;
+            total = total.saturating_add(entry.size());
+        }
+        if total > max_total {
+            return Err(SevenZError::TotalSize {
+                total,
+                limit: max_total,
+            });
+        }
+        Ok(Self { inner })
+    }
+
+    /// Path and kind of every member, in the order of the blocks; members without content last.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn members(&self) -> Result<Vec<(String, MemberKind)>, SevenZError> {
+        let archive = self.inner.archive();
+        let blocks = &archive.stream_map.file_block_index;
+        let entries = || archive.files.iter().zip(blocks);
+        let inside = entries().filter(|(_, block)| block.is_some());
+        let others = entries().filter(|(_, block)| block.is_none());
+        let members = inside.chain(others).map(|(entry, _)| member(entry));
+        members.filter_map(Result::transpose).collect()
+    }
+
+    /// What can be decoded side by side, if that is all of the content. `source` is the archive once more.
+    ///
+    /// # Errors
+    /// [`SevenZError::Damaged`]: `source` cannot be read.
+    pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Parts>, SevenZError> {
+        Parts::of(self.inner.archive(), source).map_err(damaged)
+    }
+
+    /// Calls `visit` with path, kind and content of every member, in the order of [`members`](Self::members). What it
+    /// leaves unread is skipped.
+    ///
+    /// # Errors
+    /// [`SevenZError`]; an error of `visit` ends the reading.
+    pub fn read(
+        mut self,
+        mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
+    ) -> Result<(), SevenZError> {
+        // The decoder's error type cannot carry the visitor's.
+        let mut stopped = None;
+        let result = self.inner.for_each_entries(|entry, content| {
+            if stopped.is_some() {
+                // The next block.
+                return Ok(false);
+            }
+            let Ok(Some((path, kind))) = member(entry) else {
+                return Ok(true);
+            };
+            let mut content = Watched {
+                inner: content,
+                failed: false,
+            };
+            match visit(&path, kind, &mut content) {
+                Ok(()) => Ok(true),
+                // A failure to decode comes out of the visitor as well.
+                Err(error) if content.failed => Err(Error::Io(error, "".into())),
+                Err(source) => {
+                    stopped = Some(SevenZError::Visitor {
+                        member: path,
+                        source,
+                    });
+                    Ok(false)
+                }
+            }
+        });
+        match (stopped, result) {
+            (Some(error), _) => Err(error),
+            (None, result) => result.map_err(failed),
+        }
     }
 }
 
@@ -222,6 +274,10 @@ fn failed(error: Error) -> SevenZError {
             SevenZError::Damaged { reason, source }
         }
     }
+}
+
+fn damaged(error: io::Error) -> SevenZError {
+    failed(error.into())
 }
 
 /// What an error of the codec says, and the I/O error behind it: its own type does not lead there.

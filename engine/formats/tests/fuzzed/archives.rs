@@ -4,7 +4,9 @@
 use std::io::{self, Cursor, Read};
 
 use prep_formats::archive::MemberKind;
-use prep_formats::{sevenz, tar};
+use prep_formats::read_at::Section;
+use prep_formats::sevenz::{self, SevenZReader};
+use prep_formats::tar;
 
 const LIMIT: u64 = 1 << 20;
 
@@ -38,4 +40,22 @@ pub fn check(data: &[u8]) {
         };
         take(path, size, reader, &mut total)
     });
+    parts(data);
+}
+
+/// The parts of a 7z archive are decoded or refused, and no larger than they say.
+fn parts(data: &[u8]) {
+    let Ok(archive) = SevenZReader::open(Cursor::new(data), LIMIT) else {
+        return;
+    };
+    let Ok(Some(parts)) = archive.parts(&data) else {
+        return;
+    };
+    let mut total = 0;
+    for part in parts.iter() {
+        if let Ok(bytes) = part.decode(Section::new(data, part.packed())) {
+            total += bytes.len() as u64;
+        }
+    }
+    assert!(total <= LIMIT);
 }

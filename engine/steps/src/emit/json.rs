@@ -12,7 +12,7 @@ use prep_sql::{RECORD, Session};
 use serde::Serialize;
 
 use super::cells::{Cell, Layout};
-use super::in_order::in_order;
+use crate::in_order::in_order;
 use crate::relation::{Running, Wanted, open_tables};
 
 /// Lines are parsed and printed in batches of about so many bytes, which processors keep near.

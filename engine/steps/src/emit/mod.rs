@@ -5,7 +5,6 @@
 
 mod cells;
 mod csv;
-mod in_order;
 mod json;
 mod lines;
 mod npy;

@@ -10,12 +10,14 @@ use std::io::{self, Write};
 
 use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
-use prep_formats::read_at::ReadAt;
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::sevenz::{Part, Parts, SevenZError, SevenZReader};
+use prep_formats::tar;
 use prep_formats::zip::{Directory, Method, ZipLimits};
-use prep_formats::{sevenz, tar};
 use thiserror::Error;
 
 use super::{holder, one};
+use crate::in_order::{HELD, in_order};
 use crate::value::{Content, Opener, Tree, TreeBuilder, input};
 
 /// An archive may unpack to this much, whatever its size ...
@@ -353,12 +355,60 @@ fn join_sevenz(
         Content::Member { entry, .. } => entry.locate(&file)?,
     };
     let most = most(range.end - range.start);
-    let section = prep_formats::read_at::Section::new(&file, range);
-    let section = context.store.accesses().reader(prefix.as_ref(), section);
-    let section = io::BufReader::new(context.cancel.reader(section));
-    join(context, prefix, |visit| {
-        Ok(sevenz::read(section, most, visit)?)
-    })
+    let whole = Section::new(&file, range);
+    let read = |range| {
+        let section = Section::new(&whole, range);
+        let announced = context.store.accesses().reader(prefix.as_ref(), section);
+        context.cancel.reader(announced)
+    };
+    let archive = SevenZReader::open(io::BufReader::new(read(0..whole.len())), most)?;
+    if let Some(parts) = archive.parts(&whole)?
+        && parts.iter().len() > 1
+        && let Some(_memory) = context.try_claim(parts.memory_of(HELD as u64))
+    {
+        let decode = |part: &Part| part.decode(read(part.packed()));
+        return join_parts(context, prefix, &archive.members()?, &parts, &decode);
+    }
+    join(context, prefix, |visit| Ok(archive.read(visit)?))
+}
+
+/// Writes the content of an archive that can be decoded in parts, as [`join`] does. The parts are decoded side by side, and
+/// written in their order.
+fn join_parts(
+    context: &Context,
+    prefix: &str,
+    members: &[(String, MemberKind)],
+    parts: &Parts,
+    decode: &(dyn Fn(&Part) -> Result<Vec<u8>, SevenZError> + Sync),
+) -> Result<TreeBuilder, Cause> {
+    let mut writer = context.store.writer().map_err(StepError::from)?;
+    let mut sums = parts.sums();
+    let mut write = |bytes: Result<Vec<u8>, SevenZError>| {
+        context.check()?;
+        let bytes = bytes.map_err(StepError::input)?;
+        sums.update(&bytes).map_err(StepError::input)?;
+        writer.write_all(&bytes).map_err(StepError::machine)?;
+        context.progress.add_bytes(bytes.len() as u64);
+        Ok(())
+    };
+    in_order(context, decode, |batches| {
+        parts
+            .iter()
+            .try_for_each(|part| batches.push(part, &mut write))?;
+        batches.finish(&mut write)
+    })?;
+    let mut joined = Joined::new(prefix);
+    for (path, kind) in members {
+        joined.add(
+            path,
+            match kind {
+                MemberKind::File { size } => Some(*size),
+                MemberKind::Directory => None,
+            },
+        );
+    }
+    let stored = writer.commit().map_err(StepError::from)?;
+    Ok(joined.files(stored.digest))
 }
 
 /// The files of the folder that stands in an archive's place: `x/` for `x.zip`.
@@ -386,9 +436,56 @@ pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use prep_core::Failure;
+    use prep_cache::{Digest, Store};
+    use prep_core::{Failure, Limits};
+    use prep_formats::sevenz::SevenZWriter;
 
     use super::*;
+
+    type Done<T> = Result<T, Box<dyn std::error::Error>>;
+
+    /// The listing of what becomes of a 7z archive with so much memory.
+    fn unpacked(archive: &[u8], memory: u64) -> Done<Digest> {
+        let folder = tempfile::tempdir()?;
+        let limits = Limits { jobs: 2, memory };
+        let context = Context::new(Store::open(folder.path())?, limits, Cancel::default());
+        let mut writer = context.store.writer()?;
+        writer.write_all(archive)?;
+        let stored = writer.commit()?;
+        let content = Content::Object {
+            digest: stored.digest,
+            bytes: stored.len,
+        };
+        let step = Unpack {
+            path: Some("a.7z".to_owned()),
+        };
+        let files = step.unpack(&context, &Opener::new(&context), &content, "a.7z")?;
+        let tree = files.finish(&context.cancel)?;
+        Ok(tree.save_listing(&context)?.0)
+    }
+
+    #[test]
+    fn an_archive_in_parts_becomes_the_same_tree_with_little_memory() -> Done<()> {
+        let mut archive = SevenZWriter::new(io::Cursor::new(Vec::new()), 1);
+        archive.add_directory("empty")?;
+        for (name, count) in [("b/1", 300_000), ("a", 0), ("b/2", 7), ("c", 700_000)] {
+            archive.add_file(name, name.repeat(count).as_bytes())?;
+        }
+        let archive = archive.finish()?.into_inner();
+        // Its parts are held only where there is memory for some of them.
+        let memories = [1 << 30, 1 << 20];
+        let [wide, narrow] = memories.map(|memory| unpacked(&archive, memory));
+        assert_eq!(wide?, narrow?);
+        for memory in memories {
+            let mut damaged = archive.clone();
+            if let Some(byte) = damaged.get_mut(60) {
+                *byte ^= 1;
+            }
+            let error = unpacked(&damaged, memory).map_err(|error| error.to_string());
+            assert!(error.is_err_and(|error| error.contains("`a.7z`: the 7z archive is damaged")));
+        }
+        Ok(())
+    }
 
     /// What the parser of archives makes of it is still the user's wish.
     #[test]

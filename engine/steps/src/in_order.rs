@@ -13,11 +13,14 @@ use prep_core::{Context, StepError};
 /// Batches whose results wait for those of earlier ones. More would only hold memory.
 const WAITING: usize = 4;
 
+/// Batches that are under way or done, at most.
+pub(crate) const HELD: usize = WAITING + 1;
+
 /// What is to be done with a batch.
 type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 
 /// Batches under way.
-pub(super) struct InOrder<'scope, 'env, I, O> {
+pub(crate) struct InOrder<'scope, 'env, I, O> {
     scope: &'scope Scope<'scope, 'env>,
     context: &'env Context,
     work: Work<'env, I, O>,
@@ -33,7 +36,7 @@ struct Helper<'scope, I, O> {
 }
 
 /// Lets `run` hand over batches.
-pub(super) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
+pub(crate) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
     context: &'env Context,
     work: Work<'env, I, O>,
     run: impl FnOnce(&mut InOrder<'_, 'env, I, O>) -> T,
@@ -58,7 +61,7 @@ pub(super) fn in_order<'env, I: Send + 'env, O: Send + 'env, T>(
 
 impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
     /// Takes a batch, which is worked on here or by the helper, and hands on what is done.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         batch: I,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
@@ -76,13 +79,21 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
     }
 
     /// Waits for what is under way, then works on a last batch, or a large one, here.
-    pub(super) fn push_alone(
+    pub(crate) fn push_alone(
         &mut self,
         batch: I,
         act: &mut dyn FnMut(O) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
-        self.hand_on(0, act)?;
+        self.finish(act)?;
         act((self.work)(batch))
+    }
+
+    /// Waits for what is under way.
+    pub(crate) fn finish(
+        &mut self,
+        act: &mut dyn FnMut(O) -> Result<(), StepError>,
+    ) -> Result<(), StepError> {
+        self.hand_on(0, act)
     }
 
     /// Starts the helper, if a thread is free.
