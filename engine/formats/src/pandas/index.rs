@@ -7,6 +7,9 @@ use super::CsvError;
 /// Rows that share a 64-bit base.
 const GROUP: usize = 16;
 
+/// Where rows start is noted while so many are written at most; whoever opens a longer table looks for them.
+pub(crate) const MOST_INDEXED: usize = 1 << 22;
+
 /// Offsets of rows: four bytes each, and eight more for every 16.
 #[derive(Debug, Default)]
 pub struct RowIndex {

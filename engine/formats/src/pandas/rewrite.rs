@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 
 use memchr::memchr;
 
+use super::index::{MOST_INDEXED, RowIndex};
 use super::quote::push_minimal;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
@@ -126,6 +127,13 @@ impl Rewriter {
         })
     }
 
+    /// Where the rows of the text start, the header's among them, once it is finished; of very many, nobody knows.
+    pub fn take_index(&mut self) -> Option<RowIndex> {
+        let mut index = self.sink.text.index.take()?;
+        index.close(self.sink.text.end());
+        Some(index)
+    }
+
     /// Makes ready what is known to belong to the text; of rows that are written anew, if there are so many bytes.
     fn pass_on(&mut self, enough: usize) {
         let kept = self.sink.text.kept;
@@ -149,6 +157,7 @@ impl Rewriter {
             let mut fresh = self.spare.pop().unwrap_or_default();
             fresh.clear();
             let written = std::mem::replace(&mut self.sink.text.written, fresh);
+            self.sink.text.handed_on += written.len() as u64;
             self.ready.push_back(written);
         }
     }
@@ -170,14 +179,12 @@ impl RowSink for Both {
 
     fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
         self.inspector.shape(shape)?;
-        self.text.start(shape.index, self.inspector.names());
-        Ok(())
+        self.text.start(shape.index, self.inspector.names())
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         self.inspector.row(row)?;
-        self.text.row(row);
-        Ok(())
+        self.text.row(row)
     }
 }
 
@@ -188,13 +195,17 @@ struct Text {
     /// Fields are separated as in the text.
     has_commas: bool,
     /// Columns in the file that are no columns of the table.
-    index: usize,
+    skipped: usize,
     width: usize,
     /// Nothing was written anew so far.
     is_kept: bool,
     /// So many bytes of the file are kept, from its start.
     kept: u64,
+    /// Bytes behind them that were written anew, and handed on.
+    handed_on: u64,
     written: Vec<u8>,
+    /// Where rows start.
+    index: Option<RowIndex>,
     /// The text can be read as rows again.
     is_readable: bool,
 }
@@ -205,17 +216,38 @@ impl Text {
         Self {
             header: Vec::new(),
             has_commas,
-            index: 0,
+            skipped: 0,
             width: 0,
             is_kept: has_commas,
             kept: 0,
+            handed_on: 0,
             written: Vec::new(),
+            index: Some(RowIndex::default()),
             is_readable: true,
         }
     }
 
-    fn start<'a>(&mut self, index: usize, names: impl Iterator<Item = &'a str>) {
-        self.index = index;
+    /// Bytes of the text so far.
+    fn end(&self) -> u64 {
+        self.kept + self.handed_on + self.written.len() as u64
+    }
+
+    fn starts_row(&mut self) -> Result<(), CsvError> {
+        let start = self.end();
+        if let Some(index) = &mut self.index {
+            index.push(start)?;
+        }
+        self.index.take_if(|index| index.len() > MOST_INDEXED);
+        Ok(())
+    }
+
+    fn start<'a>(
+        &mut self,
+        skipped: usize,
+        names: impl Iterator<Item = &'a str>,
+    ) -> Result<(), CsvError> {
+        self.starts_row()?;
+        self.skipped = skipped;
         let mut header = Vec::new();
         for name in names {
             if self.width > 0 {
@@ -235,28 +267,30 @@ impl Text {
         self.header = Vec::new();
         // A row of one blank cell would be passed over.
         self.is_readable = self.width > 1;
+        Ok(())
     }
 
-    fn row(&mut self, row: &RawRow<'_>) {
+    fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let stands =
-            self.has_commas && row.ends_in_lf && self.index == 0 && row.is_minimal(self.width);
+            self.has_commas && row.ends_in_lf && self.skipped == 0 && row.is_minimal(self.width);
+        self.starts_row()?;
         if self.is_kept {
             if stands && row.offset == self.kept {
                 self.kept += row.text().len() as u64;
-                return;
+                return Ok(());
             }
             self.is_kept = false;
         }
         if stands {
             self.written.extend_from_slice(row.text());
-            return;
+            return Ok(());
         }
         let start = self.written.len();
         for place in 0..self.width {
             if place > 0 {
                 self.written.push(b',');
             }
-            row.push_minimal(self.index + place, &mut self.written);
+            row.push_minimal(self.skipped + place, &mut self.written);
         }
         // Python's writer marks the only field of a row when it is empty.
         if self.written.len() == start && self.width == 1 {
@@ -266,5 +300,46 @@ impl Text {
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
         self.written.push(b'\n');
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::index::Indexer;
+    use super::*;
+
+    proptest! {
+        /// Rows start where they do for who reads the text, whether it was kept, written anew, or both.
+        #[test]
+        fn the_index_is_that_of_the_text(
+            kept in 0..40usize,
+            rows in prop::collection::vec(r#"[a-z0-9]{0,5},("[a-z,]{0,9}"|"x\ny"|"a""b"|[a-z]{1,40})(\n|\r\n|\n\n)"#, 0..40),
+            piece in 1..200usize,
+        ) {
+            let raw = format!("a,b\n{}{}", "1,\"x,\ny\"\n".repeat(kept), rows.concat());
+            let mut rewriter = Rewriter::new(&ReadOptions::default());
+            let mut text = Vec::new();
+            for piece in raw.as_bytes().chunks(piece) {
+                rewriter.feed(piece.to_vec())?;
+                text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
+            }
+            let rewritten = rewriter.finish()?;
+            text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
+            let rows = usize::try_from(rewritten.into_scan().schema.rows)?;
+            let mut expected = Indexer::new(rows);
+            expected.feed(&text)?;
+            let expected = expected.finish()?;
+            let Some(index) = rewriter.take_index() else {
+                return Err(TestCaseError::fail("so few rows have an index"));
+            };
+            prop_assert_eq!(index.len(), rows + 1);
+            prop_assert_eq!(index.end(), text.len() as u64);
+            for row in 0..index.len() {
+                prop_assert_eq!(index.span(row), expected.span(row));
+            }
+        }
     }
 }

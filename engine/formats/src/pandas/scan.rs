@@ -269,7 +269,8 @@ impl Watched {
         ) && self.current.is_text()
     }
 
-    #[inline]
+    // A call for each cell takes as long as what is done with it.
+    #[inline(always)]
     fn push(&mut self, cell: &[u8], parser: FloatParser, row: &RawRow<'_>) -> Result<(), CsvError> {
         match self.forced {
             None | Some(ColumnType::Text | ColumnType::Json) => self.current.push(cell),
@@ -278,6 +279,7 @@ impl Watched {
         Ok(())
     }
 
+    #[inline(never)]
     fn check_forced(
         &mut self,
         cell: &[u8],

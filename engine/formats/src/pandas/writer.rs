@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::index::RowIndex;
+use super::index::{MOST_INDEXED, RowIndex};
 use super::quote::{push_minimal, push_quoted};
 use super::tokens::unquote;
 use super::{ColumnType, CsvError, print};
@@ -16,9 +16,6 @@ pub enum Quoting {
     /// All that are no numbers: texts, names, and missing cells as `""` (`QUOTE_NONNUMERIC`).
     NonNumeric,
 }
-
-/// Where rows start is noted of so many rows at most.
-const MOST_INDEXED: usize = 1 << 20;
 
 /// How much is gathered before it is handed on.
 const BUFFER: usize = 1 << 18;

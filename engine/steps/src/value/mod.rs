@@ -18,7 +18,7 @@ pub use base::BaseFile;
 pub(crate) use compact::{Input, Texts, write_difference, write_number, write_text};
 pub use content::{Content, ContentError, OpenContent, Opener};
 pub(crate) use layout::{Layout, below_a_file};
-pub(crate) use opened::open_text;
+pub(crate) use opened::{keep_text, open_text};
 pub use positions::Positions;
 pub(crate) use sort::sorted;
 pub use table::{Storage, TableValue};

@@ -7,12 +7,14 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use prep_cache::{Digest, ObjectWriter};
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
+use prep_formats::pandas::{
+    CsvError, ReadOptions, Rewriter, Rewritten, RowIndex, first_misfit, normalise,
+};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
 use super::{Format, Read, ReadError, check_columns, each, failed, fits};
-use crate::value::{Content, Opener, Storage, TableValue, fill};
+use crate::value::{Content, Opener, Storage, TableValue, fill, keep_text};
 
 /// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
@@ -68,7 +70,7 @@ fn read(
     };
     // A content that ends too early is the cause of what the scanner makes of its end.
     inflated?;
-    let (rewritten, text) = scanned?;
+    let (rewritten, index, text) = scanned?;
     let object = match &rewritten {
         Rewritten::Canonical(_) => text.commit()?.digest,
         // What was written is there still, and quicker to read than to inflate again.
@@ -87,10 +89,17 @@ fn read(
             })?
         }
     };
+    // What is printed anew has its rows elsewhere.
+    let index = index.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
-    Ok(declared.table(schema, Storage::Text { object }))
+    let table = declared.table(schema, Storage::Text { object });
+    if let Some(index) = index {
+        // Whoever opens the table next need not look for its rows.
+        keep_text(context, &object, &table.schema, index)?;
+    }
+    Ok(table)
 }
 
 /// An object of what is printed in a second pass.
@@ -172,6 +181,9 @@ fn inflate(
     }
 }
 
+/// What a scanned text is, where its rows start, and the text.
+type Scanned = (Rewritten, Option<RowIndex>, ObjectWriter);
+
 /// Scans pieces as they come, and passes their text on to the store.
 struct Scanning<'a> {
     rewriter: Rewriter,
@@ -205,11 +217,11 @@ impl<'a> Scanning<'a> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(Rewritten, ObjectWriter), StepError> {
+    fn finish(mut self) -> Result<Scanned, StepError> {
         let rewritten = self.rewriter.finish();
         let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
         self.pass_on()?;
-        Ok((rewritten, self.text))
+        Ok((rewritten, self.rewriter.take_index(), self.text))
     }
 }
 
@@ -220,7 +232,7 @@ fn scan_pieces(
     pieces: Receiver<Vec<u8>>,
     text: ObjectWriter,
     empty: SyncSender<Vec<u8>>,
-) -> Result<(Rewritten, ObjectWriter), StepError> {
+) -> Result<Scanned, StepError> {
     let mut scan = Scanning::new(options, read, text);
     for piece in pieces {
         if let Some(spent) = scan.feed(piece)? {
