@@ -44,7 +44,7 @@ impl Step for Expanded {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

@@ -20,7 +20,7 @@ impl Step for SourceTree {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {

@@ -94,7 +94,7 @@ impl Step for Unpack {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

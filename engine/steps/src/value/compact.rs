@@ -6,7 +6,7 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 /// The longest text that is read; no file system takes a longer path.
-const LONGEST: u64 = 1 << 20;
+pub(crate) const LONGEST: usize = 1 << 20;
 
 /// Texts one behind the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,6 +26,12 @@ impl Texts {
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         self.ends.push(self.text.len() as u64);
+    }
+
+    /// Adds a text that comes in two pieces.
+    pub fn push_joined(&mut self, first: &str, second: &str) {
+        self.text.push_str(first);
+        self.push(second);
     }
 
     pub fn get(&self, index: usize) -> &str {
@@ -83,8 +89,18 @@ pub(crate) fn write_number(out: &mut impl Write, mut value: u64) -> io::Result<(
 
 /// A number as its difference to another one, small ones of both signs in few bytes.
 pub(crate) fn write_difference(out: &mut impl Write, value: u64, from: u64) -> io::Result<()> {
+    write_number(out, difference(value, from))
+}
+
+/// A difference as a number that is small for small ones of both signs.
+pub(crate) fn difference(value: u64, from: u64) -> u64 {
     let distance = value.wrapping_sub(from).cast_signed();
-    write_number(out, ((distance << 1) ^ (distance >> 63)).cast_unsigned())
+    ((distance << 1) ^ (distance >> 63)).cast_unsigned()
+}
+
+/// The value whose [`difference`] this is.
+pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
+    from.wrapping_add((difference >> 1) ^ (difference & 1).wrapping_neg())
 }
 
 /// A text as what it shares with the one before, and the rest.
@@ -130,20 +146,24 @@ impl<R: Read> Input<R> {
     }
 
     pub fn difference(&mut self, from: u64) -> io::Result<u64> {
-        let folded = self.number()?;
-        Ok(from.wrapping_add((folded >> 1) ^ (folded & 1).wrapping_neg()))
+        Ok(value_from(self.number()?, from))
     }
 
     /// Changes the text before into the next one.
     pub fn text(&mut self, before: &mut Vec<u8>) -> io::Result<()> {
         let shared = usize::try_from(self.number()?).unwrap_or(usize::MAX);
-        let more = self.number()?;
-        if more > LONGEST || shared > before.len() {
+        let more = usize::try_from(self.number()?).unwrap_or(usize::MAX);
+        if shared > before.len() || more > LONGEST - shared.min(LONGEST) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         before.truncate(shared);
-        let read = Read::by_ref(&mut self.0).take(more).read_to_end(before)?;
-        match read as u64 == more {
+        self.append(more, before)
+    }
+
+    /// Appends the next so many bytes, as they come: a length that is wrong takes no memory.
+    pub fn append(&mut self, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let input = Read::by_ref(&mut self.0).take(count as u64);
+        match { input }.read_to_end(bytes)? == count {
             true => Ok(()),
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }

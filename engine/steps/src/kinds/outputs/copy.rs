@@ -48,7 +48,7 @@ impl Step for Copy {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

@@ -33,7 +33,7 @@ impl Step for Empty {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

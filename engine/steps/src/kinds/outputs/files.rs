@@ -75,7 +75,7 @@ impl Step for Files {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

@@ -1,46 +1,42 @@
 //! The stored form of a tree.
 //!
 //! ```text
-//! "prep tree 2\n"
+//! "prep tree 3\n"
 //! number of bases, bases (32 bytes each)
-//! number of files, then for each, sorted by path:
-//!   bytes that its path shares with the one before, bytes that follow, these
-//!   kind: 0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member; +8 when the base is the one before,
-//!         +16 when the name in the archive is the end of the path
-//!   base             unless it is the one before
-//!   bytes            unless a folder
-//!   offset           of slices and members, counted from the end of the one before
-//!   compressed       of members, as the difference to its bytes
-//!   limit            of members, counted from the least end of the record
-//!   crc              of members, 4 bytes
-//!   name             of members: the byte of the path from which on it is the name; or as the path is, after the name before
+//! number of files, then these by chunks, sorted by path
+//!
+//! a chunk: number of files, then columns, each for those files that have such:
+//!   kind       0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member, 5 row of a table of files
+//!   path       text
+//!   bytes      unless a folder
+//!   base       unless a folder or a row, as the difference to the one before
+//!   offset     of slices and members, counted from the end of the one before
+//!   compressed of members, as the difference to its bytes
+//!   limit      of members, counted from the least end of the record
+//!   crc        of members, 4 bytes, never packed
+//!   name       of members: the byte of the path from which on it is the end of the name, and what stands before as a text
+//! texts: bytes shared with the start of the one before, bytes shared with its end, bytes between, and these of all in one
 //! ```
 //!
-//! Numbers and texts are written as `compact` has them. An archive's members take some 30 bytes each.
+//! Columns are written and packed as `columns` has them, so that like stands by like. A member takes some 14 bytes where its
+//! name and its place in the archive are noise, four of which are its checksum; half as many where they are not.
+//!
+//! Whoever reads a listing does not trust it: a chunk has so many files and so much text at the most, and there are no more
+//! chunks than the listing has bytes for.
 
 use std::io::{self, Read, Write};
 
 use prep_cache::Digest;
 
-use super::{Kind, NOTHING, Name, Place, Texts, Tree, TreeError};
-use crate::value::compact::{Input, write_difference, write_number, write_text};
+use super::chunk::{Chunk, FILES};
+use super::columns::{Packer, Unpacker};
+use super::{Place, Texts, Tree, TreeError};
+use crate::value::compact::{Input, write_number};
 
-const MAGIC: [u8; 12] = *b"prep tree 2\n";
+const MAGIC: [u8; 12] = *b"prep tree 3\n";
 
-const SAME_BASE: u8 = 8;
-const END_OF_PATH: u8 = 16;
-
-/// Length of a zip record without its name, its other fields and its data.
-const RECORD: u64 = 30;
-
-/// What the next file is told relative to.
-#[derive(Default)]
-struct Before {
-    path: Vec<u8>,
-    name: Vec<u8>,
-    base: u32,
-    end: u64,
-}
+/// Room that is made for files before the first one is read: a number that is wrong must not take all memory.
+const ROOM: usize = 1 << 22;
 
 /// A file of a tree.
 pub(super) struct Entry<'a> {
@@ -64,60 +60,18 @@ pub(super) fn write<'a>(
         out.write_all(base.as_bytes())?;
     }
     write_number(out, count)?;
-    let mut before = Before::default();
-    for Entry { path, place, name } in entries {
-        write_text(out, &mut before.path, path.as_bytes())?;
-        let mut kind = match place.kind {
-            Kind::Folder => 0,
-            Kind::Object => 1,
-            Kind::Slice => 2,
-            Kind::Stored => 3,
-            Kind::Deflated => 4,
-        };
-        let is_member = matches!(place.kind, Kind::Stored | Kind::Deflated);
-        if place.kind != Kind::Folder && place.base == before.base {
-            kind |= SAME_BASE;
-        }
-        if is_member && matches!(place.name, Name::EndOfPath(_)) {
-            kind |= END_OF_PATH;
-        }
-        out.write_all(&[kind])?;
-        if place.kind == Kind::Folder {
-            continue;
-        }
-        if place.base != before.base {
-            write_number(out, u64::from(place.base))?;
-            before.base = place.base;
-        }
-        write_number(out, place.bytes)?;
-        if place.kind == Kind::Object {
-            continue;
-        }
-        write_difference(out, place.offset, before.end)?;
-        before.end = place.offset.wrapping_add(place.bytes);
-        if !is_member {
-            continue;
-        }
-        write_difference(out, place.compressed, place.bytes)?;
-        let name = name.as_bytes();
-        let least = least_end(place.offset, place.compressed, name.len());
-        write_difference(out, place.limit, least)?;
-        before.end = place.limit;
-        out.write_all(&place.crc32.to_le_bytes())?;
-        match place.name {
-            Name::EndOfPath(from) => write_number(out, u64::from(from))?,
-            Name::Own(_) => write_text(out, &mut before.name, name)?,
+    let mut packer = Packer::new()?;
+    let mut chunk = Chunk::default();
+    for entry in entries {
+        chunk.push(&entry);
+        if chunk.is_full() {
+            chunk.write(&mut packer, out)?;
         }
     }
-    Ok(())
-}
-
-/// Where the record of a member ends at the least.
-fn least_end(offset: u64, compressed: u64, name: usize) -> u64 {
-    offset
-        .wrapping_add(RECORD)
-        .wrapping_add(name as u64)
-        .wrapping_add(compressed)
+    match chunk.is_empty() {
+        true => Ok(()),
+        false => chunk.write(&mut packer, out),
+    }
 }
 
 /// Reads what [`write`] wrote.
@@ -131,24 +85,20 @@ pub(super) fn read(input: impl Read) -> Result<Tree, ReadError> {
         tree.bases.push(Digest::from_bytes(input.bytes()?));
     }
     let files = usize::try_from(input.number()?).unwrap_or(usize::MAX);
-    // A number that is wrong must not take all memory.
-    let room = files.min(1 << 24);
-    tree.places.reserve_exact(room);
-    tree.paths = Texts::with_capacity(room, 0);
-    let mut before = Before::default();
-    for file in 0..files {
-        let damaged = || ReadError::from(TreeError::Damaged { file });
-        input.text(&mut before.path)?;
-        let path = std::str::from_utf8(&before.path).map_err(|_| damaged())?;
-        if file > 0 && tree.paths.get(file - 1) >= path {
-            return Err(damaged());
+    let mut input = Unpacker::new(input)?;
+    tree.places.reserve_exact(files.min(ROOM));
+    tree.paths = Texts::with_capacity(files.min(ROOM), 0);
+    let mut chunk = Chunk::default();
+    while tree.len() < files {
+        let damaged = |tree: &Tree| TreeError::Damaged { file: tree.len() };
+        let count = usize::try_from(input.number()?).unwrap_or(usize::MAX);
+        if count == 0 || count > FILES.min(files - tree.len()) {
+            return Err(damaged(&tree).into());
         }
-        tree.paths.push(path);
-        let place = place(&mut input, &mut before, &mut tree.names)?.ok_or_else(damaged)?;
-        if place.kind != Kind::Folder && place.base as usize >= tree.bases.len() {
-            return Err(damaged());
+        chunk.read(&mut input, count)?;
+        for file in 0..count {
+            chunk.take(file, &mut tree).ok_or_else(|| damaged(&tree))?;
         }
-        tree.places.push(place);
     }
     tree.paths.shrink_to_fit();
     tree.names.shrink_to_fit();
@@ -164,67 +114,6 @@ pub(super) enum ReadError {
     Io(#[from] io::Error),
 }
 
-/// None: it makes no sense.
-fn place(
-    input: &mut Input<impl Read>,
-    before: &mut Before,
-    names: &mut Texts,
-) -> Result<Option<Place>, ReadError> {
-    let [flags] = input.bytes()?;
-    let kind = match flags & 7 {
-        0 => return Ok(Some(NOTHING)),
-        1 => Kind::Object,
-        2 => Kind::Slice,
-        3 => Kind::Stored,
-        4 => Kind::Deflated,
-        _ => return Ok(None),
-    };
-    if flags & SAME_BASE == 0 {
-        let Ok(base) = u32::try_from(input.number()?) else {
-            return Ok(None);
-        };
-        before.base = base;
-    }
-    let mut place = Place {
-        kind,
-        base: before.base,
-        bytes: input.number()?,
-        ..NOTHING
-    };
-    if kind == Kind::Object {
-        return Ok(Some(place));
-    }
-    place.offset = input.difference(before.end)?;
-    before.end = place.offset.wrapping_add(place.bytes);
-    if kind == Kind::Slice {
-        return Ok(Some(place));
-    }
-    place.compressed = input.difference(place.bytes)?;
-    let room = input.difference(0)?;
-    place.crc32 = u32::from_le_bytes(input.bytes()?);
-    let length = if flags & END_OF_PATH != 0 {
-        let from = u32::try_from(input.number()?).unwrap_or(u32::MAX);
-        place.name = Name::EndOfPath(from);
-        let end = std::str::from_utf8(&before.path).ok();
-        match end.and_then(|path| path.get(from as usize..)) {
-            Some(name) => name.len(),
-            None => return Ok(None),
-        }
-    } else {
-        input.text(&mut before.name)?;
-        let Ok(name) = std::str::from_utf8(&before.name) else {
-            return Ok(None);
-        };
-        names.push(name);
-        place.name = Name::Own(u32::try_from(names.len() - 1).unwrap_or(u32::MAX));
-        name.len()
-    };
-    let least = least_end(place.offset, place.compressed, length);
-    place.limit = least.wrapping_add(room);
-    before.end = place.limit;
-    Ok(Some(place))
-}
-
 #[cfg(test)]
 mod tests {
     use prep_formats::zip::{EntryKind, Method, ZipEntry};
@@ -233,6 +122,25 @@ mod tests {
     use super::super::TreeEntry;
     use super::*;
     use crate::value::Content;
+
+    type Test = Result<(), Box<dyn std::error::Error>>;
+
+    fn member(name: &str, offset: u64) -> Content {
+        let entry = ZipEntry {
+            path: name.to_owned(),
+            kind: EntryKind::File,
+            method: Method::Stored,
+            header_offset: offset,
+            limit: offset + 100,
+            compressed_size: 3,
+            size: 3,
+            crc32: 5,
+        };
+        Content::Member {
+            base: Digest::of(b"bundle"),
+            entry,
+        }
+    }
 
     fn write_tree(tree: &Tree, out: &mut Vec<u8>) -> io::Result<()> {
         write(&tree.bases, tree.len() as u64, tree.entries(), out)
@@ -307,19 +215,115 @@ mod tests {
         }
     }
 
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn what_is_damaged_is_a_tree_or_refused(
+            files in proptest::collection::btree_map("[abé/\n]{0,8}", content(), 1..40),
+            change in 1..=u8::MAX,
+        ) {
+            let entries = files.into_iter().map(|(path, content)| TreeEntry { path, content });
+            let mut bytes = Vec::new();
+            write_tree(&Tree::new(entries.collect())?, &mut bytes)?;
+            for place in 0..bytes.len() {
+                prop_assert!(read(&bytes[..place]).is_err(), "cut off at {place}");
+                bytes[place] ^= change;
+                // Whether it is the right one, the store knows by its digest.
+                let found = read(&bytes[..]);
+                prop_assert!(found.is_err() || place >= MAGIC.len(), "another form is read");
+                bytes[place] ^= change;
+            }
+        }
+    }
+
     #[test]
-    fn a_member_of_an_archive_takes_few_bytes() -> Result<(), Box<dyn std::error::Error>> {
-        let base = Digest::of(b"bundle");
+    fn many_files_and_long_paths_are_read_back_from_their_chunks() -> Test {
+        let long = "long/".repeat(60_000);
+        let short = (0..2 * FILES + 1).map(|number| (format!("{number:05}.png"), 0));
+        let long = (0..9).map(|number| (format!("{long}{number}"), number));
+        let entries = short.chain(long).map(|(path, cut)| TreeEntry {
+            content: Some(member(&path[cut..], path.len() as u64)),
+            path,
+        });
+        let tree = Tree::new(entries.collect())?;
+        let mut bytes = Vec::new();
+        write_tree(&tree, &mut bytes)?;
+        assert_eq!(read(&bytes[..])?, tree);
+        Ok(())
+    }
+
+    #[test]
+    fn an_earlier_form_is_refused() {
+        let found = read(&b"prep tree 2\n\0\0"[..]);
+        let damaged = matches!(found, Err(ReadError::Tree(TreeError::Damaged { file: 0 })));
+        assert!(damaged, "{found:?}");
+    }
+
+    /// A listing of one chunk, whose paths are these texts between.
+    fn lying(
+        files: u64,
+        chunk: u64,
+        starts: &[u64],
+        lengths: &[u64],
+        between: &[u8],
+    ) -> io::Result<Vec<u8>> {
+        let mut out = MAGIC.to_vec();
+        let mut packer = Packer::new()?;
+        for number in [0, files, chunk] {
+            write_number(&mut out, number)?;
+        }
+        packer.bytes(&mut out, &vec![0; starts.len()])?;
+        packer.numbers(&mut out, starts)?;
+        packer.numbers(&mut out, &vec![0; starts.len()])?;
+        packer.numbers(&mut out, lengths)?;
+        packer.bytes(&mut out, between)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn a_listing_that_lies_takes_no_memory() -> Test {
+        // All is well.
+        let honest = lying(2, 2, &[0, 0], &[1, 1], b"ab")?;
+        // The columns that are empty.
+        let honest = [&honest[..], &[0; 10]].concat();
+        assert_eq!(read(&honest[..])?.len(), 2);
+        let many = usize::MAX as u64;
+        let huge = vec![b'a'; 1 << 26];
+        let growing: Vec<u64> = (0..4096).map(|file| file << 8).collect();
+        for (lie, bytes) in [
+            ("files", lying(many, 2, &[0, 0], &[1, 1], b"ab")?),
+            (
+                "files of a chunk",
+                lying(many, many, &[0, 0], &[1, 1], b"ab")?,
+            ),
+            ("too many files", lying(1, 2, &[0, 0], &[1, 1], b"ab")?),
+            ("no files", lying(2, 0, &[0, 0], &[1, 1], b"ab")?),
+            ("lengths", lying(2, 2, &[0, 0], &[many, many], b"ab")?),
+            ("a length", lying(1, 1, &[0], &[many], b"ab")?),
+            ("much text", lying(1, 1, &[0], &[1 << 26], &huge)?),
+            ("more than is told", lying(1, 1, &[0], &[17], &huge)?),
+            ("shares what is not", lying(2, 2, &[0, 2], &[1, 1], b"ab")?),
+            // Each path shares the one before: few bytes, a quarter of a gigabyte of paths.
+            (
+                "texts that grow",
+                lying(4096, 4096, &growing, &[256; 4096], &huge[..1 << 20])?,
+            ),
+        ] {
+            let bytes = [&bytes[..], &[0; 10]].concat();
+            assert!(read(&bytes[..]).is_err(), "{lie}");
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_member_of_an_archive_takes_few_bytes() -> Test {
         let mut offset = 0;
         let entries = (0..10_000_u64).map(|number| {
-            let name = blake3::hash(&number.to_le_bytes()).to_hex();
-            let path = format!(
-                "train/{}/{}/{}/{}.png",
-                &name[..1],
-                &name[1..2],
-                &name[2..3],
-                &name[..12]
-            );
+            let hash = blake3::hash(&number.to_le_bytes());
+            let name = hash.to_hex();
+            let (a, b, c) = (&name[..1], &name[1..2], &name[2..3]);
+            let path = format!("train/{a}/{b}/{c}/{}.png", &name[..12]);
             let compressed = 2000 + number * 7919 % 3000;
             let header_offset = offset;
             offset += 30 + path.len() as u64 + compressed;
@@ -331,21 +335,20 @@ mod tests {
                 limit: offset,
                 compressed_size: compressed,
                 size: compressed + 11,
-                crc32: u32::from_le_bytes([name.as_bytes()[0], 1, 2, 3]),
+                crc32: u32::from_le_bytes(*hash.as_bytes()[8..].first_chunk().unwrap()),
             };
-            TreeEntry {
-                path,
-                content: Some(Content::Member { base, entry }),
-            }
+            // Below another folder than in the archive, as most are published.
+            let path = path.replace("train", "test");
+            let base = Digest::of(b"bundle");
+            let content = Some(Content::Member { base, entry });
+            TreeEntry { path, content }
         });
         let tree = Tree::new(entries.collect())?;
         let mut bytes = Vec::new();
         write_tree(&tree, &mut bytes)?;
-        assert!(
-            bytes.len() < 45 * 10_000,
-            "{} bytes a member",
-            bytes.len() / 10_000
-        );
+        // Half a byte for each digit, four for the checksum and as many for the place in the archive, two for the size.
+        let each = bytes.len() / 10_000;
+        assert!(each < 16, "{each} bytes a member");
         Ok(())
     }
 }

@@ -4,7 +4,10 @@
 //! its bytes are. A [`Content`] is made of these when it is asked for. The stored form is in [`listing`]. A stored tree is
 //! read once, and shared by the steps that use it at the same time.
 
+mod chunk;
+mod columns;
 mod listing;
+mod texts;
 
 use std::sync::Arc;
 
@@ -64,11 +67,19 @@ struct Place {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Folder,
-    Object,
-    Slice,
-    Stored,
-    Deflated,
+    Folder = 0,
+    Object = 1,
+    Slice = 2,
+    Stored = 3,
+    Deflated = 4,
+    /// A row of a table of files: where its bytes are is not told.
+    Row = 5,
+}
+
+impl Kind {
+    fn has_base(self) -> bool {
+        !matches!(self, Kind::Folder | Kind::Row)
+    }
 }
 
 /// What a member is called in its archive.
@@ -169,31 +180,32 @@ impl<'a> File<'a> {
         self.place().bytes
     }
 
-    /// What holds its bytes; nothing for an empty folder.
+    /// What holds its bytes; nothing for an empty folder or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let place = self.place();
-        (place.kind != Kind::Folder).then(|| self.tree.bases.get(place.base as usize))?
+        let has_base = place.kind.has_base();
+        has_base.then(|| self.tree.bases.get(place.base as usize))?
     }
 
-    /// Which bytes it has; none for an empty folder.
+    /// Which bytes it has; none for an empty folder or a row.
     pub(crate) fn origin(&self) -> Option<Origin> {
         let Place {
             kind, base, offset, ..
         } = self.place();
         match kind {
-            Kind::Folder => None,
+            Kind::Folder | Kind::Row => None,
             Kind::Object => Some(Origin::Object { base }),
             Kind::Slice => Some(Origin::Slice { base, offset }),
             Kind::Stored | Kind::Deflated => Some(Origin::Member { base, offset }),
         }
     }
 
-    /// Where its bytes are; none for an empty folder.
+    /// Where its bytes are; none for an empty folder or a row.
     pub fn content(&self) -> Option<Content> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
         let method = match place.kind {
-            Kind::Folder => return None,
+            Kind::Folder | Kind::Row => return None,
             Kind::Object => {
                 return Some(Content::Object {
                     digest: base,
@@ -505,7 +517,7 @@ impl TreeBuilder {
     pub fn push_file(&mut self, path: &str, file: File<'_>) {
         let mut place = file.place();
         if let Some(base) = file.tree.bases.get(place.base as usize)
-            && place.kind != Kind::Folder
+            && place.kind.has_base()
         {
             place.base = self.bases.number(base);
         }
@@ -593,7 +605,7 @@ impl Tree {
         let mut used = Vec::with_capacity(self.bases.len());
         let mut names = Texts::default();
         for place in &mut self.places {
-            if place.kind == Kind::Folder {
+            if !place.kind.has_base() {
                 continue;
             }
             if let Some(number) = bases.get_mut(place.base as usize) {

@@ -1,0 +1,250 @@
+//! Columns of files that follow one another: what [`listing`](super::listing) writes and reads at a time.
+
+use std::io::{self, Read, Write};
+
+use super::columns::{Packer, Unpacker};
+use super::listing::Entry;
+use super::texts::{TextColumn, shared_end};
+use super::{Kind, NOTHING, Name, Place, Tree};
+use crate::value::compact::{LONGEST, difference, value_from, write_number};
+
+/// Length of a zip record without its name, its other fields and its data.
+const RECORD: u64 = 30;
+
+/// Files of a chunk.
+pub(super) const FILES: usize = 4096;
+
+/// A chunk whose paths and names have as many bytes ends.
+const TEXT: usize = 1 << 20;
+
+/// Bytes of the paths and names of a chunk at the most.
+const MOST_TEXT: usize = TEXT + 2 * LONGEST;
+
+/// Some files that follow one another, in columns; and what the next file is told relative to.
+#[derive(Default)]
+pub(super) struct Chunk {
+    kinds: Vec<u8>,
+    paths: TextColumn,
+    sizes: Column,
+    bases: Column,
+    offsets: Column,
+    compressed: Column,
+    limits: Column,
+    crcs: Vec<u8>,
+    crcs_taken: usize,
+    ends: Column,
+    fronts: TextColumn,
+    /// Bytes of paths and names.
+    text: usize,
+    base: u32,
+    end: u64,
+}
+
+/// Numbers, and how many of them were taken.
+#[derive(Default)]
+struct Column {
+    values: Vec<u64>,
+    taken: usize,
+}
+
+impl Column {
+    fn push(&mut self, value: u64) {
+        self.values.push(value);
+    }
+
+    fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
+        packer.numbers(out, &self.values)?;
+        self.values.clear();
+        Ok(())
+    }
+
+    fn read(&mut self, input: &mut Unpacker<impl Read>, count: usize) -> io::Result<()> {
+        self.taken = 0;
+        input.numbers(count, &mut self.values)
+    }
+
+    fn take(&mut self) -> Option<u64> {
+        let value = self.values.get(self.taken).copied();
+        self.taken += 1;
+        value
+    }
+}
+
+impl Kind {
+    fn of(number: u8) -> Option<Kind> {
+        Some(match number {
+            0 => Kind::Folder,
+            1 => Kind::Object,
+            2 => Kind::Slice,
+            3 => Kind::Stored,
+            4 => Kind::Deflated,
+            5 => Kind::Row,
+            _ => return None,
+        })
+    }
+
+    fn is_member(self) -> bool {
+        matches!(self, Kind::Stored | Kind::Deflated)
+    }
+}
+
+impl Chunk {
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.kinds.len() >= FILES || self.text >= TEXT
+    }
+
+    pub fn push(&mut self, entry: &Entry<'_>) {
+        let Entry { path, place, name } = entry;
+        self.kinds.push(place.kind as u8);
+        self.paths.push(path.as_bytes());
+        self.text += path.len();
+        if place.kind == Kind::Folder {
+            return;
+        }
+        self.sizes.push(place.bytes);
+        if !place.kind.has_base() {
+            return;
+        }
+        let (base, before) = (u64::from(place.base), u64::from(self.base));
+        self.bases.push(difference(base, before));
+        self.base = place.base;
+        if place.kind == Kind::Object {
+            return;
+        }
+        self.offsets.push(difference(place.offset, self.end));
+        self.end = place.offset.wrapping_add(place.bytes);
+        if !place.kind.is_member() {
+            return;
+        }
+        let least = least_end(place, name.len());
+        self.compressed
+            .push(difference(place.compressed, place.bytes));
+        self.limits.push(difference(place.limit, least));
+        self.end = place.limit;
+        self.crcs.extend(place.crc32.to_le_bytes());
+        let (front, end) = match place.name {
+            Name::EndOfPath(from) => ("", from as usize),
+            Name::Own(_) => front_and_end(path, name),
+        };
+        self.ends.push(end as u64);
+        self.fronts.push(front.as_bytes());
+        self.text += name.len();
+    }
+
+    /// Writes all columns, and empties them.
+    pub fn write(&mut self, packer: &mut Packer, out: &mut impl Write) -> io::Result<()> {
+        write_number(out, self.kinds.len() as u64)?;
+        packer.bytes(out, &self.kinds)?;
+        self.paths.write(packer, out)?;
+        self.sizes.write(packer, out)?;
+        self.bases.write(packer, out)?;
+        self.offsets.write(packer, out)?;
+        self.compressed.write(packer, out)?;
+        self.limits.write(packer, out)?;
+        out.write_all(&self.crcs)?;
+        self.ends.write(packer, out)?;
+        self.fronts.write(packer, out)?;
+        self.kinds.clear();
+        self.crcs.clear();
+        self.text = 0;
+        Ok(())
+    }
+
+    /// Reads the columns of so many files, instead of those that were there.
+    pub fn read(&mut self, input: &mut Unpacker<impl Read>, count: usize) -> io::Result<()> {
+        input.bytes(count, &mut self.kinds)?;
+        let kinds = || self.kinds.iter().filter_map(|kind| Kind::of(*kind));
+        let files = kinds().filter(|kind| *kind != Kind::Folder).count();
+        let based = kinds().filter(|kind| kind.has_base()).count();
+        let objects = kinds().filter(|kind| *kind == Kind::Object).count();
+        let members = kinds().filter(|kind| kind.is_member()).count();
+        self.paths.read(input, count, MOST_TEXT)?;
+        self.sizes.read(input, files)?;
+        self.bases.read(input, based)?;
+        self.offsets.read(input, based - objects)?;
+        self.compressed.read(input, members)?;
+        self.limits.read(input, members)?;
+        input.plain(4 * members, &mut self.crcs)?;
+        self.ends.read(input, members)?;
+        self.fronts.read(input, members, MOST_TEXT)?;
+        self.text = 0;
+        self.crcs_taken = 0;
+        Ok(())
+    }
+
+    /// Adds the next file to a tree. None: it makes no sense.
+    pub fn take(&mut self, file: usize, tree: &mut Tree) -> Option<()> {
+        let kind = Kind::of(*self.kinds.get(file)?)?;
+        let path = std::str::from_utf8(self.paths.take()?).ok()?;
+        self.text += path.len();
+        let before = tree.len().checked_sub(1);
+        if self.text > MOST_TEXT || before.is_some_and(|before| tree.paths.get(before) >= path) {
+            return None;
+        }
+        let mut place = Place { kind, ..NOTHING };
+        if kind != Kind::Folder {
+            place.bytes = self.sizes.take()?;
+        }
+        if kind.has_base() {
+            let base = value_from(self.bases.take()?, u64::from(self.base));
+            place.base = u32::try_from(base).ok()?;
+            self.base = place.base;
+            if self.base as usize >= tree.bases.len() {
+                return None;
+            }
+        }
+        if kind == Kind::Slice || kind.is_member() {
+            place.offset = value_from(self.offsets.take()?, self.end);
+            self.end = place.offset.wrapping_add(place.bytes);
+        }
+        if kind.is_member() {
+            place.compressed = value_from(self.compressed.take()?, place.bytes);
+            let crc = self.crcs.get(self.crcs_taken..)?.first_chunk()?;
+            place.crc32 = u32::from_le_bytes(*crc);
+            self.crcs_taken += 4;
+            let from = u32::try_from(self.ends.take()?).ok()?;
+            let end = path.get(from as usize..)?;
+            let front = std::str::from_utf8(self.fronts.take()?).ok()?;
+            let name = front.len() + end.len();
+            self.text += name;
+            if self.text > MOST_TEXT {
+                return None;
+            }
+            place.name = if front.is_empty() {
+                Name::EndOfPath(from)
+            } else {
+                tree.names.push_joined(front, end);
+                Name::Own(u32::try_from(tree.names.len() - 1).ok()?)
+            };
+            place.limit = value_from(self.limits.take()?, least_end(&place, name));
+            self.end = place.limit;
+        }
+        tree.paths.push(path);
+        tree.places.push(place);
+        Some(())
+    }
+}
+
+/// Where the record of a member ends at the least.
+fn least_end(place: &Place, name: usize) -> u64 {
+    place
+        .offset
+        .wrapping_add(RECORD)
+        .wrapping_add(name as u64)
+        .wrapping_add(place.compressed)
+}
+
+/// A name as what stands before the end that it shares with the path, and the byte of the path at which this end begins.
+fn front_and_end<'a>(path: &str, name: &'a str) -> (&'a str, usize) {
+    let shared = shared_end(path.as_bytes(), name.as_bytes());
+    let mut front = name.len() - shared;
+    while !name.is_char_boundary(front) {
+        front += 1;
+    }
+    let end = path.len() - (name.len() - front);
+    (name.get(..front).unwrap_or(name), end)
+}
