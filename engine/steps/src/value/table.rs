@@ -24,7 +24,7 @@ pub enum Storage {
     Npy {
         object: Digest,
     },
-    /// The files of a tree listing, as rows.
+    /// The rows of a tree listing.
     Listing {
         object: Digest,
     },
@@ -47,9 +47,6 @@ pub struct TableValue {
     /// Columns that were declared numbers: queries compute with doubles, even where all cells are integers.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub numbers: BTreeSet<usize>,
-    /// Further objects that the storage needs (those that a listing refers to).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    needs: Vec<Digest>,
 }
 
 impl TableValue {
@@ -61,7 +58,6 @@ impl TableValue {
             inferred: BTreeMap::new(),
             hidden: BTreeSet::new(),
             numbers: BTreeSet::new(),
-            needs: Vec::new(),
         }
     }
 
@@ -69,19 +65,6 @@ impl TableValue {
     pub fn with_numbers(mut self, numbers: BTreeSet<usize>) -> TableValue {
         self.numbers = numbers;
         self
-    }
-
-    /// A table of the files of a tree.
-    pub(crate) fn of_listing(schema: Schema, object: Digest, needs: Vec<Digest>) -> TableValue {
-        TableValue {
-            schema,
-            storage: Storage::Listing { object },
-            rows: None,
-            inferred: BTreeMap::new(),
-            hidden: BTreeSet::new(),
-            numbers: BTreeSet::new(),
-            needs,
-        }
     }
 
     pub fn of(value: &Value) -> Result<TableValue, StepError> {
@@ -135,7 +118,6 @@ impl TableValue {
         | Storage::Listing { object }) = &self.storage;
         let mut objects = vec![*object];
         objects.extend(self.rows.as_ref().map(|rows| rows.object));
-        objects.extend(&self.needs);
         Value::new(serde_json::json!(self), objects)
     }
 }

@@ -116,10 +116,11 @@ pub(super) enum ReadError {
 
 #[cfg(test)]
 mod tests {
+    use prep_core::Cancel;
     use prep_formats::zip::{EntryKind, Method, ZipEntry};
     use proptest::prelude::*;
 
-    use super::super::TreeEntry;
+    use super::super::{TreeBuilder, TreeEntry};
     use super::*;
     use crate::value::Content;
 
@@ -250,6 +251,23 @@ mod tests {
         let mut bytes = Vec::new();
         write_tree(&tree, &mut bytes)?;
         assert_eq!(read(&bytes[..])?, tree);
+        Ok(())
+    }
+
+    #[test]
+    fn rows_of_a_table_of_files_know_no_more_than_their_length() -> Test {
+        let mut files = TreeBuilder::default();
+        files.push_row("a/1.png", 70);
+        files.push_row("a/2.png", u64::MAX);
+        let tree = files.finish(&Cancel::default())?;
+        let mut bytes = Vec::new();
+        write_tree(&tree, &mut bytes)?;
+        let found = read(&bytes[..])?;
+        assert_eq!(found, tree);
+        let file = found.find("a/1.png").ok_or("no file")?;
+        assert_eq!((file.bytes(), file.is_folder()), (70, false));
+        assert_eq!((file.base(), file.origin()), (None, None));
+        assert_eq!(file.content(), None);
         Ok(())
     }
 

@@ -513,6 +513,16 @@ impl TreeBuilder {
         self.add(path, place);
     }
 
+    /// Adds a row of a table of files.
+    pub(crate) fn push_row(&mut self, path: &str, bytes: u64) {
+        let place = Place {
+            kind: Kind::Row,
+            bytes,
+            ..NOTHING
+        };
+        self.add(path, place);
+    }
+
     /// Adds a file of another tree under a path of its own.
     pub fn push_file(&mut self, path: &str, file: File<'_>) {
         let mut place = file.place();
