@@ -21,6 +21,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::sha256::{Hasher, Sha256};
 
+/// Bytes read at a time: at first, and at most. Clearing the most takes longer than reading a small file.
+const FIRST: usize = 1 << 13;
+const MOST: usize = 1 << 18;
+
 /// What a folder holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeDigest {
@@ -112,13 +116,16 @@ pub fn digest_of_file(path: &Path) -> io::Result<(Sha256, u64)> {
 /// When it cannot be read.
 pub fn digest_of_reader(reader: &mut dyn Read) -> io::Result<(Sha256, u64)> {
     let mut hasher = Hasher::default();
-    let (mut buffer, mut bytes) = (vec![0; 1 << 18], 0);
+    let (mut buffer, mut bytes) = (vec![0; FIRST], 0);
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok((hasher.finish(), bytes)),
             Ok(count) => {
                 hasher.update(buffer.get(..count).unwrap_or_default());
                 bytes += count as u64;
+                if count == buffer.len() && count < MOST {
+                    buffer.resize(2 * count, 0);
+                }
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

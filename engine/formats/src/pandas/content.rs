@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 
-/// Bytes read at a time.
-const CHUNK: usize = 1 << 18;
+/// Bytes read at a time: at first, and at most. Clearing the most takes longer than reading a small file.
+const FIRST: usize = 1 << 13;
+const MOST: usize = 1 << 18;
 
 /// The bytes of a file.
 #[derive(Debug, Clone, Copy)]
@@ -41,14 +42,38 @@ impl<'a> Content<'a> {
         self,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut reader = self.reader();
-        let mut chunk = vec![0; CHUNK];
+        let (mut reader, mut chunks) = (self.reader(), Chunks::default());
+        while let Some(chunk) = chunks.next(&mut reader)? {
+            take(chunk)?;
+        }
+        Ok(())
+    }
+}
+
+/// A buffer that is as large as what is read needs it.
+#[derive(Debug)]
+pub(crate) struct Chunks(Vec<u8>);
+
+impl Default for Chunks {
+    fn default() -> Self {
+        Chunks(vec![0; FIRST])
+    }
+}
+
+impl Chunks {
+    /// The next bytes; nothing at the end.
+    pub fn next(&mut self, input: &mut impl Read) -> io::Result<Option<&[u8]>> {
         loop {
-            match reader.read(&mut chunk) {
-                Ok(0) => return Ok(()),
-                Ok(count) => take(chunk.get(..count).unwrap_or_default())?,
+            match input.read(&mut self.0) {
+                Ok(0) => return Ok(None),
+                Ok(count) => {
+                    if count == self.0.len() && count < MOST {
+                        self.0.resize(2 * count, 0);
+                    }
+                    return Ok(self.0.get(..count));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
     }

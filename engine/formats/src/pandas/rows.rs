@@ -9,16 +9,14 @@
 //! LF (or further) and read the rows in between again and again, until a block is full of them.
 
 use std::borrow::Cow;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 
 use memchr::{memchr, memchr2};
 
+use super::content::Chunks;
 use super::quote::push_minimal;
 use super::tokens::{Field, Form, RowEnd, split_row};
 use super::{CsvError, ReadOptions};
-
-/// Bytes read at a time.
-const CHUNK: usize = 1 << 18;
 
 /// Longest row in bytes.
 pub const MAX_ROW: usize = 1 << 30;
@@ -249,13 +247,11 @@ impl RowReader {
         sink: &mut S,
         enough: impl Fn(&S) -> bool,
     ) -> Result<(), CsvError> {
-        let mut chunk = vec![0; CHUNK];
+        let mut chunks = Chunks::default();
         while !enough(sink) {
-            match input.read(&mut chunk) {
-                Ok(0) => return self.finish(sink),
-                Ok(count) => self.feed(chunk.get(..count).unwrap_or_default(), sink)?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+            match chunks.next(&mut input)? {
+                Some(chunk) => self.feed(chunk, sink)?,
+                None => return self.finish(sink),
             }
         }
         Ok(())
