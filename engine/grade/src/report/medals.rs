@@ -14,6 +14,8 @@
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
     scores: Vec<f64>,
+    /// They take sorting, and are asked for with every submission.
+    thresholds: Thresholds,
 }
 
 /// Why a leaderboard cannot be read.
@@ -88,10 +90,12 @@ impl Leaderboard {
     /// # Errors
     /// When there are none.
     pub fn new(scores: Vec<f64>) -> Result<Self, LeaderboardError> {
-        if scores.is_empty() {
-            Err(LeaderboardError::Empty)
-        } else {
-            Ok(Leaderboard { scores })
+        match scores.is_empty() {
+            true => Err(LeaderboardError::Empty),
+            false => Ok(Leaderboard {
+                thresholds: thresholds(&scores),
+                scores,
+            }),
         }
     }
 
@@ -112,26 +116,12 @@ impl Leaderboard {
 
     /// The scores that earn a medal.
     pub fn thresholds(&self) -> Thresholds {
-        let teams = self.teams();
-        // The products are rounded down as doubles, as in the benchmark: 0.002 is a little more than 1/500.
-        let share = |part: f64| (teams as f64 * part) as usize;
-        let (gold, silver, bronze) = match teams {
-            0..100 => (share(0.1), share(0.2), share(0.4)),
-            100..250 => (10, share(0.2), share(0.4)),
-            250..1000 => (10 + share(0.002), 50, 100),
-            1000.. => (10 + share(0.002), share(0.05), share(0.1)),
-        };
-        Thresholds {
-            gold: self.at(gold),
-            silver: self.at(silver),
-            bronze: self.at(bronze),
-            median: self.median(),
-        }
+        self.thresholds
     }
 
     /// What a score earns. A score is as good as a threshold that it equals; NaN earns nothing.
     pub fn medals(&self, score: f64) -> Medals {
-        let thresholds = self.thresholds();
+        let thresholds = self.thresholds;
         let lower = self.is_lower_better();
         let reaches = |threshold: f64| {
             if lower {
@@ -155,24 +145,36 @@ impl Leaderboard {
             above_median,
         }
     }
+}
 
-    /// Score at a rank; ranks start at 1, and rank 0 (of a small leaderboard's top 10 %) is the first.
-    fn at(&self, rank: usize) -> f64 {
-        self.scores
-            .get(rank.max(1) - 1)
-            .copied()
-            .unwrap_or(f64::NAN)
+fn thresholds(scores: &[f64]) -> Thresholds {
+    let teams = scores.len();
+    // The products are rounded down as doubles, as in the benchmark: 0.002 is a little more than 1/500.
+    let share = |part: f64| (teams as f64 * part) as usize;
+    let (gold, silver, bronze) = match teams {
+        0..100 => (share(0.1), share(0.2), share(0.4)),
+        100..250 => (10, share(0.2), share(0.4)),
+        250..1000 => (10 + share(0.002), 50, 100),
+        1000.. => (10 + share(0.002), share(0.05), share(0.1)),
+    };
+    // Ranks start at 1, and rank 0 (of a small leaderboard's top 10 %) is the first.
+    let at = |rank: usize| scores.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);
+    Thresholds {
+        gold: at(gold),
+        silver: at(silver),
+        bronze: at(bronze),
+        median: median(scores),
     }
+}
 
-    fn median(&self) -> f64 {
-        let mut sorted = self.scores.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        let half = sorted.len() / 2;
-        let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
-        if sorted.len() % 2 == 1 {
-            at(half)
-        } else {
-            (at(half - 1) + at(half)) / 2.0
-        }
+fn median(scores: &[f64]) -> f64 {
+    let mut sorted = scores.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(f64::NAN);
+    if sorted.len() % 2 == 1 {
+        at(half)
+    } else {
+        (at(half - 1) + at(half)) / 2.0
     }
 }
