@@ -12,7 +12,7 @@ use prep_formats::pandas::Frame;
 use prep_grade::medals::Leaderboard;
 use prep_grade::report::{CompetitionReport, Digests};
 use prep_grade::{Grader, Outcome, Refusal, RefusalKind, submission};
-use prep_spec::BASE_VARIANT;
+use prep_spec::{BASE_VARIANT, Pipeline};
 
 use crate::answers::Prepared;
 use crate::catalog::{Catalog, Entry};
@@ -66,9 +66,9 @@ impl Grading {
         entry.pipeline()?;
         let prepared = Prepared::open(settings, id)?;
         let variant = prepared.variant().unwrap_or(BASE_VARIANT);
-        let (grader, answers) = grader(entry, variant)?;
-        let bytes = prepared.answers(entry, &answers)?;
         let pipeline = entry.load(variant)?;
+        let (grader, answers) = grader(entry, &pipeline)?;
+        let bytes = prepared.answers(entry, &answers)?;
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: own_leaderboard(entry)?,
@@ -76,7 +76,7 @@ impl Grading {
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
             answers_digest: Sha256::of(&bytes),
-            comparable: comparable::with_base(entry, variant)?,
+            comparable: comparable::with_base(entry, &pipeline)?,
             digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
             log: None,
         })
@@ -97,7 +97,7 @@ impl Grading {
     /// When the answers or the leaderboard cannot be read; when the competition has no grading.
     pub fn with_answers(catalog: &Catalog, id: &str, given: &Given) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
-        let (grader, _) = grader(entry, BASE_VARIANT)?;
+        let (grader, _) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
         Ok(Grading {
@@ -129,7 +129,8 @@ impl Grading {
         if crate::prepared::manifest(&settings.data_dir, id)?.is_some() {
             return Grading::open(catalog, settings, id);
         }
-        let (_, answers) = grader(catalog.get(id)?, BASE_VARIANT)?;
+        let entry = catalog.get(id)?;
+        let (_, answers) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let folder = settings.data_dir.join(id).join("prepared");
         let answers = folder.join(answers);
         if !answers.is_file() {
@@ -233,8 +234,7 @@ pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
 }
 
 /// A competition's grader, and where its answers are below `prepared`.
-fn grader(entry: &Entry, variant: &str) -> Result<(Grader, String), Error> {
-    let pipeline = entry.load(variant)?;
+fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
     let no_grading = || {
         let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
         Error::new(Failure::Pipeline, message)
