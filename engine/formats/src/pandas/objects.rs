@@ -137,6 +137,11 @@ impl Objects {
         is_text.then_some(bytes)
     }
 
+    #[must_use]
+    pub fn is_missing(&self, row: usize) -> bool {
+        self.bytes_of(row) == Some(&[MISSING])
+    }
+
     fn bytes_of(&self, row: usize) -> Option<&[u8]> {
         let end = self.end(row)?;
         let start = match row.checked_sub(1) {
@@ -236,6 +241,7 @@ mod tests {
                 _ => None,
             };
             assert_eq!(objects.text(row), text);
+            assert_eq!(objects.is_missing(row), *cell == Cell::Missing);
             if let (Cell::Float(a), Some(Cell::Float(b))) = (cell, objects.get(row)) {
                 assert_eq!(a.to_bits(), b.to_bits());
             }

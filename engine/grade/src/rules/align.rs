@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::equal;
+use crate::key::first_difference;
 use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::sort::sort_positions;
@@ -93,11 +93,7 @@ impl Rule for Align {
             pair.submission.column(&self.by)?,
             pair.answers.column(&self.by)?,
         );
-        let differs = submission
-            .values()
-            .zip(answers.values())
-            .position(|(a, b)| !equal(a, b));
-        match differs {
+        match first_difference(&submission, &answers) {
             None => Ok(()),
             Some(position) => {
                 let expected = format!(

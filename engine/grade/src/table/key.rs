@@ -54,6 +54,18 @@ pub fn key<'a>(column: &Column<'a>, position: usize) -> Key<'a> {
     }
 }
 
+/// The first position at which two columns of one length are not [`equal`].
+pub fn first_difference(a: &Column<'_>, b: &Column<'_>) -> Option<usize> {
+    (0..a.len()).find(|&position| {
+        a.fetch(position);
+        b.fetch(position);
+        match (a.text(position), b.text(position)) {
+            (Some(a), Some(b)) => a != b,
+            _ => !equal(a.value(position), b.value(position)),
+        }
+    })
+}
+
 /// Whether two cells are equal element by element, as NumPy compares two arrays: a missing one equals nothing, an
 /// integer beside a double is made a double.
 pub fn equal(a: Value<'_>, b: Value<'_>) -> bool {

@@ -20,11 +20,11 @@ pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
                 .in_column(column.name),
         );
     }
-    column
-        .values()
-        .enumerate()
-        .map(|(position, value)| finite(column, position, value))
-        .collect()
+    let mut numbers = Vec::with_capacity(column.len());
+    for (position, value) in column.values().enumerate() {
+        numbers.push(finite(column, position, value)?);
+    }
+    Ok(numbers)
 }
 
 /// The number of a cell.

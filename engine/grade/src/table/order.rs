@@ -58,8 +58,18 @@ impl Ordered {
     }
 
     fn of_texts<'a>(positions: &[u32], text: impl Fn(u32) -> Option<&'a [u8]>) -> Option<Ordered> {
-        if positions.iter().any(|&position| text(position).is_none()) {
-            return None;
+        // Bytes that all texts begin with tell none of them apart.
+        let mut shared = match positions.first() {
+            Some(&position) => text(position)?,
+            None => b"",
+        };
+        for &position in positions {
+            let text = text(position)?;
+            if !text.starts_with(shared) {
+                let pairs = shared.iter().zip(text);
+                let count = pairs.take_while(|(a, b)| a == b).count();
+                shared = shared.get(..count).unwrap_or_default();
+            }
         }
         let text = |item: &Item| text(item.position).unwrap_or_default();
         let items = positions
@@ -68,7 +78,7 @@ impl Ordered {
         let mut items: Vec<Item> = items.collect();
         let mut has_equal = false;
         // Ranges of texts that do not differ before this byte.
-        let mut open = vec![(0..items.len(), 0)];
+        let mut open = vec![(0..items.len(), shared.len())];
         while let Some((range, from)) = open.pop() {
             let start = range.start;
             let Some(alike) = items.get_mut(range) else {

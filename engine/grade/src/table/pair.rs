@@ -294,19 +294,37 @@ impl<'a> Column<'a> {
             .map_or(Value::Missing, |row| value_at(self.data, row as usize))
     }
 
+    /// Whether the cell at a position is missing, as [`value`](Self::value) has it.
+    pub(crate) fn is_missing(&self, position: usize) -> bool {
+        match (self.data, self.positions.get(position)) {
+            // A text is not looked at.
+            (ColumnData::Object(cells), Some(row)) => cells.is_missing(row as usize),
+            _ => self.value(position) == Value::Missing,
+        }
+    }
+
+    /// The bytes of a text; none of other cells.
+    pub(crate) fn text(&self, position: usize) -> Option<&'a [u8]> {
+        match self.data {
+            ColumnData::Object(cells) => cells.text(self.positions.get(position)? as usize),
+            _ => None,
+        }
+    }
+
     pub fn values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let column = *self;
         (0..column.len()).map(move |position| {
-            if position.is_multiple_of(AHEAD) {
-                column.fetch(position);
-            }
+            column.fetch(position);
             column.value(position)
         })
     }
 
-    /// Has the next cells, which lie anywhere, fetched.
-    fn fetch(&self, position: usize) {
-        if let (ColumnData::Object(values), Positions::Listed(rows)) = (self.data, self.positions) {
+    /// For whoever goes through all positions: has the next cells, which lie anywhere, fetched now and then.
+    pub(crate) fn fetch(&self, position: usize) {
+        if position.is_multiple_of(AHEAD)
+            && let (ColumnData::Object(values), Positions::Listed(rows)) =
+                (self.data, self.positions)
+        {
             let next = rows.get(position..).unwrap_or_default();
             values.fetch(next.get(..AHEAD).unwrap_or(next));
         }

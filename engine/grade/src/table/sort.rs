@@ -19,10 +19,10 @@ const SMALL: usize = 16;
 /// # Errors
 /// When the column holds both texts and numbers, which have no order.
 pub fn sort_positions(column: &Column<'_>) -> Result<Vec<u32>, Refusal> {
-    let (mut present, missing): (Vec<u32>, Vec<u32>) = (0..column.len() as u32)
-        .partition(|&position| column.value(position as usize) != Value::Missing);
+    let (mut present, missing): (Vec<u32>, Vec<u32>) =
+        (0..column.len() as u32).partition(|&position| !column.is_missing(position as usize));
     if matches!(column.data(), ColumnData::Object(_)) {
-        let text = |position: &u32| matches!(column.value(*position as usize), Value::Text(_));
+        let text = |position: &u32| column.text(*position as usize).is_some();
         let first = present.first().is_some_and(text);
         if let Some(odd) = present.iter().find(|position| text(position) != first) {
             let expected = if first {
