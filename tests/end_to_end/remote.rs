@@ -273,6 +273,29 @@ fn a_push_sends_what_a_run_did_not() {
 }
 
 #[test]
+fn a_push_that_sends_nothing_says_why() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let other = format!("bundle: {{ kaggle: harbour, md5: {} }}", "0".repeat(32));
+    let published = Harbour::PIPELINE.replace("bundle: { kaggle: harbour }", &other);
+    assert_ne!(published, Harbour::PIPELINE);
+    one.pipeline(Harbour::ID, &published);
+    let run = ["run", Harbour::ID, "--no-remote", "--skip-verification"];
+    one.prep(&[&run[..], &["--source", "source"]].concat())
+        .code(0);
+    // Prepared with a bundle that is not the published one.
+    one.prep(&["push", Harbour::ID])
+        .code(0)
+        .says(&["harbour: no result of a run with these options is here"]);
+    // Of two keys none is chosen.
+    one.prep(&["key", "new", "another"]).code(0);
+    one.prep(&["push", "--skip-verification", "--source", "source"])
+        .code(2)
+        .says(&["no key signs it", "`prep key new NAME` makes one"]);
+}
+
+#[test]
 fn shares_of_a_selection_add_up() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");

@@ -155,13 +155,14 @@ impl From<RemoteError> for Error {
     fn from(error: RemoteError) -> Error {
         // What stands behind the cause is a way out.
         let text = error.to_string();
-        let failure = match &error {
+        let new: fn(&str) -> Error = match &error {
             RemoteError::Address { .. } => return Error::request(text),
-            _ => Failure::Machine,
+            RemoteError::NoKey { .. } => |cause| Error::request(cause),
+            _ => |cause| Error::new(Failure::Machine, cause),
         };
         match text.split_once("; ") {
-            Some((cause, help)) => Error::new(failure, cause).help(help),
-            None => Error::new(failure, text),
+            Some((cause, help)) => new(cause).help(help),
+            None => new(&text),
         }
     }
 }

@@ -24,6 +24,13 @@ pub enum RemoteError {
     #[error("the remote {remote} may only be read; use credentials that may write")]
     ReadOnly { remote: String },
 
+    /// What is sent is signed.
+    #[error(
+        "nothing is sent to the remote {remote}, because no key signs it; `prep key new NAME` makes one, `[remote] key` in \
+         prep.toml names one of several"
+    )]
+    NoKey { remote: String },
+
     #[error(
         "the remote {remote} refuses the credentials: they are wrong, expired, revoked, or may not do this"
     )]
@@ -62,7 +69,7 @@ impl RemoteError {
     pub(crate) fn is_about_writing(&self) -> bool {
         matches!(
             self,
-            RemoteError::Full { .. } | RemoteError::ReadOnly { .. }
+            RemoteError::Full { .. } | RemoteError::ReadOnly { .. } | RemoteError::NoKey { .. }
         )
     }
 }

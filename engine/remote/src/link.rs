@@ -310,7 +310,7 @@ impl Inner {
 
     pub(crate) fn no_key(&self) {
         self.say_once(Topic::NoKey, || {
-            "results are not offered to the remote, because there is no key to sign them with; `prep key new NAME` makes one, `[remote] key` in prep.toml names it"
+            "results are not offered to the remote, because no key signs them; `prep key new NAME` makes one, `[remote] key` in prep.toml names one of several"
                 .to_owned()
         });
     }

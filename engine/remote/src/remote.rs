@@ -227,8 +227,11 @@ impl Remote {
 
     fn seal<T: Serialize>(&self, name: &str, record: &T) -> Result<Vec<u8>, RemoteError> {
         let remote = || self.shown.clone();
-        let key = self.key.as_ref().filter(|_| !self.read_only);
-        let key = key.ok_or_else(|| RemoteError::ReadOnly { remote: remote() })?;
+        if self.read_only {
+            return Err(RemoteError::ReadOnly { remote: remote() });
+        }
+        let key = self.key.as_ref();
+        let key = key.ok_or_else(|| RemoteError::NoKey { remote: remote() })?;
         signed::seal(key, name, record).map_err(|error| RemoteError::Failed {
             remote: remote(),
             cause: error.to_string(),

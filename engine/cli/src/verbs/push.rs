@@ -21,8 +21,8 @@ Examples:
   prep push --remote s3://bucket/team
   prep push spaceship-titanic --remote s3://bucket/team
 
-Without a selection, everything that is prepared. What the remote has does not move, so an interrupted push
-goes on where it was. Results are signed with the key of `prep key`; bundles are sent if `mirror = true`
+Without a selection, everything that is prepared. What the remote has does not move, so an interrupted push \
+goes on where it was. Results are signed with the key of `prep key`; bundles are sent if `mirror = true` \
 stands in `[remote]` of prep.toml.")]
 pub struct Push {
     #[command(flatten)]
@@ -58,6 +58,13 @@ impl Push {
                 pushed.there,
                 units::bytes(link.remote().sent())
             ));
+            if pushed.new + pushed.there == 0 && !pushed.not_here.is_empty() {
+                session.printer.warning(format!(
+                    "{id}: no result of a run with these options is here; give those with which it was prepared \
+                     (--source, --variant, --skip-bundle-verification ...); `prep why {id}` tells what is missing",
+                    id = pushed.id
+                ));
+            }
         };
         let moving = Moving::new(&session.printer, link);
         let all = prep_app::push(&task, &ids, link, &cancel, &done)?;
