@@ -75,7 +75,7 @@ pub struct Found {
 pub enum CredentialsError {
     #[error(
         "no Kaggle credentials; make an API token at https://www.kaggle.com/settings, then set KAGGLE_API_TOKEN, or \
-         KAGGLE_USERNAME and KAGGLE_KEY, or save it as one of {}", list(.0)
+         KAGGLE_USERNAME and KAGGLE_KEY, or save it as {}", list(.0)
     )]
     Missing(Vec<PathBuf>),
     #[error("{set} is set, but {missing} is not; set both, or neither")]
@@ -95,12 +95,23 @@ pub enum CredentialsError {
     Malformed { path: PathBuf, reason: &'static str },
 }
 
+/// Files, each name and each folder once: the same names were looked for in every folder.
 fn list(paths: &[PathBuf]) -> String {
-    let names: Vec<String> = paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    names.join(", ")
+    let distinct = |part: fn(&Path) -> Option<&Path>| {
+        let mut parts: Vec<String> = Vec::new();
+        for part in paths.iter().filter_map(|path| part(path)) {
+            let shown = part.display().to_string();
+            if !parts.contains(&shown) {
+                parts.push(shown);
+            }
+        }
+        match parts.split_last() {
+            Some((last, first)) if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+            _ => parts.concat(),
+        }
+    };
+    let names = distinct(|path| path.file_name().map(Path::new));
+    format!("{names} in {}", distinct(Path::parent))
 }
 
 /// Looks in the environment first, then in the folders: each for `kaggle.json`, `access_token`, `access_token.txt`.

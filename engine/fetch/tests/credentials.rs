@@ -158,4 +158,8 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
         assert!(shown.contains(expected), "{shown}");
         assert!(!shown.contains("hush"), "{shown}");
     }
+    let nowhere = [Path::new("/nowhere/a"), Path::new("/nowhere/b")];
+    let shown = look(&[], &nowhere).unwrap_err().to_string();
+    let places = "as kaggle.json, access_token or access_token.txt in /nowhere/a or /nowhere/b";
+    assert!(shown.ends_with(places), "{shown}");
 }

@@ -30,14 +30,8 @@ pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError
     for (_, error) in &preparation.refused {
         printer.error(&error.clone().into());
     }
-    for summary in &preparation.summaries {
-        for failure in &summary.failures {
-            let Some(step) = &failure.step else { continue };
-            let message = format!("{}/{step}: {}", summary.id, failure.message);
-            let mut error = CliError::new(Exit::of(failure.failure), message);
-            error.diagnostics.clone_from(&failure.place);
-            printer.error(&error);
-        }
+    for error in failures(&preparation.summaries) {
+        printer.error(&error);
     }
     for summary in &preparation.summaries {
         if !summary.unverified.is_empty() {
@@ -62,6 +56,43 @@ pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError
         printer.message("stopped; what was finished is kept, the next run goes on from there");
     }
     Ok(())
+}
+
+/// Every step that failed. Where several in a row have the same way out, it is said once, below the last of them.
+fn failures(summaries: &[Summary]) -> Vec<CliError> {
+    let mut errors: Vec<CliError> = Vec::new();
+    for summary in summaries {
+        for failure in &summary.failures {
+            let Some(step) = &failure.step else { continue };
+            let message = format!("{}/{step}: {}", summary.id, failure.message);
+            let mut error = CliError::new(Exit::of(failure.failure), message);
+            error.diagnostics.clone_from(&failure.place);
+            errors.push(error);
+        }
+    }
+    let ways: Vec<Option<String>> = errors.iter().map(way_out).collect();
+    let before = std::iter::once(&None).chain(&ways);
+    let after = ways.iter().skip(1).chain(std::iter::once(&None));
+    for ((error, way), (before, after)) in errors.iter_mut().zip(&ways).zip(before.zip(after)) {
+        if way.is_none() || (way != before && way != after) {
+            continue;
+        }
+        if let Some((cause, _)) = error.message.split_once(WAY_OUT) {
+            error.message = cause.to_owned();
+        }
+        if way != after {
+            error.help.clone_from(way);
+        }
+    }
+    errors
+}
+
+/// What stands between a cause and a way out.
+const WAY_OUT: &str = "; ";
+
+fn way_out(error: &CliError) -> Option<String> {
+    let (_, way) = error.message.split_once(WAY_OUT)?;
+    error.diagnostics.is_none().then(|| way.to_owned())
 }
 
 /// The table at the end of a run.
@@ -119,6 +150,38 @@ mod tests {
     use super::*;
     use prep_app::Error;
     use prep_core::Failure;
+
+    #[test]
+    fn a_way_out_that_several_have_is_said_once() {
+        let failed = |id: &str, message: &str| {
+            let mut one = Summary::refused(id, "v1", &Error::new(Failure::Input, message));
+            for failure in &mut one.failures {
+                failure.step = Some("bundle".into());
+            }
+            one
+        };
+        let errors = failures(&[
+            failed("a", "torn; fetch it"),
+            failed("b", "no x; get a token; or two"),
+            failed("c", "no y; get a token; or two"),
+            failed("d", "no z"),
+            failed("e", "no z"),
+        ]);
+        let said: Vec<(&str, Option<&str>)> = errors
+            .iter()
+            .map(|error| (error.message.as_str(), error.help.as_deref()))
+            .collect();
+        assert_eq!(
+            said,
+            [
+                ("a/bundle: torn; fetch it", None),
+                ("b/bundle: no x", None),
+                ("c/bundle: no y", Some("get a token; or two")),
+                ("d/bundle: no z", None),
+                ("e/bundle: no z", None),
+            ]
+        );
+    }
 
     #[test]
     fn a_refused_competition_is_a_row_and_an_exit_code() {
