@@ -98,11 +98,11 @@ fn block(block: &Block) -> String {
     let mut line = |label: &str, words: &str| text.push_str(&format!("      {label:<7} {words}\n"));
     line("what", block.meaning);
     line("where", &paths.join(", "));
-    let counts = [(block.rows, "rows"), (block.cells, "cells")];
+    let counts = [(block.rows, "row"), (block.cells, "cell")];
     let counts: Vec<String> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, unit)| format!("{count} {unit}"))
+        .map(|(count, unit)| units::count(*count, unit))
         .collect();
     if !counts.is_empty() {
         line("count", &counts.join(", "));

@@ -75,6 +75,8 @@ struct Clock {
     open: usize,
     ran: usize,
     failed: bool,
+    /// A step was kept from ending.
+    stopped: bool,
     /// Its last step has ended well.
     through: bool,
     /// Its end was told. Steps may end once more afterwards, when a lost object had to be made again.
@@ -258,7 +260,7 @@ impl State {
                     // The cause is told once, at the end, where it is looked for.
                     lines.push(format!("{competition}/{step}: failed"));
                 }
-                clock.failed |= matches!(outcome, StepOutcome::Cancelled);
+                clock.stopped |= matches!(outcome, StepOutcome::Cancelled);
                 if clock.first.is_some() {
                     clock.last = Some(Instant::now());
                 }
@@ -434,13 +436,15 @@ impl Clock {
     /// The line that tells that a competition is through, if it is now and did anything.
     fn end_line(&mut self, competition: &str) -> Option<String> {
         let (first, last) = (self.first?, self.last?);
-        let ended = self.through || self.failed && self.open == 0;
+        let ended = self.through || (self.failed || self.stopped) && self.open == 0;
         if !ended || std::mem::replace(&mut self.told, true) {
             return None;
         }
         let time = units::duration(last.duration_since(first));
         Some(if self.failed {
             format!("{competition}: failed after {time}")
+        } else if self.stopped {
+            format!("{competition}: stopped after {time}")
         } else {
             let steps = units::count(self.ran as u64, "step");
             format!("{competition}: done after {time}, {steps} run")
@@ -537,6 +541,20 @@ mod tests {
         );
         assert_eq!(lines.len(), 1);
         assert!(lines[0].starts_with("a: failed after 0.00 s"), "{lines:?}");
+    }
+
+    #[test]
+    fn what_was_stopped_did_not_fail() {
+        let mut state = state(2);
+        let counters = Arc::new(Progress::default());
+        state.apply(&started("x", &counters), &Screen::Lines);
+        for step in ["x", "y"] {
+            let lines = state.apply(&ended(step, StepOutcome::Cancelled), &Screen::Lines);
+            let stopped = lines
+                .iter()
+                .any(|line| line.starts_with("a: stopped after"));
+            assert_eq!(stopped, step == "y", "{lines:?}");
+        }
     }
 
     #[test]
