@@ -7,6 +7,7 @@ use clap::Args;
 use prep_app::{Catalog, Error, Options, Task};
 use prep_core::units;
 use prep_report::{Graded, Wanted};
+use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
@@ -22,8 +23,8 @@ Examples:
   prep report spaceship-titanic --grading runs/grading_report.json -o report.html
   prep report --lite --grading mine=a.json --grading mine=b.json --grading theirs=c.json -o report.html
 
-Without a selection it is about everything that is prepared, and about what was graded. Grading reports of one NAME are the
-seeds of one experiment. The page is one file without scripts, fonts or requests. Its rows and images are those of
+Without a selection it is about everything that is prepared, and about what was graded. Grading reports of one NAME are the \
+seeds of one experiment. The page is one file without scripts, fonts or requests. Its rows and images are those of \
 `public`; shares of test labels come from the answers, so it is not for agents.")]
 pub struct ReportArgs {
     #[command(flatten)]
@@ -62,12 +63,18 @@ impl ReportArgs {
         let html = prep_report::html(&task, &wanted)?;
         std::fs::write(&self.output, &html)
             .map_err(|error| Error::writing("write", &self.output, &error))?;
-        session.printer.result(&format!(
-            "{}: {}, {}\n",
-            self.output.display(),
-            units::count(ids.len() as u64, "competition"),
-            units::bytes(html.len() as u64)
-        ))?;
+        if session.printer.json {
+            session
+                .printer
+                .json(&json!({ "path": self.output, "competitions": ids, "bytes": html.len() }))?;
+        } else {
+            session.printer.result(&format!(
+                "{}: {}, {}\n",
+                self.output.display(),
+                units::count(ids.len() as u64, "competition"),
+                units::bytes(html.len() as u64)
+            ))?;
+        }
         Ok(Exit::Success)
     }
 

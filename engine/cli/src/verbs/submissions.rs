@@ -1,8 +1,11 @@
 //! `prep submissions`: the list for `prep grade` from folders of runs.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use prep_app::Catalog;
+use prep_core::units;
 use prep_experiments::Places;
 
 use crate::error::CliError;
@@ -18,7 +21,7 @@ Examples:
   prep submissions runs/2026-01-01T00-00-00-GMT_run-group_my-agent -o submissions.jsonl
   prep submissions runs/*_my-agent/metadata.json > submissions.jsonl
 
-A run is a folder ID_anything with submission/submission.csv. The runs of a group are those that its
+A run is a folder ID_anything with submission/submission.csv. The runs of a group are those that its \
 metadata.json names; without that file, its folders ID_anything.")]
 pub struct Submissions {
     /// A folder of runs, or its metadata.json
@@ -46,11 +49,16 @@ impl Submissions {
             code: self.code.clone(),
         };
         let mut text = String::new();
+        let catalog = Catalog::of(&session.settings)?;
+        let mut unknown = BTreeSet::new();
         let (mut runs, mut missing) = (0, 0);
         for path in &self.runs {
             for entry in prep_experiments::list(path, &places).map_err(failed)? {
                 runs += 1;
                 missing += usize::from(entry.submission_path.is_none());
+                if catalog.find(&entry.competition_id).is_none() {
+                    unknown.insert(entry.competition_id.clone());
+                }
                 text.push_str(&entry.line());
                 text.push('\n');
             }
@@ -62,8 +70,14 @@ impl Submissions {
                 CliError::new(Exit::Machine, message)
             })?,
         }
+        for id in unknown {
+            session.printer.warning(format!(
+                "there is no competition `{id}`: RUNS is a folder in which runs lie, as ID_anything"
+            ));
+        }
         session.printer.message(format!(
-            "{runs} runs, {missing} of them without a submission"
+            "{}, {missing} of them without a submission",
+            units::count(runs, "run")
         ));
         Ok(Exit::Success)
     }
