@@ -44,6 +44,9 @@ pub struct Catalog {
     entries: BTreeMap<String, Entry>,
 }
 
+/// Letters of a part of an id that may tell which one is meant.
+const PART: usize = 4;
+
 impl Catalog {
     /// The built-in competitions, with those of the settings' folder of pipelines.
     ///
@@ -140,13 +143,23 @@ impl Catalog {
     /// When there is none with this id; names the one that may be meant.
     pub fn get(&self, id: &str) -> Result<&Entry, Error> {
         self.entries.get(id).ok_or_else(|| {
-            let near = prep_spec::nearest(id, self.entries.keys().map(String::as_str));
             let error = Error::request(format!("there is no competition `{id}`"));
-            match near {
-                Some(_) => error.suggest(near),
+            match self.near(id) {
+                Some(near) => error.suggest(Some(near)),
                 None => error.help("`prep list` shows all of them"),
             }
         })
+    }
+
+    /// The id that may be meant by one that there is not: a slip of the pen, or a part that only one of them has.
+    pub fn near(&self, id: &str) -> Option<&str> {
+        let ids = || self.entries.keys().map(String::as_str);
+        let part = id.to_lowercase();
+        let only = || {
+            let mut having = ids().filter(|one| one.to_lowercase().contains(&part));
+            having.next().filter(|_| having.next().is_none())
+        };
+        prep_spec::nearest(id, ids()).or_else(|| (part.len() >= PART).then(only).flatten())
     }
 }
 
@@ -247,6 +260,10 @@ mod tests {
             error.help.as_deref(),
             Some("did you mean `spooky-author-identification`?")
         );
+        let catalog = Catalog::embedded();
+        assert_eq!(catalog.near("Titanic"), Some("spaceship-titanic"));
+        assert_eq!(catalog.near("playground-series"), None, "which of three?");
+        assert_eq!(catalog.near("dog"), None, "too little to tell");
     }
 
     #[test]

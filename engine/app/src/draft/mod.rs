@@ -53,7 +53,7 @@ pub fn draft(
     let (bundle, path) = match local.path() {
         Some(path) => (bundle::local(path)?, Some(path.to_path_buf())),
         None => {
-            let network = network.get()?;
+            let network = network.get().map_err(|cause| local.not_fetched(cause))?;
             let cancel = Cancel::default();
             let looked = network.look(id, bundle::FRONT, bundle::is_table, &cancel)?;
             (bundle::remote(&looked), None)

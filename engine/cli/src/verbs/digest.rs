@@ -20,7 +20,7 @@ Examples:
   prep digest --lite
   prep digest spaceship-titanic --json | jq -r .competitions[0].public.sha256
 
-Digests are SHA-256, and the same on every machine. The first 12 digits of the first one are enough to quote. That of the
+Digests are SHA-256, and the same on every machine. The first 12 digits of the first one are enough to quote. That of the \
 public files (or of the answers: private) can be computed without prep:
   cd DATA/ID/prepared/public
   find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum
@@ -58,8 +58,10 @@ impl DigestArgs {
         }
         if session.printer.json {
             session.printer.json(&whole(&found))?;
-        } else {
+        } else if !found.is_empty() {
             session.printer.result(&text(&found))?;
+        } else if exits.is_empty() {
+            session.printer.message("nothing is prepared here");
         }
         Ok(Exit::combine(exits))
     }

@@ -25,10 +25,11 @@ Examples:
   prep ls dogs-vs-cats-redux-kernels-edition --source ~/bundles
   prep ls plant-pathology-2020-fgvc7 --json | jq '.files | length'
 
-A bundle that is not there is listed on Kaggle, of any competition, also of one without a pipeline.
-`used` marks what the pipeline reads: that is what `prep run --partial` downloads. Below are the
+A bundle that is not there is listed on Kaggle, of any competition, also of one without a pipeline. \
+`used` marks what the pipeline reads: that is what `prep run --partial` downloads. Below are the \
 sources that a pipeline has beside its bundle.")]
 pub struct Ls {
+    /// The competition, as Kaggle calls it in addresses
     #[arg(value_name = "ID")]
     id: String,
     /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
@@ -94,7 +95,11 @@ impl Ls {
                 let kaggle = entry.map_or(self.id.clone(), |entry| entry.kaggle());
                 let purpose = Purpose::question_unless(self.no_download);
                 let network = downloads::network(session, &Limits::default(), purpose);
-                let remote = network.get()?.list(&kaggle, &Cancel::default())?;
+                let near = catalog.near(&self.id).filter(|_| entry.is_none());
+                let network = network
+                    .get()
+                    .map_err(|cause| CliError::from(local.not_fetched(cause)).suggest(near))?;
+                let remote = network.list(&kaggle, &Cancel::default())?;
                 Listing {
                     md5: remote.md5,
                     ..self.listing(remote.entries, remote.bytes, members.as_ref())

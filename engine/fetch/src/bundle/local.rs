@@ -111,8 +111,8 @@ impl LocalBundle {
             .map(PathBuf::as_path)
     }
 
-    /// What is wrong when it cannot be downloaded.
-    pub(crate) fn not_fetched(&self, cause: FetchError) -> StepError {
+    /// What is wrong when it is in none of its places, and cannot be downloaded.
+    pub fn not_fetched(&self, cause: FetchError) -> StepError {
         let failure = cause.failure();
         let error = BundleError::NotFetched {
             what: self.what.title.clone(),
