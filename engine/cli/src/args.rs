@@ -14,8 +14,7 @@ use crate::verbs;
     name = "prep",
     version,
     after_long_help = EXAMPLES,
-    max_term_width = 100,
-    disable_help_subcommand = true
+    max_term_width = 100
 )]
 pub struct Cli {
     #[command(flatten)]

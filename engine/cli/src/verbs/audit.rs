@@ -19,8 +19,8 @@ Examples:
   prep audit spaceship-titanic --tree ~/.cache/mle-bench/data
   prep audit --lite --json | jq '.[] | {id, verdict}'
 
-A bundle is held against its published MD5, prepared files against theirs, and a tree against what is
-prepared here. One block per cause: how much it touches, its harm (none, form, content, answers), its
+A bundle is held against its published MD5, prepared files against theirs, and a tree against what is \
+prepared here. One block per cause: how much it touches, its harm (none, form, content, answers), its \
 proof, what to do. docs/audit.md describes every cause. Without an ID: all of which there is something.
 
 Exit codes: 0 when nothing but bytes or spelling differs, 5 when content or answers do.")]

@@ -16,9 +16,10 @@ Examples:
   prep check pipelines/spaceship-titanic/pipeline.yaml
   git diff --name-only --cached -- '*/pipeline.yaml' | xargs -r prep check
 
-Every mistake is a line FILE:LINE:COLUMN: error: MESSAGE on stdout, and the code is 3 then. `prep plan` finds the same
+Every mistake is a line FILE:LINE:COLUMN: error: MESSAGE on stdout, and the code is 3 then. `prep plan` finds the same \
 mistakes, and tells what would run.")]
 pub struct Check {
+    /// A file `pipeline.yaml`
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }

@@ -32,7 +32,7 @@ Examples:
   prep demo
   prep demo --dir /tmp/first-look
 
-Needs no account and no network. Bundles, prepared data, store and reports go to DIR and nowhere else, whatever
+Needs no account and no network. Bundles, prepared data, store and reports go to DIR and nowhere else, whatever \
 --data-dir, --cache-dir and --pipelines say. Run it again, and it says that nothing had to run.")]
 pub struct Demo {
     /// Folder of the demonstration: not there yet, empty, or of an earlier one

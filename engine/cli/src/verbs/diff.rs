@@ -23,8 +23,8 @@ Examples:
   prep diff spaceship-titanic @1 @0
   prep diff spaceship-titanic v1 fixed --json | jq -r '.cells[] | [.path, .key, .column, .old, .new] | @csv'
 
-Outputs are compared file by file, archives entered; tables by the column that names their rows. Outputs of variants are those
-in the data folder, where both are prepared. @0 is the last run that changed something, @1 the one before, and so on, as far as
+Outputs are compared file by file, archives entered; tables by the column that names their rows. Outputs of variants are those \
+in the data folder, where both are prepared. @0 is the last run that changed something, @1 the one before, and so on, as far as \
 the store has them. Ends with 1 where something differs.")]
 pub struct Diff {
     /// ID and two variants, two data folders or two runs (`@1 @0`); or two files of pipelines

@@ -22,8 +22,8 @@ Examples:
   prep experiments --groups runs/run_group_experiments.csv --experiment my-agent --format markdown
   prep experiments reports/*.json --set low --per-competition
 
-The k-th runs of all competitions of a set make up seed k. There are as many seeds as the competition with
-the fewest runs has runs; of the others the last ones count (--take first counts as the benchmark's script
+The k-th runs of all competitions of a set make up seed k. There are as many seeds as the competition with \
+the fewest runs has runs; of the others the last ones count (--take first counts as the benchmark's script \
 does). Reports are in order of their paths, run groups in order of their names.")]
 pub struct ExperimentsArgs {
     /// Grading reports of one experiment

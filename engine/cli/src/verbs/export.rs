@@ -19,11 +19,12 @@ Examples:
   prep export spaceship-titanic grader.tar --private
   prep export aerial-cactus-identification cactus.squashfs --expand-archives=instead
 
-The copy has the layout of a data folder, TARGET/ID/prepared/public, with relative paths only; its files share
-nothing with the store and may be written. Private files are left out unless --private is given. TARGET/ID/manifest.json
-lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the public ones to programs (MLCommons' Croissant).
+The copy has the layout of a data folder, TARGET/ID/prepared/public, with relative paths only; its files share \
+nothing with the store and may be written. Private files are left out unless --private is given. TARGET/ID/manifest.json \
+lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the public ones to programs (MLCommons' Croissant). \
 A target whose name ends in .tar is an archive, one that ends in .squashfs an image to mount; equal contents give equal bytes.")]
 pub struct ExportArgs {
+    /// The competition
     #[arg(value_name = "ID")]
     id: String,
     /// Folder, .tar or .squashfs to make; it must not be there

@@ -21,7 +21,7 @@ Examples:
   prep fetch spaceship-titanic
   prep fetch --lite --max-rate 20MB
 
-A bundle that is already there is checked, not fetched again. Shows where each one is. With a remote, bundles go
+A bundle that is already there is checked, not fetched again. Shows where each one is. With a remote, bundles go \
 into its mirror, and what lies there is not fetched at all.")]
 pub struct Fetch {
     #[command(flatten)]

@@ -20,8 +20,8 @@ use crate::{Ended, Session};
 Examples:
   prep grade --submission submissions.jsonl --output-dir reports
 
-A line of the list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"path/submission.csv\"}.
-Entries that cannot be graded, because their competition is not prepared, say, are listed in the report
+A line of the list is a JSON object: {\"competition_id\": \"ID\", \"submission_path\": \"path/submission.csv\"}. \
+Entries that cannot be graded, because their competition is not prepared, say, are listed in the report \
 under `not_graded`; the others are graded all the same.")]
 pub struct GradeArgs {
     /// The list of submissions: JSON Lines

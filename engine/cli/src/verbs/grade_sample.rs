@@ -20,11 +20,13 @@ Examples:
   prep grade-sample submission.csv spaceship-titanic 2>/dev/null | jq .score
   prep grade-sample None spaceship-titanic        thresholds only; nothing need be prepared
 
-The report goes to stdout and, as harnesses of the benchmark expect, to stderr; -q keeps it off stderr.
+The report goes to stdout and, as harnesses of the benchmark expect, to stderr; -q keeps it off stderr. \
 Ends with 1 when the submission is not valid.")]
 pub struct GradeSample {
+    /// The submission; a file that is not there for the thresholds alone
     #[arg(value_name = "SUBMISSION.csv")]
     submission: PathBuf,
+    /// The competition
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]

@@ -14,6 +14,7 @@ Examples:
   prep graph spaceship-titanic --format svg > graph.svg
   prep graph spaceship-titanic | dot -Tpdf > graph.pdf")]
 pub struct GraphArgs {
+    /// The competition
     #[arg(value_name = "ID")]
     id: String,
     #[arg(long, short, value_enum, default_value_t)]

@@ -21,8 +21,8 @@ Examples:
   prep leaks random-acts-of-pizza --source ~/bundles
   prep leaks --lite --json | jq '.[] | select(.worst == \"leak\") | .competition'
 
-Findings are leaks (answers can be read off), risks (groups, copies or order on both sides) or notes (honest data have them,
-too). Where the bundle is at hand, what the test part shows is compared with what the bundle's own test part shows. Nothing
+Findings are leaks (answers can be read off), risks (groups, copies or order on both sides) or notes (honest data have them, \
+too). Where the bundle is at hand, what the test part shows is compared with what the bundle's own test part shows. Nothing \
 is known of the competition but where its answers are. Ends with 5 where there is a leak, with 1 where there is a risk.")]
 pub struct Leaks {
     #[command(flatten)]

@@ -16,6 +16,7 @@ Examples:
   prep medals 0.81 spaceship-titanic
   prep medals 0.81 --leaderboard scores.csv")]
 pub struct Medals {
+    /// The score
     #[arg(value_name = "SCORE", allow_negative_numbers = true)]
     score: f64,
     /// The competition whose leaderboard counts

@@ -18,10 +18,11 @@ Examples:
   prep new titanic --output pipelines
   prep plan -c lost-luggage --pipelines pipelines --source bundles
 
-Writes DIR/ID/pipeline.yaml: tables with their columns and types, files by pattern, a guess of what identifies a row and what
-is to be predicted, a split, checks, a metric. It loads and runs as it is. A bundle that is not there is listed on Kaggle,
+Writes DIR/ID/pipeline.yaml: tables with their columns and types, files by pattern, a guess of what identifies a row and what \
+is to be predicted, a split, checks, a metric. It loads and runs as it is. A bundle that is not there is listed on Kaggle, \
 and only the first rows of its tables are read.")]
 pub struct New {
+    /// The competition, as Kaggle calls it in addresses
     #[arg(value_name = "ID")]
     id: String,
     /// Folder with bundles: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next

@@ -23,8 +23,8 @@ Examples:
   prep plan -c spaceship-titanic --source ~/bundles
   prep plan --all --json | jq '.competitions[] | {id, read_bytes, download}'
 
-Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download
-would move, as a whole and with --partial; files of further sources are asked for their length. With
+Bundles that are not there are listed on Kaggle, which moves some kilobytes, to tell what a download \
+would move, as a whole and with --partial; files of further sources are asked for their length. With \
 --no-download, or without credentials, published sizes stand in.")]
 pub struct PlanArgs {
     #[command(flatten)]

@@ -21,8 +21,8 @@ Examples:
   prep pull --remote s3://bucket/team
   prep pull spaceship-titanic --remote s3://bucket/team
 
-Without a selection, everything that the remote knows. What is here already does not move, so an interrupted
-pull goes on where it was. Checks and published checksums are computed here. A competition's rules are yours
+Without a selection, everything that the remote knows. What is here already does not move, so an interrupted \
+pull goes on where it was. Checks and published checksums are computed here. A competition's rules are yours \
 to accept, whoever downloaded its data: `prep rules` shows them.")]
 pub struct Pull {
     #[command(flatten)]

@@ -24,8 +24,8 @@ Examples:
   prep rules spaceship-titanic dog-breed-identification
   prep rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
 
-Downloads nothing. Files that a pipeline has beside its bundle have no rules; they are asked for, too.
-The exit code is 0 if all bundles may be downloaded, 4 if rules are to be
+Downloads nothing. Files that a pipeline has beside its bundle have no rules; they are asked for, too. \
+The exit code is 0 if all bundles may be downloaded, 4 if rules are to be \
 accepted, the credentials are refused or a competition is not known.")]
 pub struct Rules {
     #[command(flatten)]

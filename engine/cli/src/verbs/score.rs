@@ -19,8 +19,10 @@ Examples:
 
 The answers are taken as they are; they need not be those of the competition. Ends with 1 when the table is refused.")]
 pub struct Score {
+    /// The table of predictions
     #[arg(value_name = "TABLE.csv")]
     table: PathBuf,
+    /// The competition whose rules count
     #[arg(value_name = "ID")]
     id: String,
     /// What it is scored against

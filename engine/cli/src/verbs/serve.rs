@@ -23,8 +23,8 @@ Examples:
   curl -F file=@submission.csv http://localhost:5000/validate
   curl http://localhost:5000/health
 
-POST /validate takes a submission in the field `file` and answers {\"result\": \"Submission is valid.\"} or
-{\"result\": \"Submission invalid! ...\"}. Answers that something else prepared are taken as they are. Without
+POST /validate takes a submission in the field `file` and answers {\"result\": \"Submission is valid.\"} or \
+{\"result\": \"Submission invalid! ...\"}. Answers that something else prepared are taken as they are. Without \
 -c, the header exp-id names the competition, and answers have `is_valid`. Requests are listed on stderr.")]
 pub struct Serve {
     /// The competition

@@ -19,8 +19,10 @@ Examples:
   prep validate submission.csv spaceship-titanic
   prep validate submission.csv spaceship-titanic --json")]
 pub struct Validate {
+    /// The submission
     #[arg(value_name = "SUBMISSION.csv")]
     submission: PathBuf,
+    /// The competition
     #[arg(value_name = "ID")]
     id: String,
     #[command(flatten)]

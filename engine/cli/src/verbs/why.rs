@@ -19,6 +19,7 @@ Examples:
   prep why spaceship-titanic public/train.csv
   prep why spaceship-titanic --json")]
 pub struct Why {
+    /// The competition
     #[arg(value_name = "ID")]
     id: String,
     /// One step, with all that is known of it; `prep why ID` lists them
