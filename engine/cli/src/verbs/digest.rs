@@ -2,6 +2,7 @@
 
 use clap::Args;
 use prep_app::Catalog;
+use prep_core::units;
 use prep_digests::{Facts, Sha256, TreeDigest, root_of};
 use serde_json::{Value, json};
 
@@ -58,8 +59,13 @@ impl DigestArgs {
         }
         if session.printer.json {
             session.printer.json(&whole(&found))?;
+        } else if let [(id, facts)] = found.as_slice() {
+            session.printer.result(&in_full(id, facts))?;
         } else if !found.is_empty() {
-            session.printer.result(&text(&found))?;
+            session.printer.table(&table(&found))?;
+            let count = units::count(found.len() as u64, "competition");
+            let root = root(&found);
+            session.printer.result(&format!("\n{count}: {root}\n"))?;
         } else if exits.is_empty() {
             session.printer.message("nothing is prepared here");
         }
@@ -98,10 +104,7 @@ fn one(id: &str, facts: &Facts) -> Value {
     })
 }
 
-fn text(found: &[(String, Facts)]) -> String {
-    if let [(id, facts)] = found {
-        return in_full(id, facts);
-    }
+fn table(found: &[(String, Facts)]) -> Table {
     let mut table = Table::new(&[
         ("competition", Align::Left),
         ("variant", Align::Left),
@@ -110,7 +113,8 @@ fn text(found: &[(String, Facts)]) -> String {
         ("answers", Align::Left),
         ("leaderboard", Align::Left),
         ("rules", Align::Left),
-    ]);
+    ])
+    .spare(&["rules", "leaderboard", "answers", "public"]);
     let short = |digest: Option<Sha256>| digest.map_or_else(|| "-".to_owned(), |one| one.short());
     for (id, facts) in found {
         table.row(vec![
@@ -123,9 +127,7 @@ fn text(found: &[(String, Facts)]) -> String {
             short(facts.rules),
         ]);
     }
-    let (root, count) = (root(found), found.len());
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{}\n{count} competition{plural}: {root}\n", table.render())
+    table
 }
 
 fn in_full(id: &str, facts: &Facts) -> String {
@@ -137,8 +139,8 @@ fn in_full(id: &str, facts: &Facts) -> String {
         digest.short()
     );
     let tree = |tree: TreeDigest| {
-        let files = prep_core::units::count(tree.files, "file");
-        let bytes = prep_core::units::bytes(tree.bytes);
+        let files = units::count(tree.files, "file");
+        let bytes = units::bytes(tree.bytes);
         format!("{}  {files}, {bytes}", tree.sha256)
     };
     let or_none = |digest: Option<Sha256>| digest.map_or_else(|| "none".to_owned(), String::from);

@@ -57,7 +57,7 @@ impl List {
         if session.printer.json {
             session.printer.json(&rows)?;
         } else {
-            session.printer.result(&render(&rows))?;
+            session.printer.table(&table(&rows))?;
         }
         Ok(Exit::Success)
     }
@@ -107,7 +107,7 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     })
 }
 
-fn render(rows: &[Row]) -> String {
+fn table(rows: &[Row]) -> Table {
     let mut table = Table::new(&[
         ("id", Align::Left),
         ("sets", Align::Left),
@@ -115,7 +115,8 @@ fn render(rows: &[Row]) -> String {
         ("category", Align::Left),
         ("state", Align::Left),
         ("name", Align::Left),
-    ]);
+    ])
+    .spare(&["name", "category", "sets", "size"]);
     for row in rows {
         // That it belongs to all goes without saying.
         let sets: Vec<&str> = row
@@ -134,5 +135,29 @@ fn render(rows: &[Row]) -> String {
             or_dash(row.name.as_ref()),
         ]);
     }
-    table.render()
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_and_states_fit_a_terminal() {
+        let catalog = Catalog::embedded();
+        let row = |entry: &Entry| Row {
+            id: entry.id.clone(),
+            name: Some("A name that takes its room".into()),
+            sets: prep_splits::sets_of(&entry.id).collect(),
+            category: Some("Image Classification".into()),
+            bytes: entry.size(),
+            state: "not prepared".into(),
+            variant: None,
+            variants: Vec::new(),
+        };
+        let rows: Vec<Row> = catalog.iter().map(row).collect();
+        let shown = table(&rows).within(80);
+        assert!(shown.lines().all(|line| line.chars().count() <= 80));
+        assert!(rows.iter().all(|row| shown.contains(&row.id)));
+    }
 }
