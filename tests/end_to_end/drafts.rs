@@ -229,8 +229,8 @@ fn a_mistake_has_file_line_and_column() {
     );
     sandbox
         .prep(&["check", "c/pipeline.yaml"])
-        .code(3)
-        .shows(&["cannot read the pipeline"]);
+        .code(4)
+        .shows(&["c/pipeline.yaml: error: cannot read the pipeline"]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use clap::Args;
 use prep_app::Error;
 use serde::Serialize;
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::{Ended, Session};
 
@@ -37,22 +38,24 @@ struct Found {
 
 impl Check {
     pub fn call(&self, session: &Session) -> Ended {
-        let (mut found, mut text) = (Vec::new(), String::new());
+        let (mut found, mut text, mut exits) = (Vec::new(), String::new(), Vec::new());
         for file in &self.files {
             let Err(error) = prep_app::check(file) else {
                 continue;
             };
-            text.push_str(&format!("{}\n", error.to_string().trim_end()));
-            found.extend(mistakes(&file.display().to_string(), &error));
+            let name = file.display().to_string();
+            match &error.diagnostics {
+                Some(_) => text.push_str(&format!("{}\n", error.to_string().trim_end())),
+                None => text.push_str(&format!("{name}: error: {}\n", error.message)),
+            }
+            found.extend(mistakes(&name, &error));
+            exits.push(CliError::from(error).exit);
         }
         match session.printer.json {
             true => session.printer.json(&found)?,
             false => session.printer.result(&text)?,
         }
-        Ok(match found.is_empty() {
-            true => Exit::Success,
-            false => Exit::Pipeline,
-        })
+        Ok(Exit::combine(exits))
     }
 }
 

@@ -72,8 +72,18 @@ impl Diff {
                     return Ok(found?);
                 }
                 catalog.get(id)?;
+                let sides = [*old, *new];
+                if !sides.iter().all(|side| Path::new(side).is_dir()) {
+                    return Err(not_a_side(&sides));
+                }
                 let (old, new) = (Path::new(old), Path::new(new));
                 Ok(prep_app::diff_data(&session.settings, old, new, id)?)
+            }
+            [id, _] if catalog.find(id).is_some() && !Path::new(id).exists() => {
+                let message = format!("`{id}` is compared with what?");
+                let help =
+                    "two sides follow the competition: `v1 fixed`, two data folders, or `@1 @0`";
+                Err(CliError::usage(message).help(help))
             }
             [old, new] => {
                 let (old, new) = (Path::new(old), Path::new(new));
@@ -81,6 +91,21 @@ impl Diff {
             }
             _ => Err(CliError::usage("two or three things are expected")),
         }
+    }
+}
+
+/// What is wrong with two sides that are not both variants, runs or folders.
+fn not_a_side(sides: &[&str]) -> CliError {
+    let known = |side: &str| {
+        let is_variant = known_variants().any(|known| known == side);
+        is_variant || moment(side).is_some() || Path::new(side).is_dir()
+    };
+    match sides.iter().find(|side| !known(side)) {
+        Some(side) => CliError::usage(format!(
+            "`{side}` is no variant, no run (`@1`) and no folder of data"
+        ))
+        .suggest(prep_spec::nearest(side, known_variants())),
+        None => CliError::usage("two variants, two runs or two folders of data are compared"),
     }
 }
 
