@@ -99,3 +99,31 @@ impl Read for Reader<'_> {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn chunks_grow_and_nothing_is_lost() {
+        for size in [0, 1, FIRST - 1, FIRST, FIRST + 1, 5 * MOST + 7] {
+            let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(&bytes).unwrap();
+            for content in [Content::Bytes(&bytes), Content::File(&file)] {
+                let (mut found, mut longest) = (Vec::new(), 0);
+                let taken = content.each(|chunk| {
+                    longest = longest.max(chunk.len());
+                    found.extend_from_slice(chunk);
+                    Ok::<_, io::Error>(())
+                });
+                taken.unwrap();
+                assert_eq!(found, bytes);
+                assert_eq!(longest == MOST, size > 2 * MOST);
+                assert!(longest <= MOST);
+            }
+        }
+    }
+}
