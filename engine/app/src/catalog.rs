@@ -262,7 +262,7 @@ mod tests {
         );
         let catalog = Catalog::embedded();
         assert_eq!(catalog.near("Titanic"), Some("spaceship-titanic"));
-        assert_eq!(catalog.near("playground-series"), None, "which of three?");
+        assert_eq!(catalog.near("herbarium"), None, "which of three?");
         assert_eq!(catalog.near("dog"), None, "too little to tell");
     }
 
