@@ -102,6 +102,12 @@ impl Inference {
         self.trial == Trial::Text
     }
 
+    /// Whether the column is of integers so far, and one of them was there: another plain one changes nothing.
+    #[inline]
+    pub fn holds_integers(&self) -> bool {
+        self.trial == Trial::Int && self.number
+    }
+
     /// Looks at the next cell.
     #[inline]
     pub fn push(&mut self, cell: &[u8]) {

@@ -104,6 +104,8 @@ pub(crate) struct Inspector {
     shape: Shape,
     /// Rows of the current block.
     in_block: u64,
+    /// All columns hold integers in this block: one more row of them changes nothing.
+    has_integers: bool,
 }
 
 impl Inspector {
@@ -119,6 +121,7 @@ impl Inspector {
                 block: 1,
             },
             in_block: 0,
+            has_integers: false,
         }
     }
 
@@ -146,6 +149,28 @@ impl Inspector {
             column.current = Self::fresh(column.forced, parser);
         }
         self.in_block = 0;
+        self.has_integers = false;
+    }
+
+    /// Takes the cells of a row one by one.
+    fn look_at(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+        let (parser, skipped) = (self.options.floats, self.shape.index);
+        match row.plain(skipped, self.watched.len()) {
+            Some(cells) => {
+                for (column, cell) in self.watched.iter_mut().zip(cells) {
+                    column.push(cell, parser, row)?;
+                }
+            }
+            None => {
+                for (field, column) in (skipped..).zip(&mut self.watched) {
+                    // A text with a quote is not missing, so it says nothing about a column of texts.
+                    if !(row.surely_holds_quote(field) && column.is_text()) {
+                        column.push(&row.content(field), parser, row)?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Names of the columns, once the shape is known.
@@ -235,21 +260,9 @@ impl RowSink for Inspector {
     }
 
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
-        let (parser, skipped) = (self.options.floats, self.shape.index);
-        match row.plain(skipped, self.watched.len()) {
-            Some(cells) => {
-                for (column, cell) in self.watched.iter_mut().zip(cells) {
-                    column.push(cell, parser, row)?;
-                }
-            }
-            None => {
-                for (field, column) in (skipped..).zip(&mut self.watched) {
-                    // A text with a quote is not missing, so it says nothing about a column of texts.
-                    if !(row.surely_holds_quote(field) && column.is_text()) {
-                        column.push(&row.content(field), parser, row)?;
-                    }
-                }
-            }
+        if !(self.has_integers && row.is_of_integers(self.watched.len())) {
+            self.look_at(row)?;
+            self.has_integers = self.watched.iter().all(Watched::holds_integers);
         }
         self.in_block += 1;
         if self.in_block == self.shape.block {
@@ -267,6 +280,11 @@ impl Watched {
             self.forced,
             None | Some(ColumnType::Text | ColumnType::Json)
         ) && self.current.is_text()
+    }
+
+    /// Whether one more integer changes nothing.
+    fn holds_integers(&self) -> bool {
+        self.forced.is_none() && self.current.holds_integers()
     }
 
     // A call for each cell takes as long as what is done with it.
@@ -301,5 +319,51 @@ impl Watched {
         self.forced_missing |= printed.is_empty();
         self.forced_printed &= printed == cell;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Looks at each cell.
+    struct OneByOne(Inspector);
+
+    impl RowSink for OneByOne {
+        fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+            self.0.header(row)
+        }
+
+        fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
+            self.0.shape(shape)
+        }
+
+        fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
+            self.0.has_integers = false;
+            self.0.row(row)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rows_of_integers_are_passed_over_rightly(
+            rows in prop::collection::vec("[1-9][0-9]{0,19},[0-9];?[0-9],(0|[1-9][0-9]{0,5})\n", 0..20),
+            odd in "([0-9]{0,20}|-?[0-9]{1,3}|0[0-9]|a|1\\.5|\"7\"),[0-9]{0,3},[0-9]{0,19}\n",
+            at in 0..20usize,
+            delimiter in prop::sample::select(&b",;0"[..]),
+        ) {
+            let mut text = rows;
+            text.insert(at.min(text.len()), odd);
+            let text = format!("a,b,c\n{}", text.concat());
+            let options = ReadOptions { delimiter, ..ReadOptions::default() };
+            let (mut quick, mut slow) = (Inspector::new(&options), OneByOne(Inspector::new(&options)));
+            let quickly = RowReader::new(&options).read(text.as_bytes(), &mut quick, |_| false);
+            let slowly = RowReader::new(&options).read(text.as_bytes(), &mut slow, |_| false);
+            prop_assert_eq!(format!("{quickly:?}"), format!("{slowly:?}"));
+            let (quick, slow) = (quick.finish(7), slow.0.finish(7));
+            prop_assert_eq!(format!("{quick:?}"), format!("{slow:?}"));
+        }
     }
 }
