@@ -19,6 +19,15 @@ fn prepare_other(world: &World, pipeline: &str) {
     fs::remove_file(file).expect("removed");
 }
 
+/// Temporary files and folders beside what is prepared.
+fn leftovers(world: &World) -> usize {
+    let prepared = world.sandbox.prepared(&world.id);
+    let home = fs::read_dir(prepared.parent().expect("a folder")).expect("read");
+    let names = home.map(|entry| entry.expect("read").file_name());
+    let of_ours = names.filter(|name| name.to_string_lossy().starts_with(".prep-"));
+    of_ours.count()
+}
+
 #[test]
 fn a_later_publication_leaves_no_tree_that_passes_for_another() {
     let mut folders = kinds::folders().into_iter();
@@ -53,6 +62,13 @@ fn a_later_publication_leaves_no_tree_that_passes_for_another() {
             };
             prepare_other(&world, &pipeline);
             strike(&world, &target, &whole, chance.seed);
+            if fault == Fault::Full {
+                assert_eq!(
+                    leftovers(&world),
+                    0,
+                    "{target:?}: room that is not given back"
+                );
+            }
             let (old, new) = (before.contents(), whole.contents());
             for (path, content) in world.sandbox.tree(&world.id).contents() {
                 let known = [old.get(path), new.get(path)];

@@ -302,11 +302,15 @@ impl Sink for Publish {
         }
         let nothing_written = changes.write.is_empty();
         let files = write::Files::new(std::mem::take(&mut changes.kept));
-        if fresh {
-            write::all(context, &home, &prepared, &desired, &changes, &files)?
-        } else {
-            write::changed(context, &home, &prepared, &desired, &changes, &old, &files)?
+        let written = match fresh {
+            true => write::all(context, &home, &prepared, &desired, &changes, &files),
+            false => write::changed(context, &home, &prepared, &desired, &changes, &old, &files),
+        };
+        if written.is_err() {
+            // The disk may be full. Where this fails, too, or the run is stopped, the next one does it.
+            let _ = write::remove_leftovers(context, &home);
         }
+        written?;
         drop((old, changes));
         let boot = match manifest {
             Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
