@@ -246,6 +246,21 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// The first comma. Most cells are short, and a search costs more to begin than to carry out: eight bytes are looked at as
+/// one number first. A byte of it is 0 where a comma stands, and the lowest such byte is the first to borrow.
+#[inline]
+fn comma(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    if let Some(eight) = text.first_chunk() {
+        let zeros = u64::from_le_bytes(*eight) ^ (ONES * b',' as u64);
+        let found = zeros.wrapping_sub(ONES) & !zeros & (ONES << 7);
+        if found != 0 {
+            return Some(found.trailing_zeros() as usize / 8);
+        }
+    }
+    memchr(b',', text)
+}
+
 impl<'a> Iterator for Cells<'a> {
     type Item = &'a [u8];
 
@@ -263,7 +278,7 @@ impl<'a> Iterator for Cells<'a> {
                 from += 1;
             }
         }
-        match rest.get(from..).and_then(|rest| memchr(b',', rest)) {
+        match rest.get(from..).and_then(comma) {
             Some(at) => {
                 let (cell, after) = rest.split_at(from + at);
                 self.rest = after.get(1..);
@@ -284,5 +299,20 @@ pub fn cell_content(cell: &[u8]) -> Option<std::borrow::Cow<'_, [u8]>> {
         b"" | b"\"\"" => None,
         [b'"', ..] => Some(unquote(cell).into()),
         plain => Some(plain.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Among bytes that differ from it in one bit.
+        #[test]
+        fn the_first_comma_is_found(text in prop::collection::vec(prop::sample::select(&b"a,-+\x00\x2b\xac\x2d\x0c"[..]), 0..30)) {
+            prop_assert_eq!(comma(&text), text.iter().position(|byte| *byte == b','));
+        }
     }
 }
