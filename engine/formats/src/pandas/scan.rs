@@ -262,7 +262,9 @@ impl RowSink for Inspector {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if !(self.has_integers && row.is_of_integers(self.watched.len())) {
             self.look_at(row)?;
-            self.has_integers = self.watched.iter().all(Watched::holds_integers);
+            // Of a row that is too short, an index without names takes the first fields.
+            self.has_integers =
+                self.shape.index == 0 && self.watched.iter().all(Watched::holds_integers);
         }
         self.in_block += 1;
         if self.in_block == self.shape.block {
@@ -350,13 +352,14 @@ mod tests {
         #[test]
         fn rows_of_integers_are_passed_over_rightly(
             rows in prop::collection::vec("[1-9][0-9]{0,19},[0-9];?[0-9],(0|[1-9][0-9]{0,5})\n", 0..20),
-            odd in "([0-9]{0,20}|-?[0-9]{1,3}|0[0-9]|a|1\\.5|\"7\"),[0-9]{0,3},[0-9]{0,19}\n",
+            odd in "([0-9]{0,20}|-?[0-9]{1,3}|0[0-9]|a|1\\.5|\"7\")(,[0-9]{1,3}){0,2}(,[0-9]{0,19})?\n",
             at in 0..20usize,
+            header in prop::sample::select(&["a,b,c", "b,c", "c"][..]),
             delimiter in prop::sample::select(&b",;0"[..]),
         ) {
             let mut text = rows;
             text.insert(at.min(text.len()), odd);
-            let text = format!("a,b,c\n{}", text.concat());
+            let text = format!("{header}\n{}", text.concat());
             let options = ReadOptions { delimiter, ..ReadOptions::default() };
             let (mut quick, mut slow) = (Inspector::new(&options), OneByOne(Inspector::new(&options)));
             let quickly = RowReader::new(&options).read(text.as_bytes(), &mut quick, |_| false);
