@@ -8,7 +8,7 @@ use super::CsvError;
 const GROUP: usize = 16;
 
 /// Where rows start is noted while so many are written at most; whoever opens a longer table looks for them.
-pub(crate) const MOST_INDEXED: usize = 1 << 22;
+const MOST_NOTED: usize = 1 << 22;
 
 /// Offsets of rows: four bytes each, and eight more for every 16.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ impl RowIndex {
     }
 
     /// Ends the last row.
-    pub(crate) fn close(&mut self, end: u64) {
+    fn close(&mut self, end: u64) {
         self.end = end;
         self.deltas.shrink_to_fit();
     }
@@ -56,7 +56,7 @@ impl RowIndex {
         Some(self.bases.get(row / GROUP)? + u64::from(*self.deltas.get(row)?))
     }
 
-    pub(crate) fn push(&mut self, start: u64) -> Result<(), CsvError> {
+    fn push(&mut self, start: u64) -> Result<(), CsvError> {
         let row = self.deltas.len();
         if row.is_multiple_of(GROUP) {
             self.bases.push(start);
@@ -69,6 +69,32 @@ impl RowIndex {
         })?;
         self.deltas.push(delta);
         Ok(())
+    }
+}
+
+/// Where rows start, noted by who writes them. Of very many, or if nobody wants to know, nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Noted(Option<RowIndex>);
+
+impl Noted {
+    /// Notes the rows that follow.
+    pub fn begin() -> Self {
+        Self(Some(RowIndex::default()))
+    }
+
+    pub fn push(&mut self, start: u64) -> Result<(), CsvError> {
+        if let Some(index) = &mut self.0 {
+            index.push(start)?;
+        }
+        self.0.take_if(|index| index.len() > MOST_NOTED);
+        Ok(())
+    }
+
+    /// The index of a text that ends here.
+    pub fn take(&mut self, end: u64) -> Option<RowIndex> {
+        let mut index = self.0.take()?;
+        index.close(end);
+        Some(index)
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use memchr::memchr;
 
-use super::index::{MOST_INDEXED, RowIndex};
+use super::index::{Noted, RowIndex};
 use super::quote::push_minimal;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
@@ -129,9 +129,8 @@ impl Rewriter {
 
     /// Where the rows of the text start, the header's among them, once it is finished; of very many, nobody knows.
     pub fn take_index(&mut self) -> Option<RowIndex> {
-        let mut index = self.sink.text.index.take()?;
-        index.close(self.sink.text.end());
-        Some(index)
+        let end = self.sink.text.end();
+        self.sink.text.index.take(end)
     }
 
     /// Makes ready what is known to belong to the text; of rows that are written anew, if there are so many bytes.
@@ -205,7 +204,7 @@ struct Text {
     handed_on: u64,
     written: Vec<u8>,
     /// Where rows start.
-    index: Option<RowIndex>,
+    index: Noted,
     /// The text can be read as rows again.
     is_readable: bool,
 }
@@ -222,7 +221,7 @@ impl Text {
             kept: 0,
             handed_on: 0,
             written: Vec::new(),
-            index: Some(RowIndex::default()),
+            index: Noted::begin(),
             is_readable: true,
         }
     }
@@ -232,21 +231,12 @@ impl Text {
         self.kept + self.handed_on + self.written.len() as u64
     }
 
-    fn starts_row(&mut self) -> Result<(), CsvError> {
-        let start = self.end();
-        if let Some(index) = &mut self.index {
-            index.push(start)?;
-        }
-        self.index.take_if(|index| index.len() > MOST_INDEXED);
-        Ok(())
-    }
-
     fn start<'a>(
         &mut self,
         skipped: usize,
         names: impl Iterator<Item = &'a str>,
     ) -> Result<(), CsvError> {
-        self.starts_row()?;
+        self.index.push(self.end())?;
         self.skipped = skipped;
         let mut header = Vec::new();
         for name in names {
@@ -273,7 +263,7 @@ impl Text {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let stands =
             self.has_commas && row.ends_in_lf && self.skipped == 0 && row.is_minimal(self.width);
-        self.starts_row()?;
+        self.index.push(self.end())?;
         if self.is_kept {
             if stands && row.offset == self.kept {
                 self.kept += row.text().len() as u64;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::index::{MOST_INDEXED, RowIndex};
+use super::index::{Noted, RowIndex};
 use super::quote::{push_minimal, push_quoted};
 use super::tokens::unquote;
 use super::{ColumnType, CsvError, print};
@@ -33,7 +33,7 @@ pub struct CsvWriter<W> {
     /// Bytes that were handed on.
     handed_on: u64,
     /// Where rows start, if somebody wants to know.
-    index: Option<RowIndex>,
+    index: Noted,
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -52,22 +52,20 @@ impl<W: Write> CsvWriter<W> {
             row: 0,
             fields: 0,
             handed_on: 0,
-            index: None,
+            index: Noted::default(),
         }
     }
 
     /// Notes where rows start: see [`take_index`](Self::take_index).
     #[must_use]
     pub fn with_index(mut self) -> Self {
-        self.index = Some(RowIndex::default());
+        self.index = Noted::begin();
         self
     }
 
     /// Where the rows start that were written, the header's among them; of very many, nobody knows.
     pub fn take_index(&mut self) -> Option<RowIndex> {
-        let mut index = self.index.take()?;
-        index.close(self.handed_on + self.buffer.len() as u64);
-        Some(index)
+        self.index.take(self.handed_on + self.buffer.len() as u64)
     }
 
     /// Writes the line with the names.
@@ -167,10 +165,7 @@ impl<W: Write> CsvWriter<W> {
         }
         self.buffer.push(b'\n');
         self.fields = 0;
-        if let Some(index) = &mut self.index {
-            index.push(self.handed_on + self.row as u64)?;
-        }
-        self.index.take_if(|index| index.len() > MOST_INDEXED);
+        self.index.push(self.handed_on + self.row as u64)?;
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
             self.handed_on += self.buffer.len() as u64;

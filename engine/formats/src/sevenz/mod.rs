@@ -1,8 +1,9 @@
-//! 7z archives: read in sequence, written deterministically.
+//! 7z archives: read in sequence or in [`Parts`], written deterministically.
 //!
 //! Solid archives hold many members in one compressed block, so members come in
 //! the order of the blocks and cannot be read singly without decoding what
-//! stands before them.
+//! stands before them. Where their streams begin anew, stretches of many
+//! members can be decoded side by side.
 
 mod bare;
 mod parts;

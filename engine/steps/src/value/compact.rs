@@ -105,14 +105,30 @@ pub(crate) fn value_from(difference: u64, from: u64) -> u64 {
 
 /// A text as what it shares with the one before, and the rest.
 pub(crate) fn write_text(out: &mut impl Write, before: &mut Vec<u8>, now: &[u8]) -> io::Result<()> {
-    let pairs = before.iter().zip(now);
-    let shared = pairs.take_while(|(before, now)| before == now).count();
+    let shared = shared_start(before, now);
     let rest = now.get(shared..).unwrap_or_default();
     write_number(out, shared as u64)?;
     write_number(out, rest.len() as u64)?;
     before.truncate(shared);
     before.extend_from_slice(rest);
     out.write_all(rest)
+}
+
+/// How many bytes are the same from the first on. Words of eight are compared: where two differ is no surprise then to the
+/// processor.
+pub(crate) fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
+    let mut shared = 0;
+    while let (Some((first, after)), Some((other, after_other))) =
+        (a.split_first_chunk(), b.split_first_chunk())
+    {
+        let differing = u64::from_le_bytes(*first) ^ u64::from_le_bytes(*other);
+        if differing != 0 {
+            return shared + differing.trailing_zeros() as usize / 8;
+        }
+        shared += 8;
+        (a, b) = (after, after_other);
+    }
+    shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// Reads what these functions wrote.

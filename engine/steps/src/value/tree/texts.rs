@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 
 use super::columns::{Packer, Unpacker};
-use crate::value::compact::LONGEST;
+use crate::value::compact::{LONGEST, shared_start};
 
 /// Texts as what they share with the one before at both ends, and what is between. Of `a/b/1.png` and `a/b/2.png` that is
 /// `2`: what is left is mostly digits, which take half a byte each.
@@ -87,23 +87,6 @@ impl TextColumn {
         std::mem::swap(&mut self.before, &mut self.spare);
         (self.before.len() <= LONGEST).then_some(&self.before)
     }
-}
-
-/// How many bytes are the same from the first on. Words of eight are compared: where two differ is no surprise then to the
-/// processor.
-fn shared_start(mut a: &[u8], mut b: &[u8]) -> usize {
-    let mut shared = 0;
-    while let (Some((first, after)), Some((other, after_other))) =
-        (a.split_first_chunk(), b.split_first_chunk())
-    {
-        let differing = u64::from_le_bytes(*first) ^ u64::from_le_bytes(*other);
-        if differing != 0 {
-            return shared + differing.trailing_zeros() as usize / 8;
-        }
-        shared += 8;
-        (a, b) = (after, after_other);
-    }
-    shared + a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 /// How many bytes are the same before the end.
