@@ -1,6 +1,7 @@
 //! Numbers as Python prints them.
 
 use std::io::Write;
+use std::ops::Range;
 
 /// Appends the shortest digits that read back as `value`, laid out by Python's rules: with an exponent below 1e-4 and
 /// from 1e16 on, else with a point. NaN appends nothing, as `to_csv` does.
@@ -9,13 +10,17 @@ pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     } else if value.is_infinite() {
         out.extend_from_slice(if value > 0.0 { b"inf" } else { b"-inf" });
     } else {
-        push_digits(
-            out,
-            zmij::Buffer::new().format_finite(value).as_bytes(),
-            value,
-        );
+        let mut buffer = zmij::Buffer::new();
+        let digits = buffer.format_finite(value).as_bytes();
+        match POSITIONAL.contains(&value.abs()) {
+            true => out.extend_from_slice(digits),
+            false => push_digits(out, digits, value),
+        }
     }
 }
+
+/// Magnitudes that Python prints without an exponent. There it lays doubles out as their digits come.
+const POSITIONAL: Range<f64> = 1e-4..1e16;
 
 /// [`push_f64`] for single precision: the shortest digits that read back as an `f32`.
 pub fn push_f32(out: &mut Vec<u8>, value: f32) {
@@ -44,8 +49,7 @@ pub fn push_bool(out: &mut Vec<u8>, value: bool) {
 
 /// Whether `cell` is exactly what [`push_f64`] prints for `value`.
 pub(crate) fn is_printed_f64(cell: &[u8], value: f64) -> bool {
-    let magnitude = value.abs();
-    if (1e-4..1e16).contains(&magnitude) {
+    if POSITIONAL.contains(&value.abs()) {
         return zmij::Buffer::new().format_finite(value).as_bytes() == cell;
     }
     let mut printed = Vec::with_capacity(24);
@@ -91,7 +95,7 @@ fn push_digits(out: &mut Vec<u8>, text: &[u8], value: f64) {
     };
     // Decimal exponent of the first digit.
     let exponent = exponent + point as i32 - leading - 1;
-    if (1e-4..1e16).contains(&value.abs()) {
+    if POSITIONAL.contains(&value.abs()) {
         if exponent < 0 {
             out.extend_from_slice(b"0.");
             out.resize(out.len() + (-exponent - 1) as usize, b'0');
@@ -139,4 +143,24 @@ fn parse_exponent(text: &[u8]) -> i32 {
         .iter()
         .fold(0, |n, digit| n * 10 + i32::from(digit - b'0'));
     if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Digits that need no layout are those that were laid out.
+        #[test]
+        fn digits_come_in_the_layout_of_python(mantissa in -1e16..1e16_f64, power in 0..21, whole: bool) {
+            let value = mantissa / 10f64.powi(power);
+            let value = if whole { value.trunc() } else { value };
+            let (mut printed, mut laid_out) = (Vec::new(), Vec::new());
+            push_f64(&mut printed, value);
+            push_digits(&mut laid_out, zmij::Buffer::new().format_finite(value).as_bytes(), value);
+            prop_assert_eq!(printed, laid_out);
+        }
+    }
 }
