@@ -26,6 +26,9 @@ use crate::kinds::{
 };
 use crate::placed::Placed;
 
+/// Names of steps that make tables begin so.
+const TABLE: &str = "table/";
+
 /// What a pipeline does not say itself.
 pub struct Surroundings<'a> {
     /// Where `ID/prepared` goes.
@@ -108,8 +111,20 @@ pub fn build(
         trees: BTreeMap::new(),
         tables: BTreeMap::new(),
         trees_of: BTreeMap::new(),
+        published: published(pipeline),
     };
     builder.all()
+}
+
+/// Tables that are published as they stand.
+fn published(pipeline: &Pipeline) -> BTreeSet<&str> {
+    let outputs = pipeline.public.iter().chain(&pipeline.private);
+    let settings = outputs.flat_map(|output| output.declaration.settings());
+    let copied = settings.filter_map(|(_, setting)| match &setting.value {
+        Setting::Query(query) => query.copied_table(),
+        _ => None,
+    });
+    copied.collect()
 }
 
 struct Builder<'a> {
@@ -124,6 +139,7 @@ struct Builder<'a> {
     tables: BTreeMap<String, Port>,
     /// For each table the archives whose files its rows may name.
     trees_of: BTreeMap<String, BTreeSet<String>>,
+    published: BTreeSet<&'a str>,
 }
 
 type Inputs = Vec<(String, Port)>;
@@ -292,7 +308,7 @@ impl Builder<'_> {
     /// Adds the step that makes a table, or two.
     fn made(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
-        let step_name = format!("table/{}", names.join(","));
+        let step_name = format!("{TABLE}{}", names.join(","));
         let (node, trees) = match &table.made {
             Made::Query(query) => {
                 let inputs = self.query_inputs(query)?;
@@ -405,7 +421,11 @@ impl Builder<'_> {
         inputs.dedup_by(|one, other| one.0 == other.0);
         let step = kinds::step(declaration, self.around.session);
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
-        let step = self.placed(step).declared(declaration);
+        let mut step = self.placed(step).declared(declaration);
+        let table = name.strip_prefix(TABLE).unwrap_or_default();
+        if self.published.contains(table) {
+            step = step.with_sums();
+        }
         Ok((self.add(name, step, inputs)?, trees))
     }
 

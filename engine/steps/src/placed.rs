@@ -97,6 +97,8 @@ pub(crate) struct Placed {
     /// The declaration as a whole; none for steps that no word asks for.
     own: Option<Span>,
     keys: BTreeMap<&'static str, Span>,
+    /// What the step writes may be published as it stands.
+    with_sums: bool,
 }
 
 impl Placed {
@@ -106,7 +108,14 @@ impl Placed {
             source,
             own: None,
             keys: BTreeMap::new(),
+            with_sums: false,
         }
+    }
+
+    /// Sums of what the step writes are computed meanwhile.
+    pub(crate) fn with_sums(self) -> Placed {
+        let with_sums = true;
+        Placed { with_sums, ..self }
     }
 
     pub(crate) fn declared(self, declaration: &Declaration) -> Placed {
@@ -189,7 +198,10 @@ impl Step for Placed {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let outputs = self.step.run(context, inputs);
+        let outputs = match self.with_sums {
+            true => self.step.run(&context.with_sums(), inputs),
+            false => self.step.run(context, inputs),
+        };
         outputs.map_err(|error| self.place(error))
     }
 }

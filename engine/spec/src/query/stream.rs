@@ -1,4 +1,4 @@
-//! Whether a query goes through its table row by row.
+//! Whether a query goes through its table row by row, or takes it as it stands.
 
 use std::ops::ControlFlow;
 
@@ -21,6 +21,15 @@ impl Query {
             }
             _ => false,
         }
+    }
+
+    /// The table of `SELECT * FROM table`.
+    #[must_use]
+    pub fn copied_table(&self) -> Option<&str> {
+        let mut tables = self.tables.iter();
+        let table = tables.next()?;
+        let copies_it = self.normal == format!("SELECT * FROM {table}");
+        copies_it.then_some(table)
     }
 }
 
@@ -104,6 +113,24 @@ fn is_of_a_row(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_is_copied_by_a_star_alone() {
+        for (text, expected) in [
+            ("SELECT * FROM t", Some("t")),
+            ("select *\nfrom t -- all", Some("t")),
+            ("SELECT * FROM t AS u", None),
+            ("SELECT * FROM t WHERE a = 1", None),
+            ("SELECT * FROM t LIMIT 3", None),
+            ("SELECT *, a AS b FROM t", None),
+            ("SELECT a FROM t", None),
+            ("SELECT * FROM t, u", None),
+            ("SELECT 1 AS a", None),
+        ] {
+            let query = Query::parse(text).expect(text);
+            assert_eq!(query.copied_table(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_stream_reads_one_table_row_by_row() {
