@@ -26,7 +26,8 @@ impl RowIndex {
     }
 
     /// Bytes of memory that the offsets take.
-    pub(crate) fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         (self.bases.len() * size_of::<u64>() + self.deltas.len() * size_of::<u32>()) as u64
     }
 

@@ -5,11 +5,12 @@
 //! themselves stay: what pandas makes of them is known at the end only. Mostly that is how they stand already, and the text
 //! is canonical after one pass. Otherwise it is read again and printed, in place of the raw file.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use memchr::memchr;
 
 use super::index::{Noted, RowIndex};
+use super::projection::{Projecting, Projection};
 use super::quote::push_minimal;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
@@ -70,6 +71,13 @@ impl Rewriter {
             ready: VecDeque::new(),
             spare: Vec::new(),
         }
+    }
+
+    /// Keeps these columns aside: see [`take_projection`](Self::take_projection).
+    #[must_use]
+    pub fn with_projection(mut self, names: BTreeSet<String>) -> Self {
+        self.sink.text.projection = Projecting::of(names);
+        self
     }
 
     /// Takes the next piece of the file; it may end anywhere.
@@ -133,6 +141,11 @@ impl Rewriter {
         self.sink.text.index.take(end)
     }
 
+    /// The columns that were to be kept aside, as they stand in the text once it is finished; none if they are much of it.
+    pub fn take_projection(&mut self) -> Option<Projection> {
+        self.sink.text.projection.take()
+    }
+
     /// Makes ready what is known to belong to the text; of rows that are written anew, if there are so many bytes.
     fn pass_on(&mut self, enough: usize) {
         let kept = self.sink.text.kept;
@@ -178,6 +191,7 @@ impl RowSink for Both {
 
     fn shape(&mut self, shape: Shape) -> Result<(), CsvError> {
         self.inspector.shape(shape)?;
+        self.text.projection.start(self.inspector.names())?;
         self.text.start(shape.index, self.inspector.names())
     }
 
@@ -205,6 +219,8 @@ struct Text {
     written: Vec<u8>,
     /// Where rows start.
     index: Noted,
+    /// Columns that are kept aside.
+    projection: Projecting,
     /// The text can be read as rows again.
     is_readable: bool,
 }
@@ -222,6 +238,7 @@ impl Text {
             handed_on: 0,
             written: Vec::new(),
             index: Noted::begin(),
+            projection: Projecting::default(),
             is_readable: true,
         }
     }
@@ -263,7 +280,9 @@ impl Text {
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let stands =
             self.has_commas && row.ends_in_lf && self.skipped == 0 && row.is_minimal(self.width);
-        self.index.push(self.end())?;
+        let end = self.end();
+        self.index.push(end)?;
+        self.projection.row(row, self.skipped, end)?;
         if self.is_kept {
             if stands && row.offset == self.kept {
                 self.kept += row.text().len() as u64;

@@ -56,6 +56,18 @@ impl Schema {
     pub fn position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)
     }
+
+    /// The schema of some of the columns, with as many rows. What is no column is passed over.
+    #[must_use]
+    pub fn of_columns(&self, columns: &[usize]) -> Schema {
+        let columns = columns
+            .iter()
+            .filter_map(|column| self.columns.get(*column));
+        Schema {
+            columns: columns.cloned().collect(),
+            rows: self.rows,
+        }
+    }
 }
 
 /// How decimals become doubles.

@@ -9,12 +9,12 @@ use arrow::datatypes::{
     DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
     UInt16Type, UInt32Type, UInt64Type,
 };
-use prep_cache::Digest;
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
 
 use crate::relation::{CopiedCells, OpenTable};
+use crate::value::StoredText;
 
 /// One cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,8 +61,7 @@ struct LookedUp {
 
 enum Source {
     Slice {
-        table: Arc<TextTable>,
-        object: Digest,
+        table: Arc<StoredText>,
         column: usize,
         kind: ColumnType,
     },
@@ -88,8 +87,7 @@ impl Layout {
                     if opened.is_some_and(|table| table.is_number(*column)) {
                         layout.numbers.insert(place);
                     }
-                    let Some(CopiedCells::Text(table, object)) = opened.map(|table| &table.cells)
-                    else {
+                    let Some(CopiedCells::Text(table)) = opened.map(|table| &table.cells) else {
                         // The check of queries lets no entries of an array pass to another output than an array.
                         return Err(StepError::internal("cells of a table that has none"));
                     };
@@ -101,7 +99,6 @@ impl Layout {
                     }
                     let source = Source::Slice {
                         table,
-                        object: *object,
                         column: *column,
                         kind: inferred.copied().unwrap_or(stored.kind),
                     };
@@ -136,28 +133,21 @@ impl Layout {
         Ok(layout)
     }
 
-    /// If all columns are cells of one table: it, its object, and the columns' places in it.
-    pub(crate) fn single_table(&self) -> Option<(Arc<TextTable>, Digest, Vec<usize>)> {
-        let mut single: Option<(&Arc<TextTable>, Digest)> = None;
+    /// If all columns are cells of one table: it, and the columns' places in it.
+    pub(crate) fn single_table(&self) -> Option<(Arc<StoredText>, Vec<usize>)> {
+        let mut single: Option<&Arc<StoredText>> = None;
         let mut places = Vec::new();
         for source in &self.sources {
-            let Source::Slice {
-                table,
-                object,
-                column,
-                ..
-            } = source
-            else {
+            let Source::Slice { table, column, .. } = source else {
                 return None;
             };
-            if single.is_some_and(|(single, _)| !Arc::ptr_eq(single, table)) {
+            if single.is_some_and(|single| !Arc::ptr_eq(single, table)) {
                 return None;
             }
-            single = Some((table, *object));
+            single = Some(table);
             places.push(*column);
         }
-        let (table, object) = single?;
-        Some((table.clone(), object, places))
+        Some((single?.clone(), places))
     }
 
     /// Hands the cells of every row of a batch to `row`, from left to right.
@@ -167,6 +157,7 @@ impl Layout {
         mut row: impl FnMut(&[Cell<'_>]) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         let arrays = Arrays::new(batch, &self.sources)?;
+        let copied_from = copied_from(&self.sources)?;
         let mut cells = Vec::with_capacity(self.sources.len());
         let mut slices = Slices {
             looked_up: self.looked_up,
@@ -177,15 +168,15 @@ impl Layout {
             for (position, source) in self.sources.iter().enumerate() {
                 let cell = match source {
                     Source::Value => arrays.value(position, index),
-                    Source::Slice {
-                        table,
-                        column,
-                        kind,
-                        ..
-                    } => match arrays.origin(position, index) {
-                        None => Cell::Missing,
-                        Some(origin) => Cell::Slice(slices.cell(table, origin, *column)?, *kind),
-                    },
+                    Source::Slice { kind, .. } => {
+                        let from = copied_from.get(position).copied().flatten();
+                        match from.zip(arrays.origin(position, index)) {
+                            None => Cell::Missing,
+                            Some(((table, column), origin)) => {
+                                Cell::Slice(slices.cell(table, origin, column)?, *kind)
+                            }
+                        }
+                    }
                 };
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
                 cells.push(cell);
@@ -195,6 +186,36 @@ impl Layout {
         self.looked_up = slices.looked_up;
         Ok(())
     }
+}
+
+/// For each column that is copied, the table to copy from and the column there. All cells of a row come from the same
+/// table, so that it is split once.
+fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, StepError> {
+    let mut wanted: Vec<(&Arc<StoredText>, Vec<usize>)> = Vec::new();
+    for source in sources {
+        let Source::Slice { table, column, .. } = source else {
+            continue;
+        };
+        let known = wanted.iter_mut().find(|(one, _)| Arc::ptr_eq(one, table));
+        match known {
+            Some((_, columns)) => columns.push(*column),
+            None => wanted.push((table, vec![*column])),
+        }
+    }
+    let held = wanted.into_iter().map(|(text, columns)| {
+        let (table, places) = text.holding(&columns)?;
+        Ok((text, table, places.into_iter()))
+    });
+    let mut held = held.collect::<Result<Vec<_>, StepError>>()?;
+    let each = sources.iter().map(|source| {
+        let Source::Slice { table, .. } = source else {
+            return None;
+        };
+        let mut held = held.iter_mut();
+        let (_, from, places) = held.find(|(text, _, _)| Arc::ptr_eq(text, table))?;
+        Some((*from, places.next()?))
+    });
+    Ok(each.collect())
 }
 
 /// After so many bytes of rows, the memory of long ones is given back.
@@ -211,11 +232,11 @@ struct Slices<'a> {
 impl<'a> Slices<'a> {
     fn cell(
         &mut self,
-        table: &'a Arc<TextTable>,
+        table: &'a TextTable,
         row: u64,
         column: usize,
     ) -> Result<&'a [u8], StepError> {
-        let place = (Arc::as_ptr(table), row);
+        let place = (std::ptr::from_ref(table), row);
         if self.row != Some(place) {
             self.cells.clear();
             if self.looked_up.bytes >= LOOKED_UP {

@@ -44,35 +44,30 @@ pub(super) fn store_rows(
         .map_err(StepError::machine)?;
     let header = header.finish().map_err(StepError::machine)?;
     let copies_rows = rows.has_single_origin() && delimiter == b',' && quoting == Quoting::Minimal;
-    if let Some((table, object, places)) = layout.single_table().filter(|_| copies_rows) {
+    if let Some((table, places)) = layout.single_table().filter(|_| copies_rows) {
         let mut failed = None;
         let mut origins = Origins {
             rows: &mut rows,
             batch: Vec::new().into_iter(),
             failed: &mut failed,
         };
-        let width = table.schema().columns.len();
-        let is_whole = header == table.header() && places.iter().copied().eq(0..width);
+        let schema = table.schema();
+        let is_whole = places.iter().copied().eq(0..schema.columns.len())
+            && (layout.columns.iter().zip(&schema.columns)).all(|(one, of)| one.name == of.name);
         let unchanged = match is_whole {
-            true => Unchanged::before(&mut origins, table.schema().rows),
+            true => Unchanged::before(&mut origins, schema.rows),
             false => Unchanged::NONE,
         };
         if unchanged.is_all && origins.failed.is_none() {
-            let len = table.text().len() as u64;
-            return Ok((
-                Stored {
-                    digest: object,
-                    len,
-                },
-                table.schema().rows,
-            ));
+            return Ok((table.object(), schema.rows));
         }
+        let (table, places) = table.holding(&places)?;
         let mut out = context.store.writer()?;
         out.write_all(&header).map_err(StepError::machine)?;
         let origins = (0..unchanged.rows).chain(unchanged.next).chain(origins);
         let scratch = context.temp_dir();
         let count = gather(
-            &table,
+            table,
             origins,
             &places,
             &mut out,

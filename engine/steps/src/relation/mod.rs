@@ -14,10 +14,9 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_cache::Digest;
 use prep_core::{Context, Inputs, StepError, Value};
 use prep_formats::npy::NpyArray;
-use prep_formats::pandas::{ColumnType, TextTable};
+use prep_formats::pandas::ColumnType;
 use prep_sql::Relation;
 
 pub(crate) use files::for_each_file;
@@ -26,7 +25,7 @@ pub(crate) use query::{query_rows_as_text, query_values, scalar};
 pub(crate) use running::{Running, Wanted, query_memory};
 
 use crate::kinds::TREE;
-use crate::value::{Storage, TableValue, open_text};
+use crate::value::{Storage, StoredText, TableValue};
 use array::ArrayRelation;
 use listing::ListingRelation;
 use parquet::ParquetRelation;
@@ -54,8 +53,7 @@ impl OpenTable {
 pub(crate) enum CopiedCells {
     /// Nowhere: columns are read as values.
     None,
-    /// In the object of this name.
-    Text(Arc<TextTable>, Digest),
+    Text(Arc<StoredText>),
     /// The column `record` is copied from array to array.
     Array(Arc<NpyArray<Arc<File>>>),
 }
@@ -66,11 +64,11 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
     let positions = table.positions(context)?.map(Arc::new);
     match &table.storage {
         Storage::Text { object } => {
-            let text = open_text(context, object, &table.schema)?;
+            let text = StoredText::open(context, object, &table.schema)?;
             let relation = Arc::new(TextRelation::new(text.clone(), positions, &table));
             Ok(OpenTable {
                 relation,
-                cells: CopiedCells::Text(text, *object),
+                cells: CopiedCells::Text(text),
                 inferred: table.inferred,
             })
         }

@@ -3,23 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::compute::cast;
+use arrow::array::{Array, ArrayRef, UInt64Array};
+use arrow::compute::{TakeOptions, cast, take};
 use arrow::datatypes::DataType;
-use prep_formats::pandas::{RowSelection, TextTable, arrow_type};
+use prep_formats::pandas::{RowSelection, arrow_type};
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::{Chosen, StoredRows};
-use crate::value::{Positions, TableValue};
+use crate::value::{Positions, StoredText, TableValue};
 
 pub(crate) struct TextRelation {
-    table: Arc<TextTable>,
+    table: Arc<StoredText>,
     chosen: Chosen,
     columns: Vec<RelationColumn>,
 }
 
 impl TextRelation {
     pub(crate) fn new(
-        table: Arc<TextTable>,
+        table: Arc<StoredText>,
         positions: Option<Arc<Positions>>,
         value: &TableValue,
     ) -> TextRelation {
@@ -87,21 +88,52 @@ impl TextRelation {
         rows: RowSelection,
         batch: usize,
     ) -> Result<Values, ScanError> {
-        let mut batches = self.table.read_batches(columns, rows, batch)?;
-        let read = batches.next().ok_or("a stored table ends early")??;
-        let arrays = columns.iter().zip(read.columns()).map(|(column, array)| {
-            match self.columns.get(*column) {
-                Some(column) if column.data_type != *array.data_type() => {
-                    Ok(cast(array, &column.data_type)?)
-                }
-                _ => Ok(array.clone()),
+        let (rows, arrays) = match self.table.values(columns)? {
+            Some(values) => chosen(&values, &rows)?,
+            None => {
+                let (table, places) = self.table.holding(columns)?;
+                let mut batches = table.read_batches(&places, rows, batch)?;
+                let read = batches.next().ok_or("a stored table ends early")??;
+                (read.num_rows(), read.columns().to_vec())
             }
-        });
+        };
+        let arrays =
+            columns
+                .iter()
+                .zip(arrays)
+                .map(|(column, array)| match self.columns.get(*column) {
+                    Some(column) if column.data_type != *array.data_type() => {
+                        Ok(cast(&array, &column.data_type)?)
+                    }
+                    _ => Ok(array),
+                });
         Ok(Values {
-            rows: read.num_rows(),
+            rows,
             columns: arrays.collect::<Result<_, ScanError>>()?,
         })
     }
+}
+
+/// How many rows are chosen, and their values.
+fn chosen(values: &[ArrayRef], rows: &RowSelection) -> Result<(usize, Vec<ArrayRef>), ScanError> {
+    let all = values.first().map_or(0, |values| values.len());
+    let range = match rows {
+        RowSelection::All => 0..all,
+        RowSelection::Range(range) => usize::try_from(range.start)?..usize::try_from(range.end)?,
+        RowSelection::Rows(rows) => {
+            let places = UInt64Array::from_iter_values(rows.iter().copied());
+            let options = TakeOptions { check_bounds: true };
+            let taken = values.iter();
+            let taken = taken.map(|values| take(values, &places, Some(options.clone())));
+            return Ok((rows.len(), taken.collect::<Result<_, _>>()?));
+        }
+    };
+    if range.end > all {
+        return Err("a stored table ends early".into());
+    }
+    let slices = values.iter();
+    let slices = slices.map(|values| values.slice(range.start, range.len()));
+    Ok((range.len(), slices.collect()))
 }
 
 impl fmt::Debug for TextRelation {

@@ -4,8 +4,7 @@ use prep_cache::ObjectWriter;
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{Column, CsvWriter, Schema};
 
-use super::opened::keep_text;
-use super::{Storage, TableValue};
+use super::{Known, Storage, StoredText, TableValue};
 
 /// Rows between two looks at whether the run was cancelled.
 const BETWEEN_CHECKS: u64 = 4096;
@@ -48,11 +47,17 @@ impl<'a> TableWriter<'a> {
     pub fn finish(mut self) -> Result<TableValue, StepError> {
         let index = self.cells.take_index();
         let out = self.cells.finish().map_err(StepError::machine)?;
-        let object = out.commit()?.digest;
+        let stored = out.commit()?;
         if let Some(index) = index {
-            // Whoever opens the table next need not look for its rows.
-            keep_text(self.context, &object, &self.schema, index)?;
+            let projection = None;
+            StoredText::keep(
+                self.context,
+                stored,
+                &self.schema,
+                Known { index, projection },
+            )?;
         }
+        let object = stored.digest;
         Ok(TableValue::new(self.schema, Storage::Text { object }))
     }
 }

@@ -5,16 +5,14 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use prep_cache::{Digest, ObjectWriter};
+use prep_cache::{ObjectWriter, Stored};
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{
-    CsvError, ReadOptions, Rewriter, Rewritten, RowIndex, first_misfit, normalise,
-};
+use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
 use super::{Format, Read, ReadError, check_columns, each, failed, fits};
-use crate::value::{Content, Opener, Storage, TableValue, fill, keep_text};
+use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, fill};
 
 /// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
@@ -70,9 +68,13 @@ fn read(
     };
     // A content that ends too early is the cause of what the scanner makes of its end.
     inflated?;
-    let (rewritten, index, text) = scanned?;
-    let object = match &rewritten {
-        Rewritten::Canonical(_) => text.commit()?.digest,
+    let Scanned {
+        rewritten,
+        known,
+        text,
+    } = scanned?;
+    let stored = match &rewritten {
+        Rewritten::Canonical(_) => text.commit()?,
         // What was written is there still, and quicker to read than to inflate again.
         Rewritten::Cells(scan, options) => {
             let mut cells = text.read_back()?;
@@ -90,14 +92,14 @@ fn read(
         }
     };
     // What is printed anew has its rows elsewhere.
-    let index = index.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
+    let known = known.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
+    let object = stored.digest;
     let table = declared.table(schema, Storage::Text { object });
-    if let Some(index) = index {
-        // Whoever opens the table next need not look for its rows.
-        keep_text(context, &object, &table.schema, index)?;
+    if let Some(known) = known {
+        StoredText::keep(context, stored, &table.schema, known)?;
     }
     Ok(table)
 }
@@ -106,12 +108,12 @@ fn read(
 fn printed(
     context: &Context,
     print: impl FnOnce(&mut ObjectWriter) -> Result<(), CsvError>,
-) -> Result<Digest, StepError> {
+) -> Result<Stored, StepError> {
     let mut out = context.store.writer()?;
     let done = print(&mut out);
     context.check()?;
     done.map_err(StepError::machine)?;
-    Ok(out.commit()?.digest)
+    Ok(out.commit()?)
 }
 
 /// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
@@ -181,8 +183,13 @@ fn inflate(
     }
 }
 
-/// What a scanned text is, where its rows start, and the text.
-type Scanned = (Rewritten, Option<RowIndex>, ObjectWriter);
+/// A text that was scanned, and written.
+struct Scanned {
+    rewritten: Rewritten,
+    /// What was noted on the way.
+    known: Option<Known>,
+    text: ObjectWriter,
+}
 
 /// Scans pieces as they come, and passes their text on to the store.
 struct Scanning<'a> {
@@ -193,8 +200,10 @@ struct Scanning<'a> {
 
 impl<'a> Scanning<'a> {
     fn new(options: &ReadOptions, read: &'a Read, text: ObjectWriter) -> Scanning<'a> {
+        // The columns that are declared are those that queries compute with.
+        let declared = read.columns.iter().map(|one| one.name.value.clone());
         Scanning {
-            rewriter: Rewriter::new(options),
+            rewriter: Rewriter::new(options).with_projection(declared.collect()),
             read,
             text,
         }
@@ -221,7 +230,13 @@ impl<'a> Scanning<'a> {
         let rewritten = self.rewriter.finish();
         let rewritten = rewritten.map_err(|cause| failed(self.read, cause))?;
         self.pass_on()?;
-        Ok((rewritten, self.rewriter.take_index(), self.text))
+        let projection = self.rewriter.take_projection();
+        let index = self.rewriter.take_index();
+        Ok(Scanned {
+            rewritten,
+            known: index.map(|index| Known { index, projection }),
+            text: self.text,
+        })
     }
 }
 
