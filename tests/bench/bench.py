@@ -3,8 +3,8 @@
 
   bench.py --prep target/release/prep [NAME...] [--python PYTHON] [--save FILE] [--against FILE]
 
-table       a table like the taxi competition's: read, shuffle-split, write train, test and answers; beside pandas
-memory      the same table with ten times the rows: bytes of memory for a further row
+table       the taxi competition with twice --rows rides; beside the benchmark's own script, as below
+memory      the same with two and a half times --rows, and with a tenth of them: bytes of memory for a further row
 images      images of 12 KB in one zip, prepared into train and test folders; beside Info-ZIP's unzip into one folder
 grading     recorded submissions of the competitions whose metrics scikit-learn has by `prep grade`, one call for all cases
             of a name; beside those metrics in a process of its own, without its imports
@@ -36,7 +36,7 @@ def main():
     parser.add_argument("which", nargs="*", choices=[[], *BENCHES], metavar="NAME", help="default: all")
     parser.add_argument("--prep", required=True, type=Path)
     parser.add_argument("--python", default=sys.executable, help="the Python that runs the alternatives")
-    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the table")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of tables; the table has twice as many")
     parser.add_argument("--images", type=int, default=20_000)
     parser.add_argument("--scale", type=float, default=1.0, help="how much larger the sized bundles are")
     parser.add_argument("--memory", dest="memory_limit", metavar="SIZE", help="prep's --memory")

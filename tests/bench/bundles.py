@@ -173,6 +173,20 @@ def integers(bundle, count):
             member.write(f"{number},{measures},{draw.choice(flags)},{draw.randrange(1, 8)}\n".encode())
 
 
+def rides(bundle, count):
+    """Rides by taxi: keys that are times, and coordinates of 14 to 17 digits, as a float32 has them."""
+    draw = random.Random(0)
+    with archive(bundle) as out:
+        with out.open("train.csv", "w", force_zip64=True) as member:
+            member.write(b"key,fare_amount,pickup_datetime,pickup_longitude,pickup_latitude,dropoff_longitude,dropoff_latitude,passenger_count\n")
+            for row in range(count):
+                second = row * 31 % 86400
+                time = f"2013-{row % 12 + 1:02}-{row % 28 + 1:02} {second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+                places = ",".join(repr(base + draw.random() / 8) for base in (-73.98, 40.75, -73.97, 40.76))
+                member.write(f"{time}.{row:07},{draw.randrange(250, 6000) / 100},{time} UTC,{places},{row % 6 + 1}\n".encode())
+        out.writestr("GCP-Coupons-Instructions.rtf", "{}")
+
+
 def comments(bundle, count):
     """Comments with line breaks and quotes, labelled by six columns; as many without labels."""
     draw = random.Random(0)

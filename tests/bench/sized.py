@@ -34,8 +34,10 @@ class Sized:
     upstream_until: float = 1.0
 
     def __call__(self, args, work):
+        return self.measured(args, work, int(self.units * args.scale))
+
+    def measured(self, args, work, units):
         bundle = work / f"{self.competition}.zip"
-        units = int(self.units * args.scale)
         self.make(bundle, units)
         size = f"{units} {self.unit}, {bundle.stat().st_size / 1e6:.0f} MB"
         print(f"  {self.competition}: {size}", flush=True)

@@ -5,13 +5,16 @@ use std::io::Write;
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use prep_cache::Stored;
-use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_core::{Claim, Context, FileValue, Inputs, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, gather};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
 use crate::relation::{Running, Wanted, open_tables};
+
+/// The part of all memory that a text may have mapped at most.
+const SHARE_OF_TEXT: u64 = 8;
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
@@ -66,14 +69,11 @@ pub(super) fn store_rows(
         out.write_all(&header).map_err(StepError::machine)?;
         let origins = (0..unchanged.rows).chain(unchanged.next).chain(origins);
         let scratch = context.temp_dir();
-        let count = gather(
-            table,
-            origins,
-            &places,
-            &mut out,
-            &GatherOptions::new(&scratch),
-        )
-        .map_err(StepError::machine)?;
+        let mut options = GatherOptions::new(&scratch);
+        let claim = claim_for_text(context, table.text().len(), &mut options);
+        let count =
+            gather(table, origins, &places, &mut out, &options).map_err(StepError::machine)?;
+        drop(claim);
         return match failed {
             Some(error) => Err(error),
             None => Ok((out.commit()?, count)),
@@ -103,6 +103,22 @@ pub(super) fn store_rows(
     }
     writer.finish().map_err(StepError::machine)?;
     Ok((out.commit()?, count))
+}
+
+/// A large text is copied in random order, too, if so much memory is free: in two steps it takes more than twice as long.
+/// It is mapped, so that a part of all memory is enough for who prepares several tables.
+fn claim_for_text(
+    context: &Context,
+    text: usize,
+    options: &mut GatherOptions<'_>,
+) -> Option<Claim> {
+    let bytes = text as u64;
+    if text <= options.budget || bytes > context.limits.memory / SHARE_OF_TEXT {
+        return None;
+    }
+    let claim = context.try_claim(bytes)?;
+    options.budget = text;
+    Some(claim)
 }
 
 /// How far a result is a table's rows in their order. If it is all of them, and no more, it is the table's object itself.
