@@ -165,6 +165,18 @@ fn slices_of_canonical_text_are_requoted() {
     }
 }
 
+/// Zeros of either sign are equal, and print differently.
+#[test]
+fn a_double_that_comes_again_prints_as_it_did() {
+    let mut writer = CsvWriter::new(Vec::new());
+    for value in [0.5, 0.5, f64::NAN, 0.5, 0.0, -0.0, -0.0, 0.0, 1e-5, 1e-5] {
+        writer.f64(value);
+    }
+    writer.end_row().unwrap();
+    let text = writer.finish().unwrap();
+    assert_eq!(text, b"0.5,0.5,,0.5,0.0,-0.0,-0.0,0.0,1e-05,1e-05\n");
+}
+
 #[test]
 fn where_rows_start_is_known_without_looking_for_them() {
     // Rows of all lengths, with quotes and line ends in them, more than are handed on at a time.

@@ -34,6 +34,23 @@ pub struct CsvWriter<W> {
     handed_on: u64,
     /// Where rows start, if somebody wants to know.
     index: Noted,
+    last: Double,
+}
+
+/// The double that was printed last.
+struct Double {
+    bits: u64,
+    text: Vec<u8>,
+}
+
+impl Default for Double {
+    /// NaN is never printed.
+    fn default() -> Self {
+        Self {
+            bits: f64::NAN.to_bits(),
+            text: Vec::new(),
+        }
+    }
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -53,6 +70,7 @@ impl<W: Write> CsvWriter<W> {
             fields: 0,
             handed_on: 0,
             index: Noted::default(),
+            last: Double::default(),
         }
     }
 
@@ -95,10 +113,17 @@ impl<W: Write> CsvWriter<W> {
     /// A double in its shortest form; NaN is missing.
     pub fn f64(&mut self, value: f64) {
         if value.is_nan() {
-            self.missing();
-        } else {
-            print::push_f64(self.field(), value);
+            return self.missing();
         }
+        // Constants and labels come again and again.
+        let mut last = std::mem::take(&mut self.last);
+        if last.bits != value.to_bits() {
+            last.bits = value.to_bits();
+            last.text.clear();
+            print::push_f64(&mut last.text, value);
+        }
+        self.field().extend_from_slice(&last.text);
+        self.last = last;
     }
 
     /// A single in its shortest form; NaN is missing.
