@@ -115,7 +115,7 @@ fn main() -> Result<(), CsvError> {
     let mut file = tempfile::tempfile_in(folder.path())?;
     file.write_all(&text)?;
     let table = time("open: offsets of rows", size, || {
-        TextTable::open(&file, scan.schema.clone())
+        TextTable::open(&file, scan.schema.clone(), u64::MAX)
     })?;
     let mut random = Random(2);
     let mut order: Vec<u64> = (0..rows as u64).collect();

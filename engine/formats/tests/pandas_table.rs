@@ -25,7 +25,7 @@ fn table(raw: &str) -> Result<TextTable, CsvError> {
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
     let mut file = tempfile::tempfile()?;
     normalise(raw.as_bytes(), &scan, &options, &mut file)?;
-    TextTable::open(&file, scan.schema)
+    TextTable::open(&file, scan.schema, u64::MAX)
 }
 
 /// A query that computes an empty text knows of no missing cell.

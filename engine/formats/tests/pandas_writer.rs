@@ -203,12 +203,12 @@ fn where_rows_start_is_known_without_looking_for_them() {
         ],
         rows: 3000,
     };
-    let known = TextTable::open_with(&out, schema.clone(), index).unwrap();
-    let looked_for = TextTable::open(&out, schema).unwrap();
+    let known = TextTable::open_with(&out, schema.clone(), u64::MAX, index).unwrap();
+    let looked_for = TextTable::open(&out, schema, u64::MAX).unwrap();
     for row in 0..3000 {
         assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
         // Memory that is given back comes again.
-        known.release_long(1, 1 << 20);
+        known.looked_up(1, 1 << 20);
     }
     assert!(known.row(3000).is_err());
 }

@@ -131,6 +131,23 @@ impl Batches<'_> {
         }
     }
 
+    /// Whether the last `count` rows came in the order in which they are stored, none of them twice.
+    fn is_ascending(&self, count: usize) -> bool {
+        let RowSelection::Rows(rows) = &self.rows else {
+            return count > 0;
+        };
+        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
+        let last = at.checked_sub(count).and_then(|from| rows.get(from..at));
+        last.is_some_and(|rows| count > 0 && rows.is_sorted_by(|one, next| one < next))
+    }
+
+    /// The table takes note of the last of `count` rows, of so many bytes, if they may lie anywhere.
+    fn note(&self, count: usize, bytes: usize) {
+        if matches!(self.rows, RowSelection::Rows(_)) && count > 0 {
+            self.table.looked_up(AHEAD as u64, bytes as u64);
+        }
+    }
+
     /// Fetches the rows that come next, if they lie anywhere, or far from each other.
     fn fetch_next(&self) {
         let mut next = [0; AHEAD];
@@ -157,9 +174,11 @@ impl Batches<'_> {
             .map(|kind| Builder::new(*kind, size))
             .collect();
         let first = self.row(self.at);
-        let (mut count, mut text) = (0, 0);
+        let (mut count, mut text, mut noted) = (0, 0, 0);
         while count < size && text < TEXT_LIMIT {
             if count.is_multiple_of(AHEAD) {
+                self.note(count, text - noted);
+                noted = text;
                 self.fetch_next();
             }
             let row = self.row(self.at);
@@ -190,10 +209,9 @@ impl Batches<'_> {
             self.at += 1;
             count += 1;
         }
-        if matches!(self.rows, RowSelection::Rows(_)) {
-            self.table.release_long(count as u64, text as u64);
-        } else {
-            let end = self.row(self.at);
+        if self.is_ascending(count) {
+            // Nothing in between is wanted any more.
+            let end = self.row(self.at - 1).saturating_add(1);
             self.table.release(
                 self.table.offset(first) as usize,
                 self.table.offset(end) as usize,

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr;
 use memmap2::{Mmap, UncheckedAdvice};
@@ -20,23 +21,51 @@ const LONG: u64 = 1 << 13;
 /// Rows, or cells, that are fetched before any of them is read.
 pub const AHEAD: usize = 32;
 
+/// What the system maps at most around a byte that is read, where the file is in its cache: a large page.
+const AROUND: u64 = 1 << 21;
+
 /// The bytes of a table.
 enum Bytes {
     Owned(Vec<u8>),
-    Mapped(Mmap),
+    Mapped(Mapped),
+}
+
+/// A mapped file.
+struct Mapped {
+    map: Mmap,
+    /// So many bytes may be in memory because rows were looked up.
+    room: u64,
+    /// And so many are, at most.
+    touched: AtomicU64,
+}
+
+impl Mapped {
+    /// Counts rows that were looked up anywhere. Have they filled the room?
+    fn is_full_after(&self, rows: u64) -> bool {
+        if self.map.len() as u64 <= self.room {
+            return false;
+        }
+        let more = rows.saturating_mul(AROUND);
+        let touched = self.touched.fetch_add(more, Ordering::Relaxed) + more;
+        let is_full = touched > self.room;
+        if is_full {
+            self.touched.store(0, Ordering::Relaxed);
+        }
+        is_full
+    }
 }
 
 impl Bytes {
     fn text(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
-            Self::Mapped(map) => map,
+            Self::Mapped(mapped) => &mapped.map,
         }
     }
 
     /// Gives the memory of a stretch of mapped text back, so that a pass over a large table stays small.
     fn release(&self, from: usize, to: usize) {
-        if let Self::Mapped(map) = self {
+        if let Self::Mapped(Mapped { map, .. }) = self {
             // SAFETY: the map is shared and read-only over a file that never changes (see `open`), so pages that are
             // dropped come back with the same bytes when they are touched again; no write can be lost.
             #[allow(unsafe_code, reason = "see above")]
@@ -89,7 +118,7 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a file.
+    /// Opens a table in a file, of which `room` bytes may stay in memory after rows were looked up anywhere.
     ///
     /// The file is mapped, so nobody may change or shorten it while the table lives. A file that is written once, whose
     /// only name is in a folder of the program's own, fulfils this; one with another name that a user may write to does
@@ -97,16 +126,21 @@ impl TextTable {
     ///
     /// # Errors
     /// The file cannot be mapped, or does not have the rows of the schema.
-    pub fn open(file: &File, schema: Schema) -> Result<Self, CsvError> {
-        Self::new(Self::bytes(file)?, schema)
+    pub fn open(file: &File, schema: Schema, room: u64) -> Result<Self, CsvError> {
+        Self::new(Self::bytes(file, room)?, schema)
     }
 
     /// As [`open`](Self::open), by who knows where the rows start: nothing is read.
     ///
     /// # Errors
     /// As those of `open`.
-    pub fn open_with(file: &File, schema: Schema, index: RowIndex) -> Result<Self, CsvError> {
-        let bytes = Self::bytes(file)?;
+    pub fn open_with(
+        file: &File,
+        schema: Schema,
+        room: u64,
+        index: RowIndex,
+    ) -> Result<Self, CsvError> {
+        let bytes = Self::bytes(file, room)?;
         if index.end() != bytes.text().len() as u64 {
             return Self::new(bytes, schema);
         }
@@ -114,7 +148,7 @@ impl TextTable {
         Self { schema, lines }.checked()
     }
 
-    fn bytes(file: &File) -> Result<Bytes, CsvError> {
+    fn bytes(file: &File, room: u64) -> Result<Bytes, CsvError> {
         if file.metadata()?.len() == 0 {
             return Ok(Bytes::Owned(Vec::new()));
         }
@@ -122,7 +156,11 @@ impl TextTable {
         // written again (see `open`), and the map is private to this table and read-only.
         #[allow(unsafe_code, reason = "see `open`")]
         let map = unsafe { Mmap::map(file)? };
-        Ok(Bytes::Mapped(map))
+        Ok(Bytes::Mapped(Mapped {
+            map,
+            room,
+            touched: AtomicU64::new(0),
+        }))
     }
 
     /// A table in memory.
@@ -255,10 +293,12 @@ impl TextTable {
         Ok(Cells::new(self.row(row)?))
     }
 
-    /// Gives all memory of mapped text back after `rows` of together so many `bytes` were looked up anywhere, if they are
-    /// long. Where short ones lie, others do that are looked up soon.
-    pub fn release_long(&self, rows: u64, bytes: u64) {
-        if bytes / rows.max(1) >= LONG {
+    /// Takes note that `rows` of together so many `bytes` were looked up anywhere. Gives all memory of mapped text back if
+    /// they are long, or if they may fill the room. Where short ones lie, others do that are looked up soon.
+    pub fn looked_up(&self, rows: u64, bytes: u64) {
+        let are_long = bytes / rows.max(1) >= LONG;
+        let is_full = matches!(&self.lines.bytes, Bytes::Mapped(map) if map.is_full_after(rows));
+        if are_long || is_full {
             self.release(0, self.text().len());
         }
     }

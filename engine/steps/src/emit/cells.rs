@@ -52,7 +52,7 @@ pub(crate) struct Layout {
     looked_up: LookedUp,
 }
 
-/// Rows of stored tables since their memory was last given back.
+/// Rows of stored tables since they last took note of it.
 #[derive(Debug, Clone, Copy, Default)]
 struct LookedUp {
     rows: u64,
@@ -218,8 +218,11 @@ fn copied_from(sources: &[Source]) -> Result<Vec<Option<(&TextTable, usize)>>, S
     Ok(each.collect())
 }
 
-/// After so many bytes of rows, the memory of long ones is given back.
-const LOOKED_UP: u64 = 32 << 20;
+/// After so many bytes, or rows, their table takes note of them: it may give memory back.
+const LOOKED_UP: LookedUp = LookedUp {
+    rows: 1 << 10,
+    bytes: 32 << 20,
+};
 
 /// The cells of the row that was split last, as neighbours in a result mostly come from one row.
 #[derive(Default)]
@@ -239,9 +242,10 @@ impl<'a> Slices<'a> {
         let place = (std::ptr::from_ref(table), row);
         if self.row != Some(place) {
             self.cells.clear();
-            if self.looked_up.bytes >= LOOKED_UP {
-                let LookedUp { rows, bytes } = std::mem::take(&mut self.looked_up);
-                table.release_long(rows, bytes);
+            let LookedUp { rows, bytes } = self.looked_up;
+            if rows >= LOOKED_UP.rows || bytes >= LOOKED_UP.bytes {
+                table.looked_up(rows, bytes);
+                self.looked_up = LookedUp::default();
             }
             let text = table.row(row).map_err(StepError::internal)?;
             self.looked_up.rows += 1;

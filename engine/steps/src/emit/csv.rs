@@ -12,9 +12,7 @@ use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
 use crate::relation::{Running, Wanted, open_tables};
-
-/// The part of all memory that a text may have mapped at most.
-const SHARE_OF_TEXT: u64 = 8;
+use crate::value::SHARE_OF_TEXT;
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
@@ -105,8 +103,8 @@ pub(super) fn store_rows(
     Ok((out.commit()?, count))
 }
 
-/// A large text is copied in random order, too, if so much memory is free: in two steps it takes more than twice as long.
-/// It is mapped, so that a part of all memory is enough for who prepares several tables.
+/// A large text is copied in random order, too, if so much memory is free: in two steps it takes twice as long. It is mapped
+/// for that, and half of all memory is left to others.
 fn claim_for_text(
     context: &Context,
     text: usize,

@@ -12,6 +12,9 @@ use prep_cache::{Digest, Store, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, Projection, RowIndex, RowSelection, Schema, TextTable};
 
+/// The part of all memory that a text may have mapped at most.
+pub(crate) const SHARE_OF_TEXT: u64 = 2;
+
 /// What is known of a text that was just written.
 pub(crate) struct Known {
     /// Where its rows start.
@@ -32,6 +35,8 @@ pub(crate) struct StoredText {
 struct Shared {
     store: Store,
     object: Stored,
+    /// Bytes of the text that may stay in memory after rows were looked up anywhere.
+    room: u64,
     whole: Mutex<Whole>,
 }
 
@@ -62,11 +67,7 @@ impl StoredText {
         let few = projection.map(|projection| Few::of(projection, schema));
         let text = StoredText {
             schema: schema.clone(),
-            shared: Arc::new(Shared {
-                store: context.store.clone(),
-                object,
-                whole: Mutex::new(Whole::Closed(Some(index))),
-            }),
+            shared: Arc::new(Shared::new(context, object, Some(index))),
             whole: OnceLock::new(),
             few: few.transpose()?,
         };
@@ -82,17 +83,13 @@ impl StoredText {
         schema: &Schema,
     ) -> Result<Arc<StoredText>, StepError> {
         let open = || {
-            let len = context.store.open_object(object)?.len();
+            let object = Stored {
+                digest: *object,
+                len: context.store.open_object(object)?.len(),
+            };
             let text = StoredText {
                 schema: schema.clone(),
-                shared: Arc::new(Shared {
-                    store: context.store.clone(),
-                    object: Stored {
-                        digest: *object,
-                        len,
-                    },
-                    whole: Mutex::new(Whole::Closed(None)),
-                }),
+                shared: Arc::new(Shared::new(context, object, None)),
                 whole: OnceLock::new(),
                 few: None,
             };
@@ -170,6 +167,15 @@ impl StoredText {
 }
 
 impl Shared {
+    fn new(context: &Context, object: Stored, index: Option<RowIndex>) -> Shared {
+        Shared {
+            store: context.store.clone(),
+            object,
+            room: context.limits.memory / SHARE_OF_TEXT,
+            whole: Mutex::new(Whole::Closed(index)),
+        }
+    }
+
     fn state(&self) -> MutexGuard<'_, Whole> {
         self.whole.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -185,12 +191,13 @@ impl Shared {
             Whole::Closed(index) => index.take(),
         };
         let object = self.store.open_private(&self.object.digest)?;
+        let schema = schema.clone();
         let table = match index {
-            Some(index) => TextTable::open_with(object.file(), schema.clone(), index),
-            None => TextTable::open(object.file(), schema.clone()),
+            Some(index) => TextTable::open_with(object.file(), schema, self.room, index),
+            None => TextTable::open(object.file(), schema, self.room),
         };
         let table = table.map_err(StepError::internal)?;
-        let same = table.with_schema(schema.clone());
+        let same = table.with_schema(table.schema().clone());
         *whole = Whole::Open(same.map_err(StepError::internal)?);
         Ok(table)
     }

@@ -1,0 +1,96 @@
+//! How much of a mapped table stays in memory while its rows are read.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::fs::{self, File};
+use std::io::Write;
+
+use prep_formats::pandas::{Column, ColumnType, RowSelection, Schema, TextTable};
+
+const ROWS: u64 = 400_000;
+const BATCH: usize = 8192;
+
+/// 40 MB.
+fn file() -> (File, Schema) {
+    let mut file = tempfile::tempfile().unwrap();
+    let rows = (0..ROWS).map(|row| format!("{row:0>99}\n"));
+    let text = format!("a\n{}", rows.collect::<String>());
+    file.write_all(text.as_bytes()).unwrap();
+    let column = Column {
+        name: "a".to_owned(),
+        kind: ColumnType::Text,
+        nullable: false,
+    };
+    let columns = vec![column];
+    (
+        file,
+        Schema {
+            columns,
+            rows: ROWS,
+        },
+    )
+}
+
+/// Bytes of a table's text that this process has in memory.
+fn resident(table: &TextTable) -> u64 {
+    let wanted = table.text().as_ptr() as u64;
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    let mut lines = maps.lines();
+    let address = |text| u64::from_str_radix(text, 16).ok();
+    lines
+        .find(|line| {
+            let range = line
+                .split(' ')
+                .next()
+                .and_then(|range| range.split_once('-'));
+            range.is_some_and(|(from, to)| {
+                address(from).is_some_and(|from| from <= wanted)
+                    && address(to).is_some_and(|to| wanted < to)
+            })
+        })
+        .unwrap();
+    let size = lines.find_map(|line| line.strip_prefix("Rss:")).unwrap();
+    let kilobytes: u64 = size.trim().trim_end_matches(" kB").parse().unwrap();
+    kilobytes << 10
+}
+
+#[test]
+fn rows_that_were_passed_are_given_back() {
+    let (file, schema) = file();
+    let table = TextTable::open(&file, schema, u64::MAX).unwrap();
+    let rows: Vec<u64> = (0..ROWS).filter(|row| row % 10 != 3).collect();
+    let batches = table.read_batches(&[0], RowSelection::Rows(rows.into()), BATCH);
+    for batch in batches.unwrap() {
+        assert!(batch.unwrap().num_rows() <= BATCH);
+        let found = resident(&table);
+        assert!(found < 4 << 20, "{found}");
+    }
+}
+
+#[test]
+fn rows_that_lie_anywhere_stay_while_there_is_room() {
+    let (_, schema) = file();
+    let all = 100 * schema.rows;
+    for (room, rows, stays) in [
+        // All of the text has room.
+        (all + 2, u64::MAX, true),
+        (all / 2, 1, true),
+        // Each may have brought a large page.
+        (all / 2, 100, false),
+    ] {
+        let (file, schema) = file();
+        let table = TextTable::open(&file, schema, room).unwrap();
+        let mut rows_of_digits = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
+        assert!(rows_of_digits.all(|row| row.starts_with(b"0")));
+        assert!(resident(&table) > all * 9 / 10);
+        table.looked_up(rows, 100);
+        let found = resident(&table);
+        assert_eq!(found > all * 9 / 10, stays, "{found}");
+        assert_eq!(found < all / 10, !stays, "{found}");
+    }
+}
