@@ -129,3 +129,43 @@ checks:
     assert_eq!(read("public/train.csv"), table);
     assert_eq!(read("public/ids.csv"), "label,id\n0,n0\n1,n1\n");
 }
+
+/// The only column that is kept in memory may have missing cells, which the only field of a row is marked for.
+#[test]
+fn a_missing_cell_of_a_single_column_stays_missing() {
+    let sandbox = Sandbox::new();
+    let table = "id,note\na,\"1, 2\"\n,3\n\"x, \"\"y\"\"\",\n";
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(table));
+    let pipeline = Harbour::PIPELINE
+        .split("tables:")
+        .next()
+        .unwrap_or_default();
+    let pipeline = format!(
+        "{pipeline}tables:
+  labelled: {{ read: train.csv, columns: {{ id: inferred }} }}
+public:
+  train.csv: SELECT * FROM labelled
+  id.csv: SELECT id FROM labelled
+  ids.csv: SELECT id, 7 AS seven FROM labelled
+  quoted.csv: {{ csv: \"SELECT 7 AS seven, id FROM labelled\", quoting: nonnumeric }}
+private:
+  missing.csv: SELECT count(*) AS n FROM labelled WHERE id IS NULL
+"
+    );
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.run_well(Harbour::ID);
+    let prepared = sandbox.prepared(Harbour::ID);
+    for (path, expected) in [
+        ("public/train.csv", table),
+        ("public/id.csv", "id\na\n\"\"\n\"x, \"\"y\"\"\"\n"),
+        ("public/ids.csv", "id,seven\na,7\n,7\n\"x, \"\"y\"\"\",7\n"),
+        (
+            "public/quoted.csv",
+            "\"seven\",\"id\"\n7,\"a\"\n7,\"\"\n7,\"x, \"\"y\"\"\"\n",
+        ),
+        ("private/missing.csv", "n\n1\n"),
+    ] {
+        let found = fs::read_to_string(prepared.join(path)).expect("a file");
+        assert_eq!(found, expected, "{path}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Queries that run in a step: what they may use, and what their failures mean.
 
 use arrow::array::RecordBatch;
-use prep_core::{Context, Failure, Inputs, StepError};
+use prep_core::{Context, Failure, Inputs, StepError, causes};
 use prep_spec::model::Query;
 use prep_sql::{Blame, Grant, QueryError, ResultColumn, Rows, Session};
 
@@ -80,7 +80,10 @@ fn failed(query: &Query, error: QueryError) -> StepError {
         | QueryError::Order(_)
         | QueryError::Unsupported(_) => Failure::Pipeline,
         QueryError::Run { blame, .. } => match blame {
-            Blame::Input => Failure::Input,
+            // A table may be opened while the query runs; whose fault that was is known.
+            Blame::Input => causes(&error)
+                .find_map(|cause| cause.downcast_ref::<StepError>())
+                .map_or(Failure::Input, StepError::failure),
             Blame::Pipeline => Failure::Pipeline,
             Blame::Machine => Failure::Machine,
             Blame::Stopped => return StepError::Cancelled,
