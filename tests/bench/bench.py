@@ -19,8 +19,8 @@ integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images
 
 The alternatives run in PYTHON (default: this one): pandas 2.2, scikit-learn 1.5, PyYAML, and for the last group the
 benchmark's package with pymongo and py7zr; unzip, tar and 7z are Debian's. What is missing is left out, and said.
-Both sides read from the page cache; `prep` runs twice, and the quicker run counts. --save keeps the figures; --against names what got slower or larger than them by
-more than a tenth, and then ends with 1.
+Both sides read from the page cache; `prep` runs twice, and the quicker run counts. --save keeps the figures; --against
+names what got slower or larger than them by more than a tenth, and then ends with 1.
 """
 import argparse, shutil, sys, tempfile
 from pathlib import Path

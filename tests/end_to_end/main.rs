@@ -24,6 +24,7 @@
 //! outputs       two outputs on one path
 //! others        prepared folders that something else made
 //! parallel      several processes with one store and one data folder
+//! projection    tables of which a few columns stay in memory
 //! queries       what queries compute, use, and say when they fail
 //! remote        machines that share results and bundles
 //! report        the page to look at
@@ -71,6 +72,7 @@ mod leaks;
 mod others;
 mod outputs;
 mod parallel;
+mod projection;
 mod queries;
 mod remote;
 mod report;

@@ -26,9 +26,6 @@ use crate::kinds::{
 };
 use crate::placed::Placed;
 
-/// Names of steps that make tables begin so.
-const TABLE: &str = "table/";
-
 /// What a pipeline does not say itself.
 pub struct Surroundings<'a> {
     /// Where `ID/prepared` goes.
@@ -308,7 +305,7 @@ impl Builder<'_> {
     /// Adds the step that makes a table, or two.
     fn made(&mut self, table: &Table) -> Result<(), BuildError> {
         let names: Vec<&str> = table.names.iter().map(|name| &*name.value).collect();
-        let step_name = format!("{TABLE}{}", names.join(","));
+        let step_name = format!("table/{}", names.join(","));
         let (node, trees) = match &table.made {
             Made::Query(query) => {
                 let inputs = self.query_inputs(query)?;
@@ -326,7 +323,11 @@ impl Builder<'_> {
                 let node = self.add(&step_name, step, Inputs::new())?;
                 (node, BTreeSet::new())
             }
-            Made::Kind(declaration) => self.declared(&step_name, declaration)?,
+            Made::Kind(declaration) => {
+                let is_published =
+                    matches!(*names.as_slice(), [name] if self.published.contains(name));
+                self.declared(&step_name, declaration, is_published)?
+            }
         };
         let parts = match names.as_slice() {
             [_] => vec![VALUE],
@@ -341,11 +342,12 @@ impl Builder<'_> {
     }
 
     /// Adds the step of a declaration, with the inputs that the types of its keys ask for. Returns it, and the archives
-    /// whose files may be named by the rows of the table that it makes.
+    /// whose files may be named by the rows of the table that it makes. Of what is published, sums are computed meanwhile.
     fn declared(
         &mut self,
         name: &str,
         declaration: &Declaration,
+        is_published: bool,
     ) -> Result<(NodeId, BTreeSet<String>), BuildError> {
         let mut inputs = Inputs::new();
         let mut trees = BTreeSet::new();
@@ -422,8 +424,7 @@ impl Builder<'_> {
         let step = kinds::step(declaration, self.around.session);
         let step = step.ok_or_else(|| BuildError::Incomplete(name.to_owned()))?;
         let mut step = self.placed(step).declared(declaration);
-        let table = name.strip_prefix(TABLE).unwrap_or_default();
-        if self.published.contains(table) {
+        if is_published {
             step = step.with_sums();
         }
         Ok((self.add(name, step, inputs)?, trees))
@@ -449,7 +450,7 @@ impl Builder<'_> {
 
     /// The step that makes an output, and the steps of what it contains.
     fn output(&mut self, name: &str, output: &Output) -> Result<Port, BuildError> {
-        let (node, _) = self.declared(name, &output.declaration)?;
+        let (node, _) = self.declared(name, &output.declaration, true)?;
         Ok(value_of(node))
     }
 

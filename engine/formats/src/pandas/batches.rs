@@ -88,6 +88,7 @@ impl TextTable {
             schema,
             kinds,
             wanted,
+            lie_anywhere: matches!(&rows, RowSelection::Rows(rows) if !rows.is_sorted()),
             rows,
             are_long: self.text().len() as u64 / self.schema().rows.max(1) >= LONG,
             at: 0,
@@ -105,6 +106,8 @@ pub struct Batches<'a> {
     /// Column of the table and place in the batch, from left to right.
     wanted: Vec<(usize, usize)>,
     rows: RowSelection,
+    /// The rows do not come in the order in which they are stored.
+    lie_anywhere: bool,
     /// Rows are so long that the processor does not see how they follow each other.
     are_long: bool,
     at: u64,
@@ -128,23 +131,6 @@ impl Batches<'_> {
                 .and_then(|at| rows.get(at))
                 .copied()
                 .unwrap_or(u64::MAX),
-        }
-    }
-
-    /// Whether the last `count` rows came in the order in which they are stored, none of them twice.
-    fn is_ascending(&self, count: usize) -> bool {
-        let RowSelection::Rows(rows) = &self.rows else {
-            return count > 0;
-        };
-        let at = usize::try_from(self.at).unwrap_or(usize::MAX);
-        let last = at.checked_sub(count).and_then(|from| rows.get(from..at));
-        last.is_some_and(|rows| count > 0 && rows.is_sorted_by(|one, next| one < next))
-    }
-
-    /// The table takes note of the last of `count` rows, of so many bytes, if they may lie anywhere.
-    fn note(&self, count: usize, bytes: usize) {
-        if matches!(self.rows, RowSelection::Rows(_)) && count > 0 {
-            self.table.looked_up(AHEAD as u64, bytes as u64);
         }
     }
 
@@ -177,8 +163,10 @@ impl Batches<'_> {
         let (mut count, mut text, mut noted) = (0, 0, 0);
         while count < size && text < TEXT_LIMIT {
             if count.is_multiple_of(AHEAD) {
-                self.note(count, text - noted);
-                noted = text;
+                if self.lie_anywhere && count > 0 {
+                    self.table.looked_up(AHEAD as u64, (text - noted) as u64);
+                    noted = text;
+                }
                 self.fetch_next();
             }
             let row = self.row(self.at);
@@ -209,7 +197,7 @@ impl Batches<'_> {
             self.at += 1;
             count += 1;
         }
-        if self.is_ascending(count) {
+        if !self.lie_anywhere {
             // Nothing in between is wanted any more.
             let end = self.row(self.at - 1).saturating_add(1);
             self.table.release(

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use super::quote::push_minimal;
+use super::quote::push_header;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::value::value;
 use super::{CsvError, FloatParser, ReadOptions, Scan};
@@ -49,13 +49,8 @@ struct Printer<'a, W> {
 
 impl<W> Printer<'_, W> {
     fn names(&mut self) {
-        for (i, column) in self.scan.schema.columns.iter().enumerate() {
-            if i > 0 {
-                self.line.push(b',');
-            }
-            push_minimal(&mut self.line, column.name.as_bytes(), b',');
-        }
-        self.line.push(b'\n');
+        let columns = self.scan.schema.columns.iter();
+        push_header(&mut self.line, columns.map(|column| column.name.as_str()));
     }
 }
 

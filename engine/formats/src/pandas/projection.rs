@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::index::{Noted, RowIndex};
-use super::quote::push_minimal;
+use super::quote::push_header;
 use super::rows::RawRow;
 use super::{CsvError, Schema, TextTable};
 
@@ -62,23 +62,19 @@ impl Projecting {
 
     /// Begins with the header.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
-        let mut width = 0;
+        let (mut width, mut held) = (0, Vec::new());
         for (place, name) in names.enumerate() {
             width += 1;
-            if !self.names.contains(name) {
-                continue;
+            if self.names.contains(name) {
+                held.push(name);
+                self.columns.push(place);
             }
-            if !self.columns.is_empty() {
-                self.text.push(b',');
-            }
-            push_minimal(&mut self.text, name.as_bytes(), b',');
-            self.columns.push(place);
         }
-        if self.columns.is_empty() || self.columns.len() == width {
+        if held.is_empty() || held.len() == width {
             self.give_up();
             return Ok(());
         }
-        self.text.push(b'\n');
+        push_header(&mut self.text, held.into_iter());
         self.index = Noted::begin();
         self.index.push(0)
     }
@@ -96,17 +92,8 @@ impl Projecting {
             return Ok(());
         }
         self.index.push(start as u64)?;
-        for (number, column) in self.columns.iter().enumerate() {
-            if number > 0 {
-                self.text.push(b',');
-            }
-            row.push_minimal(skipped + column, &mut self.text);
-        }
-        // Python's writer marks the only field of a row when it is empty.
-        if self.text.len() == start && self.columns.len() == 1 {
-            self.text.extend_from_slice(b"\"\"");
-        }
-        self.text.push(b'\n');
+        let fields = self.columns.iter().map(|column| skipped + column);
+        row.push_row(fields, &mut self.text);
         Ok(())
     }
 
@@ -138,15 +125,10 @@ mod tests {
     /// The text that a raw file becomes, and its columns of these names.
     fn projected(raw: &str, wanted: &[&str], piece: usize) -> (TextTable, Option<Projection>) {
         let mut rewriter = Rewriter::new(&ReadOptions::default()).with_projection(names(wanted));
-        let mut text = Vec::new();
-        for piece in raw.as_bytes().chunks(piece) {
-            rewriter.feed(piece.to_vec()).unwrap();
-            text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
-        }
-        let Rewritten::Canonical(scan) = rewriter.finish().unwrap() else {
+        let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece).unwrap();
+        let Rewritten::Canonical(scan) = rewritten else {
             panic!("all cells are texts");
         };
-        text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
         let table = TextTable::from_bytes(text, scan.schema).unwrap();
         (table, rewriter.take_projection())
     }

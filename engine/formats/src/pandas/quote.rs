@@ -16,6 +16,20 @@ pub(crate) fn push_minimal(out: &mut Vec<u8>, content: &[u8], delimiter: u8) {
     }
 }
 
+/// Appends the line with these names; returns how many they are.
+pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a str>) -> usize {
+    let mut count = 0;
+    for name in names {
+        if count > 0 {
+            out.push(b',');
+        }
+        push_minimal(out, name.as_bytes(), b',');
+        count += 1;
+    }
+    out.push(b'\n');
+    count
+}
+
 /// Appends a field in quotes, with its own quotes doubled.
 pub(crate) fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
     out.push(b'"');

@@ -11,7 +11,7 @@ use memchr::memchr;
 
 use super::index::{Noted, RowIndex};
 use super::projection::{Projecting, Projection};
-use super::quote::push_minimal;
+use super::quote::push_header;
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
 use super::{CsvError, ReadOptions, Scan};
@@ -256,14 +256,7 @@ impl Text {
         self.index.push(self.end())?;
         self.skipped = skipped;
         let mut header = Vec::new();
-        for name in names {
-            if self.width > 0 {
-                header.push(b',');
-            }
-            push_minimal(&mut header, name.as_bytes(), b',');
-            self.width += 1;
-        }
-        header.push(b'\n');
+        self.width = push_header(&mut header, names);
         match self.is_kept && header == self.header {
             true => self.kept = header.len() as u64,
             false => {
@@ -295,21 +288,30 @@ impl Text {
             return Ok(());
         }
         let start = self.written.len();
-        for place in 0..self.width {
-            if place > 0 {
-                self.written.push(b',');
-            }
-            row.push_minimal(self.skipped + place, &mut self.written);
-        }
-        // Python's writer marks the only field of a row when it is empty.
-        if self.written.len() == start && self.width == 1 {
-            self.written.extend_from_slice(b"\"\"");
-        }
+        row.push_row(self.skipped..self.skipped + self.width, &mut self.written);
         // A CR without quotes would end the row.
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
-        self.written.push(b'\n');
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl Rewriter {
+    /// The text of a whole file that comes in pieces, and what it is.
+    pub(super) fn text_of(
+        &mut self,
+        raw: &[u8],
+        piece: usize,
+    ) -> Result<(Vec<u8>, Rewritten), CsvError> {
+        let mut text = Vec::new();
+        for piece in raw.chunks(piece) {
+            self.feed(piece.to_vec())?;
+            text.extend(std::iter::from_fn(|| self.take()).flatten());
+        }
+        let rewritten = self.finish()?;
+        text.extend(std::iter::from_fn(|| self.take()).flatten());
+        Ok((text, rewritten))
     }
 }
 
@@ -330,13 +332,7 @@ mod tests {
         ) {
             let raw = format!("a,b\n{}{}", "1,\"x,\ny\"\n".repeat(kept), rows.concat());
             let mut rewriter = Rewriter::new(&ReadOptions::default());
-            let mut text = Vec::new();
-            for piece in raw.as_bytes().chunks(piece) {
-                rewriter.feed(piece.to_vec())?;
-                text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
-            }
-            let rewritten = rewriter.finish()?;
-            text.extend(std::iter::from_fn(|| rewriter.take()).flatten());
+            let (text, rewritten) = rewriter.text_of(raw.as_bytes(), piece)?;
             let rows = usize::try_from(rewritten.into_scan().schema.rows)?;
             let mut expected = Indexer::new(rows);
             expected.feed(&text)?;

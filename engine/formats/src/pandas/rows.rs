@@ -127,13 +127,30 @@ impl<'a> RawRow<'a> {
     }
 
     /// Appends the content of field `index` as `to_csv` writes it.
-    pub fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
+    fn push_minimal(&self, index: usize, out: &mut Vec<u8>) {
         let doubled = |field: &&Field| field.form == Form::Doubled && !self.nul;
         match self.fields.get(index).filter(doubled) {
             // It needs its quotes for those inside.
             Some(field) => out.extend_from_slice(field.raw(self.text)),
             None => push_minimal(out, &self.content(index), b','),
         }
+    }
+
+    /// Appends a row of some of the fields, which `to_csv` would write so, with its LF.
+    pub fn push_row(&self, fields: impl Iterator<Item = usize>, out: &mut Vec<u8>) {
+        let (start, mut count) = (out.len(), 0);
+        for field in fields {
+            if count > 0 {
+                out.push(b',');
+            }
+            self.push_minimal(field, out);
+            count += 1;
+        }
+        // Python's writer marks the only field of a row when it is empty.
+        if out.len() == start && count == 1 {
+            out.extend_from_slice(b"\"\"");
+        }
+        out.push(b'\n');
     }
 
     /// Whether the content of field `index` holds a quote, without a look at all of it.

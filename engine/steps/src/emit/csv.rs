@@ -12,7 +12,7 @@ use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
 use crate::relation::{Running, Wanted, open_tables};
-use crate::value::SHARE_OF_TEXT;
+use crate::value::room_for_text;
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
@@ -103,15 +103,14 @@ pub(super) fn store_rows(
     Ok((out.commit()?, count))
 }
 
-/// A large text is copied in random order, too, if so much memory is free: in two steps it takes twice as long. It is mapped
-/// for that, and half of all memory is left to others.
+/// A large text is copied in random order, too, if so much memory is free: in two steps it takes twice as long.
 fn claim_for_text(
     context: &Context,
     text: usize,
     options: &mut GatherOptions<'_>,
 ) -> Option<Claim> {
     let bytes = text as u64;
-    if text <= options.budget || bytes > context.limits.memory / SHARE_OF_TEXT {
+    if text <= options.budget || bytes > room_for_text(context) {
         return None;
     }
     let claim = context.try_claim(bytes)?;

@@ -20,7 +20,7 @@ pub use content::{Content, ContentError, OpenContent, Opener};
 pub(crate) use layout::{Layout, below_a_file};
 pub use positions::Positions;
 pub(crate) use sort::sorted;
-pub(crate) use stored_text::{Known, SHARE_OF_TEXT, StoredText};
+pub(crate) use stored_text::{Known, StoredText, room_for_text};
 pub use table::{Storage, TableValue};
 pub(crate) use table_writer::TableWriter;
 pub(crate) use tree::{BETWEEN_CHECKS, Origin, memory_of_trees};

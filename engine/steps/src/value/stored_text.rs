@@ -12,8 +12,10 @@ use prep_cache::{Digest, Store, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, Projection, RowIndex, RowSelection, Schema, TextTable};
 
-/// The part of all memory that a text may have mapped at most.
-pub(crate) const SHARE_OF_TEXT: u64 = 2;
+/// Bytes of a text that may stay mapped after rows were looked up anywhere: half of all memory.
+pub(crate) fn room_for_text(context: &Context) -> u64 {
+    context.limits.memory / 2
+}
 
 /// What is known of a text that was just written.
 pub(crate) struct Known {
@@ -25,25 +27,13 @@ pub(crate) struct Known {
 /// A stored text with a schema.
 pub(crate) struct StoredText {
     schema: Schema,
-    shared: Arc<Shared>,
-    /// The whole text, once it is mapped.
-    whole: OnceLock<TextTable>,
-    few: Option<Few>,
-}
-
-/// What is the same whatever the schema.
-struct Shared {
     store: Store,
     object: Stored,
-    /// Bytes of the text that may stay in memory after rows were looked up anywhere.
     room: u64,
-    whole: Mutex<Whole>,
-}
-
-enum Whole {
-    /// Not opened yet; perhaps it is known where its rows start.
-    Closed(Option<RowIndex>),
-    Open(TextTable),
+    /// Where the rows start, as long as the text is not mapped. Held while it is, so that it is mapped once.
+    index: Mutex<RowIndex>,
+    whole: OnceLock<TextTable>,
+    few: Option<Few>,
 }
 
 /// Some columns, in memory.
@@ -67,34 +57,39 @@ impl StoredText {
         let few = projection.map(|projection| Few::of(projection, schema));
         let text = StoredText {
             schema: schema.clone(),
-            shared: Arc::new(Shared::new(context, object, Some(index))),
+            store: context.store.clone(),
+            object,
+            room: room_for_text(context),
+            index: Mutex::new(index),
             whole: OnceLock::new(),
             few: few.transpose()?,
         };
-        let digest = text.shared.object.digest;
-        let kept = context.kept(&digest, || Ok(text), StoredText::memory);
+        let kept = context.kept(&object.digest, || Ok(text), StoredText::memory);
         kept.map(drop)
     }
 
-    /// The text of this name as a table with a schema; opened, if nothing is known of it yet.
+    /// The text of this name as a table with a schema; mapped, if nothing is known of it yet.
     pub fn open(
         context: &Context,
         object: &Digest,
         schema: &Schema,
     ) -> Result<Arc<StoredText>, StepError> {
         let open = || {
-            let object = Stored {
-                digest: *object,
-                len: context.store.open_object(object)?.len(),
-            };
-            let text = StoredText {
+            let (store, room) = (context.store.clone(), room_for_text(context));
+            let file = store.open_private(object)?;
+            let whole = TextTable::open(file.file(), schema.clone(), room);
+            Ok(StoredText {
                 schema: schema.clone(),
-                shared: Arc::new(Shared::new(context, object, None)),
-                whole: OnceLock::new(),
+                store,
+                object: Stored {
+                    digest: *object,
+                    len: file.len(),
+                },
+                room,
+                index: Mutex::default(),
+                whole: whole.map_err(StepError::internal)?.into(),
                 few: None,
-            };
-            text.whole()?;
-            Ok(text)
+            })
         };
         let text = context.kept(object, open, StoredText::memory)?;
         // The same bytes may have been read with other types.
@@ -106,21 +101,26 @@ impl StoredText {
 
     fn with_schema(&self, schema: &Schema) -> Result<StoredText, StepError> {
         let few = self.few.as_ref().map(|few| few.with_schema(schema));
+        let whole = self.whole()?.with_schema(schema.clone());
         Ok(StoredText {
             schema: schema.clone(),
-            shared: self.shared.clone(),
-            whole: OnceLock::new(),
+            store: self.store.clone(),
+            object: self.object,
+            room: self.room,
+            index: Mutex::default(),
+            whole: whole.map_err(StepError::internal)?.into(),
             few: few.transpose()?,
         })
     }
 
+    fn index(&self) -> MutexGuard<'_, RowIndex> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Bytes of memory that keeping the text takes.
     fn memory(&self) -> u64 {
-        let index = match &*self.shared.state() {
-            Whole::Closed(index) => index.as_ref().map_or(0, RowIndex::bytes),
-            Whole::Open(table) => table.index_bytes(),
-        };
-        index + self.few.as_ref().map_or(0, Few::memory)
+        let whole = self.whole.get().map_or(0, TextTable::index_bytes);
+        self.index().bytes() + whole + self.few.as_ref().map_or(0, Few::memory)
     }
 
     /// Columns and number of rows.
@@ -130,7 +130,7 @@ impl StoredText {
 
     /// The object that holds the text.
     pub fn object(&self) -> Stored {
-        self.shared.object
+        self.object
     }
 
     /// The text, mapped.
@@ -138,15 +138,26 @@ impl StoredText {
         if let Some(whole) = self.whole.get() {
             return Ok(whole);
         }
-        let opened = self.shared.open(&self.schema)?;
-        Ok(self.whole.get_or_init(|| opened))
+        let mut index = self.index();
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole);
+        }
+        let object = self.store.open_private(&self.object.digest)?;
+        let (schema, index) = (self.schema.clone(), std::mem::take(&mut *index));
+        let whole = TextTable::open_with(object.file(), schema, self.room, index);
+        let whole = whole.map_err(StepError::internal)?;
+        Ok(self.whole.get_or_init(|| whole))
+    }
+
+    /// The few columns in memory, and where these are among them, if they are.
+    fn held(&self, columns: &[usize]) -> Option<(&Few, Vec<usize>)> {
+        let few = self.few.as_ref()?;
+        Some((few, few.places(columns)?))
     }
 
     /// All values of these columns, if they are in memory.
     pub fn values(&self, columns: &[usize]) -> Result<Option<Vec<ArrayRef>>, CsvError> {
-        let few = self.few.as_ref();
-        let held = few.and_then(|few| Some((few, few.places(columns)?)));
-        let Some((few, places)) = held.filter(|(_, places)| !places.is_empty()) else {
+        let Some((few, places)) = self.held(columns).filter(|_| !columns.is_empty()) else {
             return Ok(None);
         };
         let values = places.into_iter().map(|place| few.values(place));
@@ -155,51 +166,10 @@ impl StoredText {
 
     /// A table that has these columns, and their places in it: the few in memory, if they are enough.
     pub fn holding(&self, columns: &[usize]) -> Result<(&TextTable, Vec<usize>), StepError> {
-        let few = self
-            .few
-            .as_ref()
-            .and_then(|few| Some((&few.table, few.places(columns)?)));
-        match few {
-            Some(few) => Ok(few),
+        match self.held(columns) {
+            Some((few, places)) => Ok((&few.table, places)),
             None => Ok((self.whole()?, columns.to_vec())),
         }
-    }
-}
-
-impl Shared {
-    fn new(context: &Context, object: Stored, index: Option<RowIndex>) -> Shared {
-        Shared {
-            store: context.store.clone(),
-            object,
-            room: context.limits.memory / SHARE_OF_TEXT,
-            whole: Mutex::new(Whole::Closed(index)),
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, Whole> {
-        self.whole.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn open(&self, schema: &Schema) -> Result<TextTable, StepError> {
-        let mut whole = self.state();
-        let index = match &mut *whole {
-            Whole::Open(table) => {
-                return table
-                    .with_schema(schema.clone())
-                    .map_err(StepError::internal);
-            }
-            Whole::Closed(index) => index.take(),
-        };
-        let object = self.store.open_private(&self.object.digest)?;
-        let schema = schema.clone();
-        let table = match index {
-            Some(index) => TextTable::open_with(object.file(), schema, self.room, index),
-            None => TextTable::open(object.file(), schema, self.room),
-        };
-        let table = table.map_err(StepError::internal)?;
-        let same = table.with_schema(table.schema().clone());
-        *whole = Whole::Open(same.map_err(StepError::internal)?);
-        Ok(table)
     }
 }
 

@@ -49,13 +49,11 @@ impl<'a> TableWriter<'a> {
         let out = self.cells.finish().map_err(StepError::machine)?;
         let stored = out.commit()?;
         if let Some(index) = index {
-            let projection = None;
-            StoredText::keep(
-                self.context,
-                stored,
-                &self.schema,
-                Known { index, projection },
-            )?;
+            let known = Known {
+                index,
+                projection: None,
+            };
+            StoredText::keep(self.context, stored, &self.schema, known)?;
         }
         let object = stored.digest;
         Ok(TableValue::new(self.schema, Storage::Text { object }))

@@ -144,7 +144,6 @@ impl Step for Pack {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let context = &context.with_sums();
         let mut layout = Layout::default();
         for path in &self.members {
             let value = crate::value::input(inputs, path)?;

@@ -131,7 +131,6 @@ impl Step for Document {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let context = &context.with_sums();
         let tree = only_tree(context, inputs)?;
         let content = tree.get(&self.path).ok_or_else(|| {
             StepError::input(Absent {

@@ -63,7 +63,6 @@ impl Step for Export {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let context = &context.with_sums();
         let file = (self.write)(&self.session, &self.query, context, inputs)?;
         Ok(one(file.into_value()))
     }
