@@ -3,17 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{
-    ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, RecordBatch, RecordBatchOptions,
-    StringBuilder, UInt64Builder,
-};
+use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::floats::parse_f64;
-use super::integers::{Integer, parse_i64, parse_u64};
-use super::table::{AHEAD, cell_content};
-use super::words::parse_bool;
-use super::{Cells, ColumnType, CsvError, FloatParser, TextTable};
+use super::arrays::Builder;
+use super::table::AHEAD;
+use super::{Cells, ColumnType, CsvError, TextTable};
 
 /// A batch ends early when its rows have this many bytes. Whoever works on it may hold several of its size.
 const TEXT_LIMIT: usize = 8 << 20;
@@ -172,7 +167,7 @@ impl Batches<'_> {
             let row = self.row(self.at);
             let line = self.table.row(row)?;
             text += line.len();
-            let mut cells = Cells::new(line).enumerate();
+            let mut cells = Cells::of(line, self.table.schema().columns.len()).enumerate();
             let mut current = None;
             for (column, place) in &self.wanted {
                 while current.is_none_or(|(index, _)| index < *column) {
@@ -205,7 +200,19 @@ impl Batches<'_> {
                 self.table.offset(end) as usize,
             );
         }
-        let arrays = builders.into_iter().map(Builder::finish).collect();
+        let arrays = builders.into_iter().enumerate();
+        let arrays = arrays.map(|(place, builder)| {
+            builder.finish().map_err(|at| {
+                let column = self.wanted.iter().find(|(_, wanted)| *wanted == place);
+                let row = self.row(self.at - (count - at) as u64);
+                self.misfit(
+                    row,
+                    column.map_or(0, |(column, _)| *column),
+                    "a text is not UTF-8",
+                )
+            })
+        });
+        let arrays = arrays.collect::<Result<_, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         Ok(RecordBatch::try_new_with_options(
             self.schema(),
@@ -241,85 +248,5 @@ impl Iterator for Batches<'_> {
             self.at = self.total;
         }
         Some(batch)
-    }
-}
-
-enum Builder {
-    Int64(Int64Builder),
-    UInt64(UInt64Builder),
-    Float64(Float64Builder),
-    Float32(Float64Builder),
-    Bool(BooleanBuilder),
-    Text(StringBuilder),
-}
-
-impl Builder {
-    fn new(kind: ColumnType, rows: usize) -> Self {
-        match kind {
-            ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
-                Self::Int64(Int64Builder::with_capacity(rows))
-            }
-            ColumnType::UInt64 => Self::UInt64(UInt64Builder::with_capacity(rows)),
-            ColumnType::Float64 => Self::Float64(Float64Builder::with_capacity(rows)),
-            ColumnType::Float32 => Self::Float32(Float64Builder::with_capacity(rows)),
-            ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
-            ColumnType::Text | ColumnType::Json => {
-                Self::Text(StringBuilder::with_capacity(rows, rows * 8))
-            }
-        }
-    }
-
-    /// Adds a cell; `false` if it does not fit.
-    fn push(&mut self, cell: &[u8]) -> bool {
-        let Some(content) = cell_content(cell) else {
-            match self {
-                Self::Int64(builder) => builder.append_null(),
-                Self::UInt64(builder) => builder.append_null(),
-                Self::Float64(builder) | Self::Float32(builder) => builder.append_null(),
-                Self::Bool(builder) => builder.append_null(),
-                Self::Text(builder) => builder.append_null(),
-            }
-            return true;
-        };
-        match self {
-            Self::Int64(builder) => match parse_i64(&content) {
-                Integer::Value(value) => builder.append_value(value),
-                _ => return false,
-            },
-            Self::UInt64(builder) => match parse_u64(&content) {
-                Integer::Value(value) => builder.append_value(value),
-                _ => return false,
-            },
-            Self::Float64(builder) => match parse_f64(&content, FloatParser::RoundTrip) {
-                Some(value) => builder.append_value(value),
-                None => return false,
-            },
-            Self::Float32(builder) => match std::str::from_utf8(&content)
-                .ok()
-                .and_then(|text| text.parse::<f32>().ok())
-            {
-                Some(value) => builder.append_value(f64::from(value)),
-                None => return false,
-            },
-            Self::Bool(builder) => match parse_bool(&content) {
-                Some(value) => builder.append_value(value),
-                None => return false,
-            },
-            Self::Text(builder) => match std::str::from_utf8(&content) {
-                Ok(value) => builder.append_value(value),
-                Err(_) => return false,
-            },
-        }
-        true
-    }
-
-    fn finish(self) -> ArrayRef {
-        match self {
-            Self::Int64(mut builder) => Arc::new(builder.finish()),
-            Self::UInt64(mut builder) => Arc::new(builder.finish()),
-            Self::Float64(mut builder) | Self::Float32(mut builder) => Arc::new(builder.finish()),
-            Self::Bool(mut builder) => Arc::new(builder.finish()),
-            Self::Text(mut builder) => Arc::new(builder.finish()),
-        }
     }
 }

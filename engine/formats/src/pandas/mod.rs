@@ -15,6 +15,7 @@
 //!
 //! A grader needs values instead: [`read_frame`] holds a whole table in memory.
 
+mod arrays;
 mod batches;
 mod concat;
 mod content;

@@ -313,14 +313,22 @@ impl TextTable {
 #[derive(Debug, Clone)]
 pub struct Cells<'a> {
     rest: Option<&'a [u8]>,
+    /// So many cells follow, as far as that is known.
+    left: usize,
 }
 
 impl<'a> Cells<'a> {
     /// Cells of a line with or without its LF.
     #[must_use]
     pub fn new(line: &'a [u8]) -> Self {
+        Self::of(line, usize::MAX)
+    }
+
+    /// Cells of a line that has so many: where the last one ends is not looked for.
+    pub(crate) fn of(line: &'a [u8], count: usize) -> Self {
         Self {
             rest: Some(line.strip_suffix(b"\n").unwrap_or(line)),
+            left: count,
         }
     }
 }
@@ -345,6 +353,10 @@ impl<'a> Iterator for Cells<'a> {
 
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            return self.rest.take();
+        }
         let mut from = 0;
         if rest.first() == Some(&b'"') {
             from = 1;

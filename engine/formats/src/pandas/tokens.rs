@@ -54,6 +54,12 @@ impl Field {
 /// Removes the opening quote, halves doubled quotes, drops the closing one and keeps what follows it.
 pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
     let mut content = Vec::with_capacity(raw.len());
+    unquote_into(&mut content, raw);
+    content
+}
+
+/// Appends what [`unquote`] gives.
+pub(crate) fn unquote_into(content: &mut Vec<u8>, raw: &[u8]) {
     let mut rest = raw.get(1..).unwrap_or_default();
     while let Some(at) = memchr(b'"', rest) {
         content.extend_from_slice(&rest[..at]);
@@ -66,7 +72,6 @@ pub(crate) fn unquote(raw: &[u8]) -> Vec<u8> {
         }
     }
     content.extend_from_slice(rest);
-    content
 }
 
 /// How a row ended.

@@ -1,0 +1,172 @@
+//! Arrow arrays of the cells of a column.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanBuilder, Float64Builder, Int64Builder, NullBufferBuilder, StringArray,
+    UInt64Builder,
+};
+use arrow::buffer::{Buffer, OffsetBuffer};
+
+use super::floats::parse_f64;
+use super::integers::{Integer, parse_i64, parse_u64};
+use super::table::cell_content;
+use super::tokens::unquote_into;
+use super::words::parse_bool;
+use super::{ColumnType, FloatParser};
+
+/// Takes the cells of a column one after the other.
+pub(super) enum Builder {
+    Int64(Int64Builder),
+    UInt64(UInt64Builder),
+    Float64(Float64Builder),
+    Float32(Float64Builder),
+    Bool(BooleanBuilder),
+    Text(Texts),
+}
+
+impl Builder {
+    pub fn new(kind: ColumnType, rows: usize) -> Self {
+        match kind {
+            ColumnType::Int64 | ColumnType::Int32 | ColumnType::Int16 | ColumnType::Int8 => {
+                Self::Int64(Int64Builder::with_capacity(rows))
+            }
+            ColumnType::UInt64 => Self::UInt64(UInt64Builder::with_capacity(rows)),
+            ColumnType::Float64 => Self::Float64(Float64Builder::with_capacity(rows)),
+            ColumnType::Float32 => Self::Float32(Float64Builder::with_capacity(rows)),
+            ColumnType::Bool => Self::Bool(BooleanBuilder::with_capacity(rows)),
+            ColumnType::Text | ColumnType::Json => Self::Text(Texts::with_capacity(rows)),
+        }
+    }
+
+    /// Adds a cell; `false` if it does not fit.
+    #[inline]
+    pub fn push(&mut self, cell: &[u8]) -> bool {
+        match self {
+            Self::Int64(builder) => append(cell, integer(parse_i64), |value| {
+                builder.append_option(value)
+            }),
+            Self::UInt64(builder) => append(cell, integer(parse_u64), |value| {
+                builder.append_option(value)
+            }),
+            Self::Float64(builder) => append(
+                cell,
+                |content| parse_f64(content, FloatParser::RoundTrip),
+                |value| builder.append_option(value),
+            ),
+            Self::Float32(builder) => append(
+                cell,
+                |content| std::str::from_utf8(content).ok()?.parse::<f32>().ok(),
+                |value| builder.append_option(value.map(f64::from)),
+            ),
+            Self::Bool(builder) => append(cell, parse_bool, |value| builder.append_option(value)),
+            Self::Text(texts) => texts.push(cell),
+        }
+    }
+
+    /// The array.
+    ///
+    /// # Errors
+    /// The place of the first text that is not UTF-8.
+    pub fn finish(self) -> Result<ArrayRef, usize> {
+        Ok(match self {
+            Self::Int64(mut builder) => Arc::new(builder.finish()),
+            Self::UInt64(mut builder) => Arc::new(builder.finish()),
+            Self::Float64(mut builder) | Self::Float32(mut builder) => Arc::new(builder.finish()),
+            Self::Bool(mut builder) => Arc::new(builder.finish()),
+            Self::Text(texts) => Arc::new(texts.finish()?),
+        })
+    }
+}
+
+/// Appends the value of a cell, or that it is missing; `false` if there is no value in it.
+fn append<T>(
+    cell: &[u8],
+    parse: impl Fn(&[u8]) -> Option<T>,
+    mut append: impl FnMut(Option<T>),
+) -> bool {
+    let value = cell_content(cell).map(|content| parse(&content));
+    let fits = !matches!(value, Some(None));
+    if fits {
+        append(value.flatten());
+    }
+    fits
+}
+
+fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T> {
+    move |content| match parse(content) {
+        Integer::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Texts one behind the other. Whether they are UTF-8 is looked at once for all of them: most are short.
+pub(super) struct Texts {
+    bytes: Vec<u8>,
+    /// Where each starts, and where the last one ends.
+    offsets: Vec<i32>,
+    present: NullBufferBuilder,
+}
+
+impl Texts {
+    fn with_capacity(rows: usize) -> Self {
+        let mut offsets = Vec::with_capacity(rows + 1);
+        offsets.push(0);
+        Self {
+            bytes: Vec::with_capacity(rows * 8),
+            offsets,
+            present: NullBufferBuilder::new(rows),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, cell: &[u8]) -> bool {
+        match cell {
+            b"" | b"\"\"" => self.present.append_null(),
+            cell => {
+                match cell {
+                    [b'"', ..] => unquote_into(&mut self.bytes, cell),
+                    plain => self.bytes.extend_from_slice(plain),
+                }
+                self.present.append_non_null();
+            }
+        }
+        let end = i32::try_from(self.bytes.len());
+        self.offsets.push(end.unwrap_or(i32::MAX));
+        end.is_ok()
+    }
+
+    fn finish(mut self) -> Result<StringArray, usize> {
+        let offsets = OffsetBuffer::new(self.offsets.into());
+        let bytes = Buffer::from(self.bytes);
+        let texts = StringArray::try_new(offsets.clone(), bytes.clone(), self.present.finish());
+        texts.map_err(|_| {
+            let mut each = offsets.iter().zip(offsets.iter().skip(1));
+            let wrong = each.position(|(start, end)| {
+                let text = bytes.get(*start as usize..*end as usize);
+                std::str::from_utf8(text.unwrap_or_default()).is_err()
+            });
+            wrong.unwrap_or(0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::Array;
+
+    use super::*;
+
+    #[test]
+    fn the_first_text_that_is_not_utf_8_is_named() {
+        for (cells, wrong) in [
+            (&[b"a".as_slice(), b"", b"\xe9", b"\xff"], 2),
+            // Together they would be a character.
+            (&[b"", b"\xc3", b"\xa9", b"b"], 1),
+        ] {
+            let mut builder = Builder::new(ColumnType::Text, 1);
+            assert!(cells.iter().all(|cell| builder.push(cell)));
+            assert_eq!(builder.finish().map(|array| array.len()), Err(wrong));
+        }
+    }
+}
