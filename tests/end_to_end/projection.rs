@@ -50,6 +50,37 @@ checks:
     assert_eq!(read("public/ids.csv"), "label,id\n0,n0\n1,n1\n");
 }
 
+/// All columns are declared, and one of them is nearly all of the table: the others are kept without it.
+#[test]
+fn a_long_column_is_left_on_the_disk() {
+    let sandbox = Sandbox::new();
+    let note = "long, ".repeat(60);
+    let rows = (0..500).map(|id| format!("n{id},{id},\"{note}\"\n"));
+    let table = format!("id,label,note\n{}", rows.collect::<String>());
+    sandbox.bundle(Harbour::ID, &Harbour::bundle(&table));
+    let pipeline = pipeline(
+        "tables:
+  labelled: { read: train.csv, columns: { id: text, label: integer, note: text } }
+public:
+  train.csv: SELECT * FROM labelled
+  ids.csv: SELECT label, id FROM labelled WHERE label > 497
+private:
+  answers.csv: SELECT sum(label) AS sum FROM labelled
+checks:
+  ids: SELECT id, count(*) AS n FROM labelled GROUP BY id HAVING count(*) > 1
+",
+    );
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    sandbox.run_well(Harbour::ID);
+    let prepared = sandbox.prepared(Harbour::ID);
+    let read = |path: &str| fs::read_to_string(prepared.join(path)).expect("a file");
+    assert_eq!(read("public/train.csv"), table);
+    assert_eq!(read("public/ids.csv"), "label,id\n498,n498\n499,n499\n");
+    assert_eq!(read("private/answers.csv"), "sum\n124750\n");
+    let links = fs::metadata(prepared.join("public/train.csv"));
+    assert_eq!(links.expect("a file").nlink(), 2, "it was mapped");
+}
+
 /// The only column that is kept in memory may have missing cells, which the only field of a row is marked for.
 #[test]
 fn a_missing_cell_of_a_single_column_stays_missing() {

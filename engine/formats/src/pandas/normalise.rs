@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use super::quote::push_header;
+use super::quote::{end_line, push_header};
 use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::value::value;
 use super::{CsvError, FloatParser, ReadOptions, Scan};
@@ -79,11 +79,7 @@ impl<W: Write> RowSink for Printer<'_, W> {
             };
             value.push_cell(&mut self.line);
         }
-        // Python's writer marks the only field of a row when it is empty.
-        if self.line.len() == start && self.scan.columns.len() == 1 {
-            self.line.extend_from_slice(b"\"\"");
-        }
-        self.line.push(b'\n');
+        end_line(&mut self.line, start, self.scan.columns.len());
         if self.line.len() >= CHUNK {
             self.out.write_all(&self.line)?;
             self.line.clear();

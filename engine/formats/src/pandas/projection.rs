@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::index::{Noted, RowIndex};
-use super::quote::push_header;
+use super::quote::{end_line, push_header};
 use super::rows::RawRow;
-use super::{CsvError, Schema, TextTable};
+use super::{Cells, CsvError, Schema, TextTable};
 
 /// The columns take one byte in so many of the text, at most.
 const SHARE: u64 = 8;
@@ -17,6 +17,8 @@ const SHARE: u64 = 8;
 const FEW: usize = 1 << 16;
 /// And so many at most.
 const MOST: usize = 1 << 24;
+/// Rows of so many bytes, on average, are long: of columns that are too much, the short ones are worth keeping.
+const LONG: u64 = 256;
 
 /// Some columns of a table: a table of its own, with as many rows.
 #[derive(Debug)]
@@ -42,11 +44,13 @@ impl Projection {
     }
 }
 
-/// Takes the columns out of rows that go by, unless they turn out to be much of the table.
+/// Takes columns out of rows that go by, but for those that turn out to be much of the table.
 #[derive(Debug, Default)]
 pub(super) struct Projecting {
     /// Names of the columns, as far as the table has them.
     names: BTreeSet<String>,
+    /// How many columns the table has.
+    width: usize,
     columns: Vec<usize>,
     text: Vec<u8>,
     index: Noted,
@@ -62,15 +66,15 @@ impl Projecting {
 
     /// Begins with the header.
     pub fn start<'a>(&mut self, names: impl Iterator<Item = &'a str>) -> Result<(), CsvError> {
-        let (mut width, mut held) = (0, Vec::new());
+        let mut held = Vec::new();
         for (place, name) in names.enumerate() {
-            width += 1;
+            self.width += 1;
             if self.names.contains(name) {
                 held.push(name);
                 self.columns.push(place);
             }
         }
-        if held.is_empty() || held.len() == width {
+        if held.is_empty() {
             self.give_up();
             return Ok(());
         }
@@ -82,18 +86,60 @@ impl Projecting {
     /// Takes the next row of a table, of which `so_far` bytes were written; columns count from the field `skipped`.
     #[inline]
     pub fn row(&mut self, row: &RawRow<'_>, skipped: usize, so_far: u64) -> Result<(), CsvError> {
+        while !self.columns.is_empty() && self.is_too_much(row.text().len(), so_far) {
+            self.leave_out_widest(so_far)?;
+        }
         if self.columns.is_empty() {
             return Ok(());
         }
-        let start = self.text.len();
-        let is_much = start > FEW && SHARE * start as u64 > so_far;
-        if is_much || start + row.text().len() > MOST {
-            self.give_up();
-            return Ok(());
-        }
-        self.index.push(start as u64)?;
+        self.index.push(self.text.len() as u64)?;
         let fields = self.columns.iter().map(|column| skipped + column);
         row.push_row(fields, &mut self.text);
+        Ok(())
+    }
+
+    /// Whether the columns are much of the `so_far` bytes of the table, or get too long by `more`.
+    fn is_too_much(&self, more: usize, so_far: u64) -> bool {
+        let bytes = self.text.len();
+        (bytes > FEW && SHARE * bytes as u64 > so_far) || bytes + more > MOST
+    }
+
+    /// Goes on without the column that takes most; without any, if rows are short.
+    fn leave_out_widest(&mut self, so_far: u64) -> Result<(), CsvError> {
+        let count = self.columns.len();
+        let index = self.index.take(self.text.len() as u64);
+        let index = index.filter(|index| count > 1 && so_far / index.len() as u64 >= LONG);
+        let Some(index) = index else {
+            self.give_up();
+            return Ok(());
+        };
+        let text = std::mem::take(&mut self.text);
+        let lines = || {
+            let spans = (0..index.len()).filter_map(|line| index.span(line));
+            let lines = spans.filter_map(|(start, end)| text.get(start as usize..end as usize));
+            lines.map(|line| Cells::of(line, count))
+        };
+        let mut widths = vec![0; count];
+        for line in lines() {
+            for (width, cell) in widths.iter_mut().zip(line) {
+                *width += cell.len();
+            }
+        }
+        let widest = (0..count).max_by_key(|place| widths[*place]).unwrap_or(0);
+        self.columns.remove(widest);
+        self.index = Noted::begin();
+        for line in lines() {
+            let start = self.text.len();
+            self.index.push(start as u64)?;
+            let rest = line.zip(0..).filter(|(_, place)| *place != widest);
+            for (number, (cell, _)) in rest.enumerate() {
+                if number > 0 {
+                    self.text.push(b',');
+                }
+                self.text.extend_from_slice(cell);
+            }
+            end_line(&mut self.text, start, count - 1);
+        }
         Ok(())
     }
 
@@ -101,7 +147,11 @@ impl Projecting {
         *self = Self::default();
     }
 
+    /// What was kept, if it is not the table itself.
     pub fn take(&mut self) -> Option<Projection> {
+        if self.columns.len() == self.width {
+            self.give_up();
+        }
         let index = self.index.take(self.text.len() as u64)?;
         Some(Projection {
             columns: std::mem::take(&mut self.columns),
@@ -162,24 +212,41 @@ mod tests {
 
     #[test]
     fn what_is_much_of_a_table_is_not_kept() {
-        for (id, rest, rows, kept) in [
-            (10, 300, 20_000, true),
-            (50, 300, 20_000, false),
+        let none = [].as_slice();
+        for (cells, rows, kept) in [
+            (&[10, 300][..], 20_000, &[0][..]),
+            (&[50, 300], 20_000, none),
             // Few bytes are few, whatever the table has.
-            (50, 50, 1_000, true),
+            (&[50, 50], 1_000, &[0]),
             // One cell may be too much.
-            (MOST, 1, 1, false),
+            (&[MOST, 1], 1, none),
+            // The short ones of long rows.
+            (&[10, 300, 10, 0], 20_000, &[0, 2]),
+            (&[300, 0, 10, 300], 20_000, &[1, 2]),
+            (&[300, 0, 200, 300], 20_000, &[1]),
+            (&[10, 30, 10, 0], 20_000, none),
         ] {
-            let (id, rest) = ("i".repeat(id), "r".repeat(rest));
-            let raw = format!("id,rest\n{}", format!("{id},{rest}\n").repeat(rows));
-            let (_, projection) = projected(&raw, &["id", "none"], 1 << 18);
-            assert_eq!(
-                projection.is_some(),
-                kept,
-                "{rows} rows of {}, {}",
-                id.len(),
-                rest.len()
-            );
+            let names = &["a", "b", "c", "d"][..cells.len()];
+            let wanted = &names[..cells.len() - 1];
+            let line = cells.iter().map(|bytes| "x".repeat(*bytes));
+            let line = line.collect::<Vec<_>>().join(",");
+            let raw = format!("{}\n{}", names.join(","), format!("{line}\n").repeat(rows));
+            let (table, projection) = projected(&raw, wanted, 1 << 18);
+            let columns = projection.as_ref().map_or(none, Projection::columns);
+            assert_eq!(columns, kept, "{cells:?}, {rows} times");
+            let columns = columns.to_vec();
+            let Some(projection) = projection else {
+                continue;
+            };
+            let few = projection.into_table(table.schema()).unwrap();
+            for row in [0, rows as u64 / 2, rows as u64 - 1] {
+                let all: Vec<_> = table.cells(row).unwrap().collect();
+                let expected = columns.iter().map(|column| match (all[*column], kept) {
+                    (b"", [_]) => b"\"\"".as_slice(),
+                    (cell, _) => cell,
+                });
+                assert!(few.cells(row).unwrap().eq(expected), "{cells:?}, row {row}");
+            }
         }
         assert!(
             projected("a,b\nx,y\n", &["a", "b"], 99).1.is_none(),

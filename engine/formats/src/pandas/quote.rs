@@ -30,6 +30,15 @@ pub(crate) fn push_header<'a>(out: &mut Vec<u8>, names: impl Iterator<Item = &'a
     count
 }
 
+/// Ends a line of `count` fields that begins at `start`. Python's writer marks the only field of a row when it is empty.
+#[inline]
+pub(crate) fn end_line(out: &mut Vec<u8>, start: usize, count: usize) {
+    if out.len() == start && count == 1 {
+        out.extend_from_slice(b"\"\"");
+    }
+    out.push(b'\n');
+}
+
 /// Appends a field in quotes, with its own quotes doubled.
 pub(crate) fn push_quoted(out: &mut Vec<u8>, content: &[u8]) {
     out.push(b'"');

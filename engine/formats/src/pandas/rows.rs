@@ -14,7 +14,7 @@ use std::io::Read;
 use memchr::{memchr, memchr2};
 
 use super::content::Chunks;
-use super::quote::push_minimal;
+use super::quote::{end_line, push_minimal};
 use super::tokens::{Field, Form, RowEnd, split_row};
 use super::{CsvError, ReadOptions};
 
@@ -146,11 +146,7 @@ impl<'a> RawRow<'a> {
             self.push_minimal(field, out);
             count += 1;
         }
-        // Python's writer marks the only field of a row when it is empty.
-        if out.len() == start && count == 1 {
-            out.extend_from_slice(b"\"\"");
-        }
-        out.push(b'\n');
+        end_line(out, start, count);
     }
 
     /// Whether the content of field `index` holds a quote, without a look at all of it.
