@@ -1,32 +1,56 @@
-//! Memory that is freed goes back to the system.
+//! What the process does with freed memory.
 //!
 //! The GNU C library maps large blocks on their own, and unmaps them when they are freed. But each time it raises what it
 //! calls large to the size of the block, up to 32 MiB. From then on the columns and hash tables of queries lie among small
 //! things that stay, and what was freed between them is kept: twice of what is in use, on archives of many files. A
 //! threshold that was set is not raised any more.
+//!
+//! Smaller blocks are made and freed all the time. It would give the end of a heap back as soon as 128 KiB of it are free,
+//! and each page that is taken again costs a fault; and it gives up to eight heaps for each core to the threads that come
+//! and go, none of which takes what another one has free.
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod glibc {
+    use std::ffi::c_int;
+
+    // From `malloc.h`.
+    pub const M_TRIM_THRESHOLD: c_int = -1;
+    pub const M_MMAP_THRESHOLD: c_int = -3;
+    pub const M_ARENA_MAX: c_int = -8;
+
+    #[allow(unsafe_code, reason = "see below")]
+    // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
+    // allocator.
+    unsafe extern "C" {
+        pub safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
+    }
+}
 
 /// Blocks of this size are mapped on their own. Smaller ones are made too often for a call of the system each.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: std::ffi::c_int = 1 << 20;
 
+/// So much at the end of a heap may be free.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const SPARE: std::ffi::c_int = 16 << 20;
+
 /// To be called before any thread is started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn return_what_is_freed() {
-    /// From `malloc.h`.
-    const M_MMAP_THRESHOLD: std::ffi::c_int = -3;
+pub fn set_up() {
+    use glibc::{M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
 
-    #[allow(unsafe_code, reason = "see below")]
-    // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
-    // allocator; it must not run beside other calls of it, and there is one thread yet.
-    unsafe {
-        unsafe extern "C" {
-            fn mallopt(parameter: std::ffi::c_int, value: std::ffi::c_int) -> std::ffi::c_int;
-        }
-        // Where it refuses, more memory is kept.
-        let _ = mallopt(M_MMAP_THRESHOLD, LARGE);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let heaps = std::ffi::c_int::try_from(cores).unwrap_or(std::ffi::c_int::MAX);
+    for (parameter, value) in [
+        (M_MMAP_THRESHOLD, LARGE),
+        (M_TRIM_THRESHOLD, SPARE),
+        (M_ARENA_MAX, heaps),
+    ] {
+        // Where it refuses, all goes on as it was.
+        let _ = mallopt(parameter, value);
     }
 }
 
-/// Other allocators have no such threshold.
+/// Other allocators have no such settings.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn return_what_is_freed() {}
+pub fn set_up() {}

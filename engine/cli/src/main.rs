@@ -42,7 +42,7 @@ use crate::settings::{Kaggle, Places, Resolved, Surroundings};
 const STACK: usize = 64 << 20;
 
 fn main() -> ExitCode {
-    allocator::return_what_is_freed();
+    allocator::set_up();
     let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
     match own.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
