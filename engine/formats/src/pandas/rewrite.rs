@@ -16,8 +16,9 @@ use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
 use super::{CsvError, ReadOptions, Scan};
 
-/// Bytes of written rows that go on together.
-const PIECE: usize = 1 << 18;
+/// So many bytes of written rows go on together. What becomes of one piece of a file is mostly somewhat shorter, and should
+/// not wait for that of the next: the buffer would have to grow.
+const PIECE: usize = 1 << 17;
 /// Buffers that are kept to be filled anew.
 const SPARE: usize = 4;
 
