@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::Path;
 
+use super::quote::end_line;
 use super::table::AHEAD;
 use super::{Cells, CsvError, TextTable};
 
@@ -218,7 +219,8 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
 struct Copier {
     /// `None`: the whole line.
     columns: Option<Vec<usize>>,
-    /// Cells to look at in a line.
+    /// Cells of a line, and how many of them are looked at.
+    width: usize,
     wanted: usize,
 }
 
@@ -235,6 +237,7 @@ impl Copier {
         let wanted = columns.iter().max().map_or(0, |last| last + 1);
         Ok(Self {
             columns: (!whole).then(|| columns.to_vec()),
+            width,
             wanted,
         })
     }
@@ -251,7 +254,7 @@ impl Copier {
             return Ok(());
         };
         cells.clear();
-        cells.extend(Cells::new(line).take(self.wanted));
+        cells.extend(Cells::of(line, self.width).take(self.wanted));
         let start = out.len();
         for (i, column) in columns.iter().enumerate() {
             if i > 0 {
@@ -274,10 +277,7 @@ impl Copier {
                 }
             }
         }
-        if out.len() == start && columns.len() == 1 {
-            out.extend_from_slice(b"\"\"");
-        }
-        out.push(b'\n');
+        end_line(out, start, columns.len());
         Ok(())
     }
 }
