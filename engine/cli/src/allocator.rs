@@ -6,8 +6,7 @@
 //! threshold that was set is not raised any more.
 //!
 //! Smaller blocks are made and freed all the time. It would give the end of a heap back as soon as 128 KiB of it are free,
-//! and each page that is taken again costs a fault; and it gives up to eight heaps for each core to the threads that come
-//! and go, none of which takes what another one has free.
+//! and each page that is taken again costs a fault.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
@@ -16,7 +15,6 @@ mod glibc {
     // From `malloc.h`.
     pub const M_TRIM_THRESHOLD: c_int = -1;
     pub const M_MMAP_THRESHOLD: c_int = -3;
-    pub const M_ARENA_MAX: c_int = -8;
 
     #[allow(unsafe_code, reason = "see below")]
     // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
@@ -37,18 +35,9 @@ const SPARE: std::ffi::c_int = 16 << 20;
 /// To be called before any thread is started.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn set_up() {
-    use glibc::{M_ARENA_MAX, M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, mallopt};
-
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let heaps = std::ffi::c_int::try_from(cores).unwrap_or(std::ffi::c_int::MAX);
-    for (parameter, value) in [
-        (M_MMAP_THRESHOLD, LARGE),
-        (M_TRIM_THRESHOLD, SPARE),
-        (M_ARENA_MAX, heaps),
-    ] {
-        // Where it refuses, all goes on as it was.
-        let _ = mallopt(parameter, value);
-    }
+    // Where it refuses, all goes on as it was.
+    let _ = glibc::mallopt(glibc::M_MMAP_THRESHOLD, LARGE);
+    let _ = glibc::mallopt(glibc::M_TRIM_THRESHOLD, SPARE);
 }
 
 /// Other allocators have no such settings.
