@@ -82,7 +82,7 @@ def load_answers(path_to_answers: Path) -> pd.DataFrame | list[dict[str, Any]]:
 
 
 def load_yaml(fpath: Path) -> dict[str, Any]:
-    """The mapping in a YAML file. Needs PyYAML, which nothing else here does."""
+    """The mapping in a YAML file. Only this needs PyYAML, so that a checkout works without it."""
     assert isinstance(fpath, Path), f"Expected a Path, got {type(fpath).__name__}."
     assert fpath.exists(), f"{fpath} does not exist."
     import yaml
