@@ -9,35 +9,35 @@
 //! and each page that is taken again costs a fault.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub use self::glibc::set_up;
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod glibc {
     use std::ffi::c_int;
 
     // From `malloc.h`.
-    pub const M_TRIM_THRESHOLD: c_int = -1;
-    pub const M_MMAP_THRESHOLD: c_int = -3;
+    const M_TRIM_THRESHOLD: c_int = -1;
+    const M_MMAP_THRESHOLD: c_int = -3;
 
-    #[allow(unsafe_code, reason = "see below")]
-    // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
-    // allocator.
-    unsafe extern "C" {
-        pub safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
+    /// Blocks of this size are mapped on their own. Smaller ones are made too often for a call of the system each.
+    const LARGE: c_int = 1 << 20;
+    /// So much at the end of a heap may be free.
+    const SPARE: c_int = 16 << 20;
+
+    /// To be called before any thread is started.
+    pub fn set_up() {
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: the declaration is that of malloc.h. mallopt(3) takes any two numbers and only sets a parameter of the
+        // allocator; it must not run beside other calls of it, and there is one thread yet.
+        unsafe {
+            unsafe extern "C" {
+                fn mallopt(parameter: c_int, value: c_int) -> c_int;
+            }
+            // Where it refuses, all goes on as it was.
+            let _ = mallopt(M_MMAP_THRESHOLD, LARGE);
+            let _ = mallopt(M_TRIM_THRESHOLD, SPARE);
+        }
     }
-}
-
-/// Blocks of this size are mapped on their own. Smaller ones are made too often for a call of the system each.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const LARGE: std::ffi::c_int = 1 << 20;
-
-/// So much at the end of a heap may be free.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-const SPARE: std::ffi::c_int = 16 << 20;
-
-/// To be called before any thread is started.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub fn set_up() {
-    // Where it refuses, all goes on as it was.
-    let _ = glibc::mallopt(glibc::M_MMAP_THRESHOLD, LARGE);
-    let _ = glibc::mallopt(glibc::M_TRIM_THRESHOLD, SPARE);
 }
 
 /// Other allocators have no such settings.

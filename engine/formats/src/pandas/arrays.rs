@@ -122,15 +122,10 @@ impl Texts {
     #[inline]
     fn push(&mut self, cell: &[u8]) -> bool {
         match cell {
-            b"" | b"\"\"" => self.present.append_null(),
-            cell => {
-                match cell {
-                    [b'"', ..] => unquote_into(&mut self.bytes, cell),
-                    plain => self.bytes.extend_from_slice(plain),
-                }
-                self.present.append_non_null();
-            }
+            [b'"', ..] => unquote_into(&mut self.bytes, cell),
+            plain => self.bytes.extend_from_slice(plain),
         }
+        self.present.append(!matches!(cell, b"" | b"\"\""));
         let end = i32::try_from(self.bytes.len());
         self.offsets.push(end.unwrap_or(i32::MAX));
         end.is_ok()

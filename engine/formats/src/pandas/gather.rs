@@ -48,7 +48,7 @@ pub fn gather(
     out: &mut impl Write,
     options: &GatherOptions<'_>,
 ) -> Result<u64, CsvError> {
-    let copier = Copier::new(table, columns)?;
+    let copier = Copier::new(table.schema().columns.len(), columns)?;
     // The short form of a row number leaves room for its place in the output.
     let short = table.schema().rows <= u64::from(u32::MAX);
     if table.text().len() <= options.budget || !short {
@@ -216,7 +216,7 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
 }
 
 /// Copies chosen cells of a line.
-struct Copier {
+pub(super) struct Copier {
     /// `None`: the whole line.
     columns: Option<Vec<usize>>,
     /// Cells of a line, and how many of them are looked at.
@@ -225,8 +225,8 @@ struct Copier {
 }
 
 impl Copier {
-    fn new(table: &TextTable, columns: &[usize]) -> Result<Self, CsvError> {
-        let width = table.schema().columns.len();
+    /// Of lines of so many cells, these.
+    pub fn new(width: usize, columns: &[usize]) -> Result<Self, CsvError> {
         if let Some(column) = columns.iter().find(|column| **column >= width) {
             return Err(CsvError::NoSuchColumn {
                 column: *column,
@@ -242,7 +242,8 @@ impl Copier {
         })
     }
 
-    fn copy<'a>(
+    /// Appends the chosen cells of a line as a line; `cells` serves as room for them.
+    pub fn copy<'a>(
         &self,
         line: &'a [u8],
         row: u64,

@@ -6,8 +6,9 @@
 
 use std::collections::BTreeSet;
 
+use super::gather::Copier;
 use super::index::{Noted, RowIndex};
-use super::quote::{end_line, push_header};
+use super::quote::push_header;
 use super::rows::RawRow;
 use super::{Cells, CsvError, Schema, TextTable};
 
@@ -116,29 +117,22 @@ impl Projecting {
         let text = std::mem::take(&mut self.text);
         let lines = || {
             let spans = (0..index.len()).filter_map(|line| index.span(line));
-            let lines = spans.filter_map(|(start, end)| text.get(start as usize..end as usize));
-            lines.map(|line| Cells::of(line, count))
+            spans.filter_map(|(start, end)| text.get(start as usize..end as usize))
         };
         let mut widths = vec![0; count];
         for line in lines() {
-            for (width, cell) in widths.iter_mut().zip(line) {
+            for (width, cell) in widths.iter_mut().zip(Cells::of(line, count)) {
                 *width += cell.len();
             }
         }
         let widest = (0..count).max_by_key(|place| widths[*place]).unwrap_or(0);
         self.columns.remove(widest);
+        let rest: Vec<usize> = (0..count).filter(|place| *place != widest).collect();
+        let (copier, mut cells) = (Copier::new(count, &rest)?, Vec::new());
         self.index = Noted::begin();
-        for line in lines() {
-            let start = self.text.len();
-            self.index.push(start as u64)?;
-            let rest = line.zip(0..).filter(|(_, place)| *place != widest);
-            for (number, (cell, _)) in rest.enumerate() {
-                if number > 0 {
-                    self.text.push(b',');
-                }
-                self.text.extend_from_slice(cell);
-            }
-            end_line(&mut self.text, start, count - 1);
+        for (row, line) in (0..).zip(lines()) {
+            self.index.push(self.text.len() as u64)?;
+            copier.copy(line, row, &mut cells, &mut self.text)?;
         }
         Ok(())
     }

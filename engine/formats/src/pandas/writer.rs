@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::index::{Noted, RowIndex};
-use super::quote::{push_minimal, push_quoted};
+use super::quote::{end_line, push_minimal, push_quoted};
 use super::tokens::unquote;
 use super::{ColumnType, CsvError, print};
 
@@ -184,11 +184,7 @@ impl<W: Write> CsvWriter<W> {
     /// # Errors
     /// The output fails.
     pub fn end_row(&mut self) -> Result<(), CsvError> {
-        // Python's writer marks the only field of a row when it is empty.
-        if self.fields == 1 && self.buffer.len() == self.row {
-            self.buffer.extend_from_slice(b"\"\"");
-        }
-        self.buffer.push(b'\n');
+        end_line(&mut self.buffer, self.row, self.fields);
         self.fields = 0;
         self.index.push(self.handed_on + self.row as u64)?;
         if self.buffer.len() >= BUFFER {
