@@ -18,12 +18,13 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::CrossJoinExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs, StatisticsContext};
+use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::WindowAggExec;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
+use super::rows;
 use super::watched::watched;
 use crate::Grant;
 
@@ -91,11 +92,17 @@ enum Duty {
 /// The duties of the guards below an operator, child by child.
 fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
     if plan.is::<WindowAggExec>() {
-        let rows = plan.children().first().and_then(|input| rows(input));
+        let rows = plan
+            .children()
+            .first()
+            .and_then(|input| rows(input.as_ref()));
         return vec![Duty::Count { copied: true, rows }];
     }
     if plan.is::<CrossJoinExec>() {
-        let rows = plan.children().first().and_then(|input| rows(input));
+        let rows = plan
+            .children()
+            .first()
+            .and_then(|input| rows(input.as_ref()));
         let copied = false;
         return vec![Duty::Count { copied, rows }, Duty::Pass];
     }
@@ -106,12 +113,6 @@ fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
         )];
     }
     vec![Duty::Pass; plan.children().len()]
-}
-
-/// How many rows a plan has, if that is known.
-fn rows(plan: &Arc<dyn ExecutionPlan>) -> Option<usize> {
-    let statistics = StatisticsContext::new().compute(plan.as_ref(), &StatisticsArgs::new());
-    statistics.ok()?.num_rows.get_value().copied()
 }
 
 #[derive(Debug, Clone)]

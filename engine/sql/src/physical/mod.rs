@@ -2,6 +2,7 @@
 //!
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It knows how many rows there are, by which the smaller
 //!   side of a join is the one that is held.
+//! * `same_rows`: two sides with the same rows need no join to tell that none of them is on one side only.
 //! * `joins`: a side that is too large to be held is sorted instead, and what sorts goes to disk.
 //! * `windows`: window functions hold a few partitions, not all.
 //! * `guard`: between all operators, looks whether the query is to stop, counts what operators hold without counting it
@@ -9,6 +10,7 @@
 
 mod guard;
 mod joins;
+mod same_rows;
 mod scan;
 mod watched;
 mod windows;
@@ -17,6 +19,8 @@ use std::sync::Arc;
 
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_optimizer::optimizer::PhysicalOptimizer;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
 pub(crate) use scan::{Kind, Scan};
 
@@ -28,8 +32,15 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .iter()
         .position(|rule| rule.name() == "join_selection")
         .map_or(0, |place| place + 1);
-    rules.insert(after, Arc::new(joins::SortLargeSides));
+    rules.insert(after, Arc::new(same_rows::CompareFirst));
+    rules.insert(after + 1, Arc::new(joins::SortLargeSides));
     rules.push(Arc::new(windows::WindowsInParts));
     rules.push(Arc::new(guard::GuardAll));
     rules
+}
+
+/// How many rows a plan has, if that is known.
+fn rows(plan: &dyn ExecutionPlan) -> Option<usize> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new());
+    statistics.ok()?.num_rows.get_value().copied()
 }

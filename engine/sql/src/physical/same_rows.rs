@@ -1,0 +1,237 @@
+//! `EXCEPT` of two tables that have the same rows.
+//!
+//! Most checks say that two files list the same identifiers, and mostly they do so in the same order. Then nothing has to be
+//! looked up: both sides are read side by side and compared. Where they differ, the join is run as if nothing had been
+//! tried; the rows before the first difference are read twice.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion::common::{JoinType, NullEquality, internal_err};
+use datafusion::error::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    DisplayAs, DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan, PlanProperties,
+};
+use futures::{StreamExt, TryStreamExt};
+
+use super::rows;
+
+/// Puts [`SameRows`] in front of joins that look for rows without a partner, among as many.
+#[derive(Debug)]
+pub(super) struct CompareFirst;
+
+impl PhysicalOptimizerRule for CompareFirst {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        plan.transform_up(|plan| {
+            let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared);
+            let Some([one, other]) = compared else {
+                return Ok(Transformed::no(plan));
+            };
+            let same = SameRows {
+                one,
+                other,
+                join: plan,
+            };
+            Ok(Transformed::yes(Arc::new(same) as Arc<dyn ExecutionPlan>))
+        })
+        .data()
+    }
+
+    fn name(&self) -> &str {
+        "compare_first"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Both sides of a join that has no row if they have the same keys, in the same order; and if they may have.
+fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
+    let is_difference = matches!(join.join_type(), JoinType::LeftAnti | JoinType::RightAnti);
+    let is_plain = join.filter().is_none() && !join.null_aware && !join.contains_projection();
+    // Missing values have no partner otherwise.
+    let is_equal = join.null_equality() == NullEquality::NullEqualsNull;
+    if !is_difference || !is_plain || !is_equal {
+        return None;
+    }
+    let keys = join.on().iter();
+    let (left, right) = keys
+        .map(|(left, right)| Some((column(left)?, column(right)?)))
+        .collect::<Option<(Vec<usize>, Vec<usize>)>>()?;
+    let rows = [join.left(), join.right()].map(|side| rows(side.as_ref()));
+    let [one, other] = rows;
+    (one? == other?).then(|| {
+        [(join.left(), left), (join.right(), right)].map(|(input, keys)| Side {
+            input: Arc::clone(input),
+            keys,
+        })
+    })
+}
+
+fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    Some(key.downcast_ref::<Column>()?.index())
+}
+
+/// Rows, and the columns of which they are compared.
+#[derive(Debug, Clone)]
+struct Side {
+    input: Arc<dyn ExecutionPlan>,
+    keys: Vec<usize>,
+}
+
+impl Side {
+    fn start(&self, partition: usize, context: &Arc<TaskContext>) -> Result<Rows> {
+        Ok(Rows {
+            input: self.input.execute(partition, Arc::clone(context))?,
+            keys: self.keys.clone(),
+            batch: None,
+        })
+    }
+}
+
+/// Nothing, if both sides have the same rows; otherwise what the join has.
+#[derive(Debug)]
+struct SameRows {
+    one: Side,
+    other: Side,
+    join: Arc<dyn ExecutionPlan>,
+}
+
+impl DisplayAs for SameRows {
+    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SameRows: {:?} and {:?}", self.one.keys, self.other.keys)
+    }
+}
+
+impl ExecutionPlan for SameRows {
+    fn name(&self) -> &'static str {
+        "SameRows"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.join.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.one.input, &self.other.input, &self.join]
+    }
+
+    fn apply_expressions(
+        &self,
+        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let Ok([one, other, join]) = <[Arc<dyn ExecutionPlan>; 3]>::try_from(children) else {
+            return internal_err!("two sides and a join are three children");
+        };
+        let side = |input, side: &Side| Side {
+            input,
+            keys: side.keys.clone(),
+        };
+        Ok(Arc::new(SameRows {
+            one: side(one, &self.one),
+            other: side(other, &self.other),
+            join,
+        }))
+    }
+
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        self.replace_children(children, options)
+    }
+
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let one = self.one.start(partition, &context)?;
+        let other = self.other.start(partition, &context)?;
+        let (join, schema) = (Arc::clone(&self.join), self.schema());
+        let rest = async move {
+            match is_same(one, other).await? {
+                true => {
+                    Ok(Box::pin(EmptyRecordBatchStream::new(schema)) as SendableRecordBatchStream)
+                }
+                false => join.execute(partition, context),
+            }
+        };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.schema(),
+            futures::stream::once(rest).try_flatten(),
+        )))
+    }
+}
+
+/// Rows that are being read, batch by batch.
+struct Rows {
+    input: SendableRecordBatchStream,
+    keys: Vec<usize>,
+    /// What is left of the last batch: some rows.
+    batch: Option<RecordBatch>,
+}
+
+impl Rows {
+    /// Makes sure that there is a batch. `None` at the end.
+    async fn batch(&mut self) -> Result<Option<&RecordBatch>> {
+        while self.batch.as_ref().is_none_or(|one| one.num_rows() == 0) {
+            self.batch = match self.input.next().await.transpose()? {
+                Some(batch) => Some(batch),
+                None => return Ok(None),
+            };
+        }
+        Ok(self.batch.as_ref())
+    }
+
+    /// Takes the keys of so many rows off the front of the batch.
+    fn take(&mut self, count: usize) -> Vec<ArrayRef> {
+        let Some(batch) = self.batch.take() else {
+            return Vec::new();
+        };
+        let keys = self.keys.iter();
+        let keys = keys.map(|key| batch.column(*key).slice(0, count));
+        let keys = keys.collect();
+        self.batch = Some(batch.slice(count, batch.num_rows() - count));
+        keys
+    }
+}
+
+/// Whether two sides have the same keys in the same order.
+async fn is_same(mut one: Rows, mut other: Rows) -> Result<bool> {
+    loop {
+        let rows = one.batch().await?.map(RecordBatch::num_rows);
+        let others = other.batch().await?.map(RecordBatch::num_rows);
+        let (Some(rows), Some(others)) = (rows, others) else {
+            return Ok(rows == others);
+        };
+        let count = rows.min(others);
+        if one.take(count) != other.take(count) {
+            return Ok(false);
+        }
+    }
+}
