@@ -4,6 +4,7 @@
 pub mod archive;
 pub mod bson;
 pub mod image;
+pub mod inflated;
 pub mod json;
 pub mod latin1;
 pub mod lines;

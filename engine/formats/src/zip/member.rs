@@ -1,6 +1,7 @@
 //! Reading a member as a stream.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::io::{self, BufReader, Read};
 
 use flate2::bufread::DeflateDecoder;
@@ -97,12 +98,7 @@ impl<R: ReadAt> MemberReader<'_, R> {
                 .map_err(|error| self.failed(error))?
         };
         if read == 0 && left > 0 {
-            return Err(ZipError::TooShort {
-                member: self.entry.path.clone(),
-                offset: self.entry.header_offset,
-                size: self.entry.size,
-                actual: self.done,
-            });
+            self.entry.check_length(self.done)?;
         }
         self.crc.update(part.get(..read).unwrap_or_default());
         self.done += read as u64;
@@ -116,32 +112,13 @@ impl<R: ReadAt> MemberReader<'_, R> {
     fn end(&mut self) -> Result<(), ZipError> {
         self.ended = true;
         let mut beyond = [0];
-        let (member, offset) = (|| self.entry.path.clone(), self.entry.header_offset);
-        if self
+        let more = self
             .content
             .read(&mut beyond)
-            .map_err(|error| self.failed(error))?
-            > 0
-        {
-            return Err(ZipError::TooLong {
-                member: member(),
-                offset,
-                size: self.entry.size,
-            });
-        }
+            .map_err(|error| self.failed(error))?;
+        self.entry.check_length(self.done + more as u64)?;
         if let Content::Deflate(decoder) = &self.content {
-            let used = decoder.total_in();
-            if used != self.entry.compressed_size {
-                let reason = format!(
-                    "its deflate stream ends after {used} of {} bytes",
-                    self.entry.compressed_size
-                );
-                return Err(ZipError::Corrupt {
-                    member: member(),
-                    offset,
-                    reason,
-                });
-            }
+            self.entry.check_used(decoder.total_in())?;
         }
         self.entry.check_crc(self.crc.clone().finalize())
     }
@@ -152,6 +129,38 @@ impl<R: ReadAt> MemberReader<'_, R> {
 }
 
 impl ZipEntry {
+    /// Compares the content's length with the declared one. What is longer need not have been read to its end.
+    pub(super) fn check_length(&self, actual: u64) -> Result<(), ZipError> {
+        let (member, offset, size) = (self.path.clone(), self.header_offset, self.size);
+        match actual.cmp(&size) {
+            Ordering::Equal => Ok(()),
+            Ordering::Greater => Err(ZipError::TooLong {
+                member,
+                offset,
+                size,
+            }),
+            Ordering::Less => Err(ZipError::TooShort {
+                member,
+                offset,
+                size,
+                actual,
+            }),
+        }
+    }
+
+    /// Compares the length of the deflate stream with that of the member in the archive.
+    pub(super) fn check_used(&self, used: u64) -> Result<(), ZipError> {
+        if used == self.compressed_size {
+            return Ok(());
+        }
+        let total = self.compressed_size;
+        Err(ZipError::Corrupt {
+            member: self.path.clone(),
+            offset: self.header_offset,
+            reason: format!("its deflate stream ends after {used} of {total} bytes"),
+        })
+    }
+
     /// Compares the content's CRC with the declared one.
     pub(super) fn check_crc(&self, actual: u32) -> Result<(), ZipError> {
         if actual == self.crc32 {
@@ -166,7 +175,7 @@ impl ZipEntry {
     }
 
     /// What a failure of the decoder or of the base file means.
-    fn failed(&self, error: io::Error) -> ZipError {
+    pub(super) fn failed(&self, error: io::Error) -> ZipError {
         match error.kind() {
             io::ErrorKind::InvalidInput
             | io::ErrorKind::InvalidData

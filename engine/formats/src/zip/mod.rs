@@ -2,8 +2,9 @@
 //!
 //! A member is a *reference* into the base file: [`ZipEntry`] holds where its
 //! record begins, how long it is and its CRC, so a member of an archive (also
-//! of an archive stored inside an archive, see [`ZipEntry::section`]) is read
-//! without extracting anything first.
+//! of an archive inside an archive, see [`ZipEntry::section`] for one that is
+//! stored and [`ZipEntry::index`] for one that is deflated) is read without
+//! extracting anything first.
 //!
 //! The central directory is the truth, as in Python's `zipfile`. A listing is
 //! refused as a whole when any member of it is unsafe or inconsistent, because
@@ -18,6 +19,7 @@ mod check;
 mod directory;
 mod entry;
 mod error;
+mod indexed;
 mod list;
 mod local;
 mod member;

@@ -106,33 +106,11 @@ impl MemberInflater {
             .decoder
             .decompress_vec(&self.record, content, FlushDecompress::Finish)
             .map_err(|error| corrupt(error.to_string()))?;
-        let (member, offset) = (|| entry.path.clone(), entry.header_offset);
-        if content.len() > size {
-            return Err(ZipError::TooLong {
-                member: member(),
-                offset,
-                size: entry.size,
-            });
-        }
-        if status != Status::StreamEnd {
+        let actual = content.len() as u64;
+        if actual <= entry.size && status != Status::StreamEnd {
             return Err(corrupt("its deflate stream has no end".to_owned()));
         }
-        if content.len() < size {
-            let actual = content.len() as u64;
-            return Err(ZipError::TooShort {
-                member: member(),
-                offset,
-                size: entry.size,
-                actual,
-            });
-        }
-        let used = self.decoder.total_in();
-        if used != entry.compressed_size {
-            let total = entry.compressed_size;
-            return Err(corrupt(format!(
-                "its deflate stream ends after {used} of {total} bytes"
-            )));
-        }
-        Ok(())
+        entry.check_length(actual)?;
+        entry.check_used(self.decoder.total_in())
     }
 }

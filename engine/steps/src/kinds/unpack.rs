@@ -1,24 +1,29 @@
 //! `unpack`: the members of an archive, as a tree.
 //!
-//! A zip costs nothing: its members are references into the file that holds it. Only an archive that has to be read in
-//! sequence (7z, tar, a zip deflated inside a zip) is extracted into the store, once, as one object of joined members.
+//! A zip costs nothing: its members are references into the file that holds it. A zip that is deflated inside a zip is read
+//! once, to note from where on it can be inflated. Only an archive that has to be read in sequence (7z, tar) is extracted
+//! into the store, once, as one object of joined members.
 //!
 //! Paths in the tree begin with the archive's own path (`train.zip/train/1.jpg`), so that a file has one name in the whole
 //! bundle. An archive `x.zip` that was already unpacked, so that the bundle holds a folder `x` instead, reads the same.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
-use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_cache::{Access, Digest};
+use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Location, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
+use prep_formats::inflated::Index;
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{Part, Parts, SevenZError, SevenZReader};
 use prep_formats::tar;
-use prep_formats::zip::{Directory, Method, ZipLimits};
+use prep_formats::zip::{Directory, Method, ZipError, ZipLimits};
 use thiserror::Error;
 
 use super::{holder, one};
 use crate::in_order::{HELD, in_order};
-use crate::value::{Content, Opener, Tree, TreeBuilder, input};
+use crate::value::indexed::{self, Deflated};
+use crate::value::{BaseFile, Content, Opener, Tree, TreeBuilder, input};
 
 /// An archive may unpack to this much, whatever its size ...
 const ALWAYS_UNPACKED: u64 = 16 << 30;
@@ -154,9 +159,8 @@ impl Unpack {
         let prefix = format!("{path}/");
         match (kind, content) {
             (Kind::Zip, Content::Member { entry, .. }) if entry.method == Method::Deflate => {
-                let extracted =
-                    extract(context, opener, content).map_err(|cause| self.failed(cause))?;
-                list_zip(context, opener, &extracted, &prefix).map_err(|cause| self.failed(cause))
+                let listed = list_deflated(context, opener, content, &prefix);
+                listed.map_err(|cause| self.failed(cause))
             }
             (Kind::Zip, content) => {
                 list_zip(context, opener, content, &prefix).map_err(|cause| self.failed(cause))
@@ -180,7 +184,7 @@ fn list_zip(
     content: &Content,
     prefix: &str,
 ) -> Result<TreeBuilder, Cause> {
-    let file = opener.base(content.base())?;
+    let file = opener.base(content)?;
     let range = match content {
         Content::Object { bytes, .. } => 0..*bytes,
         Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
@@ -189,24 +193,85 @@ fn list_zip(
             None => return Err("a deflated archive cannot be read in place".into()),
         },
     };
+    let members = directory(context, &file, range)?;
+    let inflated = matches!(content, Content::Member { inflated: true, .. });
+    Ok(references(&members, prefix, content.base(), inflated))
+}
+
+/// The directory of a zip that lies in a file.
+fn directory(
+    context: &Context,
+    file: &impl ReadAt,
+    range: Range<u64>,
+) -> Result<Directory, ZipError> {
     let limits = ZipLimits {
         max_total: most(range.end - range.start),
         ..ZipLimits::default()
     };
     let watched = Watched {
         cancel: &context.cancel,
-        file: &file,
+        file,
     };
-    let members = Directory::read(&watched, range, &limits)?;
-    let base = content.base();
+    Directory::read(&watched, range, &limits)
+}
+
+/// The members as references to their archive.
+fn references(members: &Directory, prefix: &str, base: &Digest, inflated: bool) -> TreeBuilder {
     let mut files = TreeBuilder::default();
     let mut path = prefix.to_owned();
     for member in members.iter() {
         path.truncate(prefix.len());
         path.push_str(member.path);
-        files.push_member(&path, base, &member);
+        files.push_member(&path, base, inflated, &member);
     }
-    Ok(files)
+    files
+}
+
+/// The members of a zip that is deflated inside another, where they lie if that is possible.
+fn list_deflated(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
+    if let Some((object, index)) = index(context, opener, content)? {
+        let members = directory(context, &opener.inflated(&object)?, 0..index.len())?;
+        return Ok(references(&members, prefix, &object, true));
+    }
+    let extracted = extract(context, opener, content)?;
+    list_zip(context, opener, &extracted, prefix)
+}
+
+/// Stores an index of a deflated member of the bundle. None where it could not be read by it: blocks of deflate are too long,
+/// or the bundle lies on another machine, or the member in what is not a bundle.
+fn index(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+) -> Result<Option<(Digest, Index)>, Cause> {
+    let Content::Member { base, entry, .. } = content else {
+        return Ok(None);
+    };
+    let (BaseFile::Here(file), Some(Location::Path(path))) =
+        (opener.base(content)?, context.location(base))
+    else {
+        return Ok(None);
+    };
+    let range = entry.locate(&file)?;
+    let deflated = Deflated {
+        base: *base,
+        offset: range.start,
+        bytes: range.end - range.start,
+    };
+    context.progress.set_total_bytes(entry.size);
+    let accesses = context.store.accesses();
+    indexed::write(&context.store, &deflated, |windows| {
+        entry.index(&file, windows, &mut |bytes| {
+            context.check().map_err(io::Error::other)?;
+            context.progress.add_bytes(bytes as u64);
+            accesses.before(Access::Read, &path)
+        })
+    })
 }
 
 /// A file of which nothing is read any more once the run is cancelled: a directory may have millions of members.
@@ -284,7 +349,7 @@ impl Joined {
         self.offset += bytes.unwrap_or(0);
     }
 
-    fn files(self, base: prep_cache::Digest) -> TreeBuilder {
+    fn files(self, base: Digest) -> TreeBuilder {
         let mut files = TreeBuilder::default();
         for (path, place) in self.places {
             let content = place.map(|(offset, bytes)| Content::Slice {
@@ -348,7 +413,7 @@ fn join_sevenz(
         }
         other => other.clone(),
     };
-    let file = opener.base(extracted.base())?;
+    let file = opener.base(&extracted)?;
     let range = match &extracted {
         Content::Object { bytes, .. } => 0..*bytes,
         Content::Slice { offset, bytes, .. } => *offset..offset + bytes,
@@ -436,7 +501,7 @@ pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use prep_cache::{Digest, Store};
+    use prep_cache::Store;
     use prep_core::{Failure, Limits};
     use prep_formats::sevenz::SevenZWriter;
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
@@ -16,6 +16,8 @@ use thiserror::Error;
 
 use super::ahead::{Ahead, PIECE};
 use super::base::BaseFile;
+use super::indexed;
+use super::inflated::InflatedFile;
 
 /// The bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,8 +30,13 @@ pub enum Content {
         offset: u64,
         bytes: u64,
     },
-    /// A member of a zip; `base` is the file that holds it: a bundle, or an object of the store.
-    Member { base: Digest, entry: ZipEntry },
+    /// A member of a zip; `base` is the file that holds it: a bundle, or an object of the store. If the zip is itself
+    /// deflated (`inflated`), it is the object that says where, and by which it is read.
+    Member {
+        base: Digest,
+        inflated: bool,
+        entry: ZipEntry,
+    },
 }
 
 #[derive(Debug, Error)]
@@ -38,6 +45,8 @@ pub enum ContentError {
     Store(#[from] StoreError),
     #[error("{0}")]
     Zip(#[from] ZipError),
+    #[error("{0}")]
+    Step(#[from] Box<StepError>),
     #[error("cannot read {what}: {cause}")]
     Io {
         what: String,
@@ -84,8 +93,8 @@ const SHORT: u64 = 4 << 20;
 /// Opens contents; keeps base files open. Shared by the threads of a step.
 pub struct Opener {
     context: Context,
-    /// By base, and whether it was opened for nobody else to write to.
-    bases: Mutex<HashMap<(Digest, bool), Base>>,
+    /// By base, and how it was opened.
+    bases: Mutex<HashMap<(Digest, How), Base>>,
 }
 
 /// Only a content longer than this is read ahead: below, starting a thread takes longer.
@@ -115,6 +124,16 @@ impl<R: Read> Read for Unchanged<R> {
         }
         Ok(count)
     }
+}
+
+/// How a base is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum How {
+    AsItIs,
+    /// For nobody else to write to.
+    Private,
+    /// As the index of an archive that is deflated.
+    Inflated,
 }
 
 /// An opened base file.
@@ -147,9 +166,13 @@ impl Opener {
     }
 
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
-        // An object as a whole may be published and checked; what is only a part of one is never linked.
-        let is_whole = matches!(content, Content::Object { .. });
-        let Base { file, path } = self.base_as(content.base(), !is_whole)?;
+        let how = match content {
+            // An object as a whole may be published and checked; what is only a part of one is never linked.
+            Content::Object { .. } => How::AsItIs,
+            Content::Member { inflated: true, .. } => How::Inflated,
+            Content::Slice { .. } | Content::Member { .. } => How::Private,
+        };
+        let Base { file, path } = self.base_as(content.base(), how)?;
         Ok(OpenContent {
             file,
             path,
@@ -160,16 +183,25 @@ impl Opener {
         })
     }
 
-    /// The open file behind a digest: a verified object that nobody can write to, or the outside file.
-    pub fn base(&self, base: &Digest) -> Result<BaseFile, ContentError> {
-        Ok(self.base_as(base, true)?.file)
+    /// What holds a content: a verified object that nobody can write to, the outside file, or what is deflated there.
+    pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
+        let how = match content {
+            Content::Member { inflated: true, .. } => How::Inflated,
+            _ => How::Private,
+        };
+        Ok(self.base_as(content.base(), how)?.file)
+    }
+
+    /// What is deflated, by the index of that digest.
+    pub(crate) fn inflated(&self, index: &Digest) -> Result<BaseFile, ContentError> {
+        Ok(self.base_as(index, How::Inflated)?.file)
     }
 
     /// The open file behind the digest of an object, which is on this machine.
     pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
-        match self.base(object)? {
+        match self.base_as(object, How::Private)?.file {
             BaseFile::Here(file) => Ok(file),
-            BaseFile::Elsewhere(_) => Err(ContentError::Io {
+            BaseFile::Elsewhere(_) | BaseFile::Inflated(_) => Err(ContentError::Io {
                 what: object.to_string(),
                 cause: io::Error::other("it is no object of the store"),
             }),
@@ -198,14 +230,50 @@ impl Opener {
         }
     }
 
-    fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
-        let mut bases = self
-            .bases
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let Some(open) = bases.get(&(*base, private)) {
+    fn base_as(&self, base: &Digest, how: How) -> Result<Base, ContentError> {
+        let mut bases = self.bases();
+        if let Some(open) = bases.get(&(*base, how)) {
             return Ok(open.clone());
         }
+        let open = match how {
+            How::Inflated => {
+                drop(bases);
+                let open = self.open_inflated(base)?;
+                bases = self.bases();
+                open
+            }
+            How::AsItIs | How::Private => self.open_file(base, how)?,
+        };
+        // Of several who open the same, all go on with one: it keeps what any of them inflated.
+        Ok(bases.entry((*base, how)).or_insert(open).clone())
+    }
+
+    fn bases(&self) -> MutexGuard<'_, HashMap<(Digest, How), Base>> {
+        self.bases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An archive that is deflated, by its index.
+    fn open_inflated(&self, index: &Digest) -> Result<Base, ContentError> {
+        let object = self.stored(index)?;
+        let failed = |cause| ContentError::Io {
+            what: index.to_string(),
+            cause,
+        };
+        let (deflated, spans) = indexed::read(&object).map_err(failed)?;
+        let Base { file, path } = self.base_as(&deflated.base, How::Private)?;
+        let packed = Section::new(file, deflated.offset..deflated.offset + deflated.bytes);
+        // What one step inflates, those that run beside it need not.
+        let shared = self.context.shared(index, || {
+            Ok(InflatedFile::new(&self.context, packed, object, spans))
+        });
+        Ok(Base {
+            file: BaseFile::Inflated(shared.map_err(Box::new)?),
+            path,
+        })
+    }
+
+    /// A file: outside, or of the store.
+    fn open_file(&self, base: &Digest, how: How) -> Result<Base, ContentError> {
         let outside = match self.context.location(base) {
             Some(Location::Path(path)) => self
                 .outside(base, &path)?
@@ -220,9 +288,9 @@ impl Opener {
             // What is known, but not there any more, its source brings again.
             None => {
                 let store = &self.context.store;
-                let object = match private {
-                    true => store.open_private(base)?,
-                    false => store.open_object(base)?,
+                let object = match how {
+                    How::AsItIs => store.open_object(base)?,
+                    How::Private | How::Inflated => store.open_private(base)?,
                 };
                 let file = object.file().try_clone();
                 let file = file.map_err(|cause| ContentError::Io {
@@ -232,12 +300,10 @@ impl Opener {
                 (BaseFile::Here(Arc::new(file)), object.path().to_path_buf())
             }
         };
-        let open = Base {
+        Ok(Base {
             file,
             path: Arc::new(path),
-        };
-        bases.insert((*base, private), open.clone());
-        Ok(open)
+        })
     }
 
     fn open_outside(&self, path: &Path) -> io::Result<File> {

@@ -5,6 +5,8 @@ mod base;
 mod compact;
 mod content;
 pub(crate) mod generator;
+pub(crate) mod indexed;
+mod inflated;
 mod layout;
 mod positions;
 mod sort;

@@ -74,7 +74,7 @@ impl<'c> Pieces<'c> {
         }
         if matches!(&opened.reading, Reading::Forwards(reader) if at < reader.reached) {
             opened.content = extract(self.context, &self.opener, &opened.content)?;
-            opened.reading = Reading::Anywhere(self.opener.base(opened.content.base())?, 0);
+            opened.reading = Reading::Anywhere(self.opener.base(&opened.content)?, 0);
         }
         match &mut opened.reading {
             Reading::Forwards(reader) => {
@@ -92,11 +92,9 @@ impl<'c> Pieces<'c> {
 
     fn open(&self, content: &Content) -> Result<Reading, BoxError> {
         Ok(match content {
-            Content::Object { digest, .. } => Reading::Anywhere(self.opener.base(digest)?, 0),
-            Content::Slice { base, offset, .. } => {
-                Reading::Anywhere(self.opener.base(base)?, *offset)
-            }
-            Content::Member { base, entry } => {
+            Content::Object { .. } => Reading::Anywhere(self.opener.base(content)?, 0),
+            Content::Slice { offset, .. } => Reading::Anywhere(self.opener.base(content)?, *offset),
+            Content::Member { base, entry, .. } => {
                 let name = format!("{base} {}", entry.header_offset);
                 let together = self.context.shared(&Digest::of(name.as_bytes()), || {
                     let reader = forwards(self.context, &self.opener, content);
@@ -110,9 +108,9 @@ impl<'c> Pieces<'c> {
 
 /// A member from its beginning.
 fn forwards(context: &Context, opener: &Opener, content: &Content) -> Result<Forwards, BoxError> {
-    let Content::Member { base, entry } = content else {
+    let Content::Member { entry, .. } = content else {
         return Err("only members are read forwards".into());
     };
-    let member = entry.clone().into_reader(opener.base(base)?)?;
+    let member = entry.clone().into_reader(opener.base(content)?)?;
     Ok(Box::new(context.cancel.reader(member)))
 }

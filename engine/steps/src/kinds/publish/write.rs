@@ -207,7 +207,7 @@ fn write_files(
     write: WriteOne<'_>,
 ) -> Result<(), StepError> {
     let opener = Opener::new(context);
-    let order = from_afar(&opener, desired, &changes.write);
+    let order = as_they_lie(&opener, desired, &changes.write);
     let order = order.as_deref().unwrap_or(&changes.write);
     let one = |worker: &mut Worker, number: usize| {
         let place = order.get(number).copied();
@@ -235,27 +235,30 @@ fn write_files(
     Ok(())
 }
 
-/// The places in the order in which their contents lie in bundles on another machine, to which they are announced; none
-/// when all are on this one.
-fn from_afar(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
+/// The places in the order in which their contents lie in bundles on another machine, to which they are announced, and in
+/// archives that have to be inflated; none when all can be read in any order.
+fn as_they_lie(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u32>> {
     let bases: HashSet<&Digest> = desired
         .bases()
         .iter()
         .filter(|base| opener.is_elsewhere(base))
         .collect();
-    if bases.is_empty() {
-        return None;
-    }
-    let content = |place: u32| desired.file(place as usize)?.content();
-    let mut afar: Vec<(Digest, u64, u32)> = Vec::new();
+    let has_order = |file: &TreeFile<'_>| {
+        file.is_inflated() || file.base().is_some_and(|base| bases.contains(base))
+    };
+    let content = |place: u32| desired.file(place as usize).filter(has_order)?.content();
+    let mut lying: Vec<(Digest, u64, u32)> = Vec::new();
     for place in places {
-        if let Some(content) = content(*place).filter(|content| bases.contains(content.base())) {
-            afar.push((*content.base(), content.range().start, *place));
+        if let Some(content) = content(*place) {
+            lying.push((*content.base(), content.range().start, *place));
         }
     }
-    afar.sort_unstable();
-    opener.expect(afar.iter().filter_map(|(_, _, place)| content(*place)));
-    let mut order: Vec<u32> = afar.into_iter().map(|(_, _, place)| place).collect();
+    if lying.is_empty() {
+        return None;
+    }
+    lying.sort_unstable();
+    opener.expect(lying.iter().filter_map(|(_, _, place)| content(*place)));
+    let mut order: Vec<u32> = lying.into_iter().map(|(_, _, place)| place).collect();
     let there: HashSet<u32> = order.iter().copied().collect();
     order.extend(places.iter().filter(|place| !there.contains(place)));
     Some(order)

@@ -79,12 +79,10 @@ impl Kind {
             3 => Kind::Stored,
             4 => Kind::Deflated,
             5 => Kind::Row,
+            6 => Kind::InflatedStored,
+            7 => Kind::InflatedDeflated,
             _ => return None,
         })
-    }
-
-    fn is_member(self) -> bool {
-        matches!(self, Kind::Stored | Kind::Deflated)
     }
 }
 
@@ -117,7 +115,7 @@ impl Chunk {
         }
         self.offsets.push(difference(place.offset, self.end));
         self.end = place.offset.wrapping_add(place.bytes);
-        if !place.kind.is_member() {
+        if !place.kind.member().is_some() {
             return;
         }
         let least = least_end(place, name.len());
@@ -161,7 +159,7 @@ impl Chunk {
         let files = kinds().filter(|kind| *kind != Kind::Folder).count();
         let based = kinds().filter(|kind| kind.has_base()).count();
         let objects = kinds().filter(|kind| *kind == Kind::Object).count();
-        let members = kinds().filter(|kind| kind.is_member()).count();
+        let members = kinds().filter(|kind| kind.member().is_some()).count();
         self.paths.read(input, count, MOST_TEXT)?;
         self.sizes.read(input, files)?;
         self.bases.read(input, based)?;
@@ -197,11 +195,11 @@ impl Chunk {
                 return None;
             }
         }
-        if kind == Kind::Slice || kind.is_member() {
+        if kind == Kind::Slice || kind.member().is_some() {
             place.offset = value_from(self.offsets.take()?, self.end);
             self.end = place.offset.wrapping_add(place.bytes);
         }
-        if kind.is_member() {
+        if kind.member().is_some() {
             place.compressed = value_from(self.compressed.take()?, place.bytes);
             let crc = self.crcs.get(self.crcs_taken..)?.first_chunk()?;
             place.crc32 = u32::from_le_bytes(*crc);

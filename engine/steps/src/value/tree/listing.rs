@@ -6,7 +6,8 @@
 //! number of files, then these by chunks, sorted by path
 //!
 //! a chunk: number of files, then columns, each for those files that have such:
-//!   kind       0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member, 5 row of a table of files
+//!   kind       0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member, 5 row of a table of files, 6 and 7 as 3
+//!              and 4 of a zip that is itself deflated, whose index is the base
 //!   path       text
 //!   bytes      unless a folder
 //!   base       unless a folder or a row, as the difference to the one before
@@ -139,6 +140,7 @@ mod tests {
         };
         Content::Member {
             base: Digest::of(b"bundle"),
+            inflated: false,
             entry,
         }
     }
@@ -149,9 +151,14 @@ mod tests {
 
     fn content() -> impl Strategy<Value = Option<Content>> {
         let base = any::<u8>().prop_map(|number| Digest::of(&[number % 3]));
-        let numbers = (any::<[u64; 4]>(), any::<u32>(), any::<bool>());
+        let numbers = (any::<[u64; 4]>(), any::<u32>(), any::<[bool; 2]>());
         (0..4, base, numbers, "[ab/é]{0,6}").prop_map(
-            |(kind, base, ([size, offset, limit, compressed], crc32, deflated), name)| match kind {
+            |(
+                kind,
+                base,
+                ([size, offset, limit, compressed], crc32, [inflated, deflated]),
+                name,
+            )| match kind {
                 0 => None,
                 1 => Some(Content::Object {
                     digest: base,
@@ -164,6 +171,7 @@ mod tests {
                 }),
                 _ => Some(Content::Member {
                     base,
+                    inflated,
                     entry: ZipEntry {
                         path: name,
                         kind: EntryKind::File,
@@ -358,7 +366,12 @@ mod tests {
             // Below another folder than in the archive, as most are published.
             let path = path.replace("train", "test");
             let base = Digest::of(b"bundle");
-            let content = Some(Content::Member { base, entry });
+            let inflated = false;
+            let content = Some(Content::Member {
+                base,
+                inflated,
+                entry,
+            });
             TreeEntry { path, content }
         });
         let tree = Tree::new(entries.collect())?;

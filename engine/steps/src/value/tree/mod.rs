@@ -74,11 +74,34 @@ enum Kind {
     Deflated = 4,
     /// A row of a table of files: where its bytes are is not told.
     Row = 5,
+    /// As the members above, of a zip that is itself deflated.
+    InflatedStored = 6,
+    InflatedDeflated = 7,
 }
 
 impl Kind {
     fn has_base(self) -> bool {
         !matches!(self, Kind::Folder | Kind::Row)
+    }
+
+    /// Of a member: how it is compressed, and whether its archive is itself deflated.
+    fn member(self) -> Option<(Method, bool)> {
+        Some(match self {
+            Kind::Folder | Kind::Object | Kind::Slice | Kind::Row => return None,
+            Kind::Stored => (Method::Stored, false),
+            Kind::Deflated => (Method::Deflate, false),
+            Kind::InflatedStored => (Method::Stored, true),
+            Kind::InflatedDeflated => (Method::Deflate, true),
+        })
+    }
+
+    fn of_member(method: Method, inflated: bool) -> Kind {
+        match (method, inflated) {
+            (Method::Stored, false) => Kind::Stored,
+            (Method::Deflate, false) => Kind::Deflated,
+            (Method::Stored, true) => Kind::InflatedStored,
+            (Method::Deflate, true) => Kind::InflatedDeflated,
+        }
     }
 }
 
@@ -180,6 +203,11 @@ impl<'a> File<'a> {
         self.place().bytes
     }
 
+    /// Whether it is a member of an archive that is itself deflated.
+    pub(crate) fn is_inflated(&self) -> bool {
+        matches!(self.place().kind.member(), Some((_, true)))
+    }
+
     /// What holds its bytes; nothing for an empty folder or a row.
     pub(crate) fn base(&self) -> Option<&'a Digest> {
         let place = self.place();
@@ -196,7 +224,7 @@ impl<'a> File<'a> {
             Kind::Folder | Kind::Row => None,
             Kind::Object => Some(Origin::Object { base }),
             Kind::Slice => Some(Origin::Slice { base, offset }),
-            Kind::Stored | Kind::Deflated => Some(Origin::Member { base, offset }),
+            _ => Some(Origin::Member { base, offset }),
         }
     }
 
@@ -204,23 +232,19 @@ impl<'a> File<'a> {
     pub fn content(&self) -> Option<Content> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
-        let method = match place.kind {
-            Kind::Folder | Kind::Row => return None,
-            Kind::Object => {
-                return Some(Content::Object {
+        let Some((method, inflated)) = place.kind.member() else {
+            return match place.kind {
+                Kind::Object => Some(Content::Object {
                     digest: base,
                     bytes: place.bytes,
-                });
-            }
-            Kind::Slice => {
-                return Some(Content::Slice {
+                }),
+                Kind::Slice => Some(Content::Slice {
                     base,
                     offset: place.offset,
                     bytes: place.bytes,
-                });
-            }
-            Kind::Stored => Method::Stored,
-            Kind::Deflated => Method::Deflate,
+                }),
+                _ => None,
+            };
         };
         let entry = ZipEntry {
             path: self.name(place).to_owned(),
@@ -232,7 +256,11 @@ impl<'a> File<'a> {
             size: place.bytes,
             crc32: place.crc32,
         };
-        Some(Content::Member { base, entry })
+        Some(Content::Member {
+            base,
+            inflated,
+            entry,
+        })
     }
 
     fn name(&self, place: Place) -> &'a str {
@@ -346,7 +374,7 @@ impl Tree {
             if let Some(base) = file.base() {
                 place.base = bases.number_of(base);
             }
-            if matches!(place.kind, Kind::Stored | Kind::Deflated) {
+            if place.kind.member().is_some() {
                 // Which of the names it is does not matter here.
                 place.name = end_of_path(path, name).unwrap_or(Name::Own(0));
             }
@@ -475,7 +503,11 @@ impl TreeBuilder {
                 bytes: *bytes,
                 ..NOTHING
             },
-            Some(Content::Member { base, entry }) => {
+            Some(Content::Member {
+                base,
+                inflated,
+                entry,
+            }) => {
                 let member = Member {
                     path: &entry.path,
                     kind: entry.kind,
@@ -486,22 +518,19 @@ impl TreeBuilder {
                     size: entry.size,
                     crc32: entry.crc32,
                 };
-                return self.push_member(path, base, &member);
+                return self.push_member(path, base, *inflated, &member);
             }
         };
         self.add(path, place);
     }
 
-    /// Adds a member of the archive that `base` holds.
-    pub fn push_member(&mut self, path: &str, base: &Digest, member: &Member<'_>) {
+    /// Adds a member of the archive that `base` holds, or of which it is the index.
+    pub fn push_member(&mut self, path: &str, base: &Digest, inflated: bool, member: &Member<'_>) {
         if member.kind == EntryKind::Directory {
             return self.add(path, NOTHING);
         }
         let place = Place {
-            kind: match member.method {
-                Method::Stored => Kind::Stored,
-                Method::Deflate => Kind::Deflated,
-            },
+            kind: Kind::of_member(member.method, inflated),
             base: self.bases.number(base),
             crc32: member.crc32,
             offset: member.header_offset,
@@ -531,7 +560,7 @@ impl TreeBuilder {
         {
             place.base = self.bases.number(base);
         }
-        if matches!(place.kind, Kind::Stored | Kind::Deflated) {
+        if place.kind.member().is_some() {
             place.name = self.name(path, file.name(place));
         }
         self.add(path, place);

@@ -1,0 +1,127 @@
+//! Raw deflate, from one block to the next.
+//!
+//! The safe interfaces of zlib-rs do not tell where between two bits a block ends, and cannot begin there. So this is the
+//! one place that calls zlib's own.
+
+use std::ffi::c_int;
+use std::io;
+
+use libz_rs_sys::{
+    Z_BLOCK, Z_BUF_ERROR, Z_OK, Z_STREAM_END, inflate, inflateEnd, inflateInit2_, inflatePrime,
+    inflateSetDictionary, z_stream, zlibVersion,
+};
+
+/// Raw deflate with the largest window, in zlib's terms.
+const RAW: c_int = -15;
+/// Of `data_type`: how many bits are left over, and whether a block has just ended, the last one.
+const BITS: c_int = 63;
+const LAST: c_int = 64;
+const BLOCK_ENDED: c_int = 128;
+
+/// How far a step came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Bytes of the input that were taken.
+    pub used: usize,
+    /// Bytes of the output that were written.
+    pub made: usize,
+    pub stop: Stop,
+}
+
+/// Where a step stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// At the end of the input or of the output.
+    Anywhere,
+    /// Before a block. So many bits of what was taken belong to that block.
+    Block { left_over: u64 },
+    /// Behind the last block.
+    Last,
+    /// At the end of the stream.
+    End,
+}
+
+/// A decoder. What its pointers point to is only used during a call.
+pub(super) struct Stream(Box<z_stream>);
+
+impl Stream {
+    /// At the beginning of a stream.
+    pub fn new() -> io::Result<Stream> {
+        let mut stream = Stream(Box::default());
+        let size = c_int::try_from(size_of::<z_stream>()).map_err(io::Error::other)?;
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: the pointer is that of a live stream, whose fields are the default's, allocator included; the version is
+        // the library's own text.
+        let done = unsafe { inflateInit2_(&raw mut *stream.0, RAW, zlibVersion(), size) };
+        ok(done).map(|()| stream)
+    }
+
+    /// Before the bit `bit` of `byte`, the next one of the input behind it, with what was written last.
+    pub fn resume(byte: u8, bit: u8, window: &[u8]) -> io::Result<Stream> {
+        let mut stream = Stream::new()?;
+        let bits = 8 - c_int::from(bit & 7);
+        let length = u32::try_from(window.len()).map_err(io::Error::other)?;
+        let value = c_int::from(byte >> (bit & 7));
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: `new` initialised the stream.
+        ok(unsafe { inflatePrime(&raw mut *stream.0, bits, value) })?;
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: `new` initialised the stream; pointer and length are those of one slice, which is only read.
+        ok(unsafe { inflateSetDictionary(&raw mut *stream.0, window.as_ptr(), length) })?;
+        Ok(stream)
+    }
+
+    /// Inflates until the input or the room for output is used up, or a block or the stream ends.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`] when it is no deflate.
+    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+        let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let stream = &mut *self.0;
+        (stream.next_in, stream.avail_in) = (input.as_ptr(), length(input.len()));
+        (stream.next_out, stream.avail_out) = (output.as_mut_ptr(), length(output.len()));
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: `new` initialised the stream. Each pointer is that of a slice which lives during the call, the output's
+        // one that may be written; the lengths are at most theirs.
+        let done = unsafe { inflate(&raw mut *stream, Z_BLOCK) };
+        let used = length(input.len()) - stream.avail_in;
+        let made = length(output.len()) - stream.avail_out;
+        let state = stream.data_type;
+        let stop = match done {
+            Z_STREAM_END => Stop::End,
+            // The latter says that nothing was taken or written, which may be enough to end a block.
+            Z_OK | Z_BUF_ERROR if state & BLOCK_ENDED == 0 => Stop::Anywhere,
+            Z_OK | Z_BUF_ERROR if state & LAST != 0 => Stop::Last,
+            Z_OK | Z_BUF_ERROR => Stop::Block {
+                left_over: u64::from((state & BITS).unsigned_abs()),
+            },
+            _ => return Err(invalid("it is no deflate stream")),
+        };
+        Ok(Step {
+            used: used as usize,
+            made: made as usize,
+            stop,
+        })
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        #[allow(unsafe_code, reason = "see below")]
+        // SAFETY: the stream is live. Where `new` did not initialise it, its state is null, and nothing is done.
+        unsafe {
+            inflateEnd(&raw mut *self.0);
+        }
+    }
+}
+
+fn ok(done: c_int) -> io::Result<()> {
+    match done {
+        Z_OK => Ok(()),
+        code => Err(io::Error::other(format!("the inflater refuses: {code}"))),
+    }
+}
+
+pub(super) fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

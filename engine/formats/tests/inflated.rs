@@ -1,0 +1,255 @@
+//! Deflated bytes, read at any position.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
+use prep_formats::inflated::{Index, Indexed, Inflated, Source, Span, build};
+use prep_formats::read_at::ReadAt;
+use proptest::prelude::*;
+
+fn noise(count: usize, seed: u64) -> Vec<u8> {
+    let mut state = seed | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    (0..count).map(|_| (next() >> 11) as u8).collect()
+}
+
+fn text(count: usize, seed: u64) -> Vec<u8> {
+    let words = noise(count / 4 + 1, seed);
+    let words = words
+        .iter()
+        .flat_map(|byte| WORDS[usize::from(*byte) % WORDS.len()].bytes());
+    words.cycle().take(count).collect()
+}
+
+const WORDS: [&str; 5] = ["river ", "stone,", "winter\n", "a ", "morning "];
+
+fn deflate(content: &[u8], level: u32, flush_every: Option<usize>) -> Vec<u8> {
+    let mut out = DeflateEncoder::new(Vec::new(), Compression::new(level));
+    for piece in content.chunks(flush_every.unwrap_or(usize::MAX)) {
+        out.write_all(piece).unwrap();
+        if flush_every.is_some() {
+            out.flush().unwrap();
+        }
+    }
+    out.finish().unwrap()
+}
+
+fn indexed(packed: &[u8]) -> (Indexed, Vec<u8>) {
+    let mut windows = Vec::new();
+    let mut inflated = 0;
+    let built = build(packed, u64::MAX, &mut windows, &mut |bytes| {
+        inflated += bytes as u64;
+        Ok(())
+    });
+    let built = built.unwrap();
+    assert_eq!(inflated, built.len);
+    (built, windows)
+}
+
+/// Content in pieces of several kinds.
+fn content() -> impl Strategy<Value = Vec<u8>> {
+    let piece = (0..4, 0..2_500_000_usize, any::<u64>());
+    let piece = piece.prop_map(|(kind, count, seed)| match kind {
+        0 => noise(count, seed),
+        1 => text(count, seed),
+        2 => vec![seed as u8; count],
+        _ => noise(count % 1000, seed),
+    });
+    prop::collection::vec(piece, 0..7).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_place_reads_as_it_was_before_it_was_deflated(
+        content in content(),
+        level in 0..10_u32,
+        flush_every in prop::option::of(1_000..1_000_000_usize),
+        behind in 0..3_usize,
+        kept in 0..3_usize,
+        reads in prop::collection::vec((any::<u32>(), 1..300_000_usize), 20),
+    ) {
+        let packed = deflate(&content, level, flush_every);
+        let used = packed.len() as u64;
+        // What comes behind the stream is not its business.
+        let packed = [packed, vec![0xff; behind]].concat();
+        let (found, windows) = indexed(&packed);
+        prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
+        prop_assert_eq!(found.crc32, crc32fast::hash(&content));
+        let index = found.index.expect("blocks are short");
+        prop_assert!(windows.len() as u64 <= found.len / 128 + 2 * 32768, "few windows");
+        let inflated = Inflated::new(&packed[..], &windows[..], index, kept);
+        let mut all = vec![1; content.len()];
+        inflated.read_exact_at(&mut all, 0)?;
+        prop_assert!(all == content);
+        prop_assert_eq!(inflated.read_at(&mut [0], found.len)?, 0);
+        for (at, count) in reads {
+            let at = at as usize % (content.len() + 1);
+            let count = count.min(content.len() - at);
+            let mut part = vec![1; count];
+            inflated.read_exact_at(&mut part, at as u64)?;
+            prop_assert!(part == content[at..at + count], "{} at {}", count, at);
+        }
+    }
+
+    #[test]
+    fn what_is_damaged_is_found_or_reads_as_something(
+        content in content(),
+        level in 0..10_u32,
+        place in any::<prop::sample::Index>(),
+        change in 1..=u8::MAX,
+    ) {
+        let mut packed = deflate(&content[..content.len().min(300_000)], level, None);
+        let place = place.index(packed.len());
+        packed[place] ^= change;
+        let mut windows = Vec::new();
+        let found = build(&packed[..], 1 << 20, &mut windows, &mut |_| Ok(()));
+        let Ok(found) = found else { return Ok(()) };
+        prop_assert!(found.len <= (1 << 20) + (1 << 18));
+        if let Some(index) = found.index {
+            let inflated = Inflated::new(&packed[..], &windows[..], index, 1);
+            let mut all = vec![0; found.len as usize];
+            let _ = inflated.read_exact_at(&mut all, 0);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(packed in prop::collection::vec(any::<u8>(), 0..400)) {
+        let found = build(&packed[..], 1 << 20, &mut io::sink(), &mut |_| Ok(()));
+        if let Err(error) = found {
+            let known = [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof];
+            prop_assert!(known.contains(&error.kind()), "{}", error);
+        }
+    }
+
+    #[test]
+    fn an_index_that_lies_reads_wrong_bytes_or_none(
+        spans in prop::collection::vec((0..1000_u64, any::<[u16; 3]>(), any::<bool>()), 0..6),
+        len in 0..2000_u64,
+    ) {
+        let packed = deflate(&text(3000, 1), 6, None);
+        let spans = spans.into_iter().map(|(start, [at, other, window], coded)| Span {
+            start,
+            source: match coded {
+                true => Source::Coded { at: at.into(), bit: (other % 9) as u8, window: window.into() },
+                false => Source::Stored { at: at.into(), block: other.into() },
+            },
+        });
+        if let Some(index) = Index::new(spans.collect(), len) {
+            let inflated = Inflated::new(&packed[..], &packed[..], index, 2);
+            for at in (0..len).step_by(97) {
+                let _ = inflated.read_at(&mut [0; 50], at);
+            }
+        }
+    }
+}
+
+/// What deflate could not shorten needs no windows, and little to say where it is.
+#[test]
+fn stored_blocks_are_read_where_they_lie() {
+    // At level 1, zlib-rs always uses fixed codes.
+    for level in [0, 6, 9] {
+        let content = noise(9_000_000, 3);
+        let packed = deflate(&content, level, None);
+        let (found, windows) = indexed(&packed);
+        let index = found.index.unwrap();
+        assert!(windows.len() <= 2 << 15, "level {level}");
+        let stored = |span: &&Span| matches!(span.source, Source::Stored { .. });
+        assert!(
+            index.spans().iter().filter(stored).count() <= 9_000_000 / 16_383,
+            "level {level}"
+        );
+        let coded = index.spans().windows(2).map(|pair| match pair[0].source {
+            Source::Coded { .. } => pair[1].start - pair[0].start,
+            Source::Stored { .. } => 0,
+        });
+        assert!(coded.sum::<u64>() < 50_000, "level {level}");
+    }
+}
+
+#[test]
+fn a_stream_is_begun_every_few_megabytes() {
+    let content = text(30_000_000, 5);
+    let packed = deflate(&content, 6, None);
+    let (found, windows) = indexed(&packed);
+    let index = found.index.unwrap();
+    let coded = index.spans().len() as u64;
+    assert!((6..=8).contains(&coded), "{coded}");
+    assert_eq!(windows.len() as u64, (coded - 1) << 15);
+    let read = |kept, places: &mut dyn Iterator<Item = usize>| {
+        let index = index.clone();
+        let inflated = Inflated::new(&packed[..], &windows[..], index, kept);
+        for at in places {
+            inflated.read_exact_at(&mut [0; 10], at as u64).unwrap();
+        }
+        inflated.again()
+    };
+    let forwards = || (0..content.len() - 10).step_by(100_000);
+    assert_eq!(read(1, &mut forwards()), 0);
+    // Twice, and by two of which one lags behind.
+    assert_eq!(read(1, &mut forwards().chain(forwards())), 0);
+    assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
+    // Here and there.
+    let turned = |at: usize| at * 7_919 % (content.len() - 10);
+    assert!(read(2, &mut forwards().map(turned)) > 500_000_000);
+}
+
+#[test]
+fn one_endless_block_has_no_index() {
+    // A literal byte 0 in fixed codes, 8 bits each, for ever: 011 and then 00110000 from its highest bit on.
+    let bits = [true, true, false].into_iter();
+    let zero = [false, false, true, true, false, false, false, false];
+    let zeros = std::iter::repeat_n(zero, 20 << 20).flatten();
+    let end = [false; 7];
+    let mut packed = Vec::new();
+    let (mut byte, mut count) = (0_u8, 0);
+    for bit in bits.chain(zeros).chain(end) {
+        byte |= u8::from(bit) << count;
+        count += 1;
+        if count == 8 {
+            packed.push(byte);
+            (byte, count) = (0, 0);
+        }
+    }
+    packed.push(byte);
+    let (found, _) = indexed(&packed);
+    assert_eq!((found.len, found.used), (20 << 20, packed.len() as u64));
+    assert!(found.index.is_none());
+}
+
+/// Threads that need the same span wait for who inflates it.
+#[test]
+fn threads_read_the_same() {
+    let content = text(20_000_000, 7);
+    let packed = deflate(&content, 6, None);
+    let (found, windows) = indexed(&packed);
+    let inflated = Inflated::new(&packed[..], &windows[..], found.index.unwrap(), 2);
+    std::thread::scope(|scope| {
+        for thread in 0..4_usize {
+            let (inflated, content) = (&inflated, &content);
+            scope.spawn(move || {
+                for at in (thread * 5000..content.len() - 5000).step_by(20_000) {
+                    let mut part = vec![0; 5000];
+                    inflated.read_exact_at(&mut part, at as u64).unwrap();
+                    assert!(part == content[at..at + 5000]);
+                }
+            });
+        }
+    });
+}
