@@ -20,6 +20,7 @@
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! leaks         known leaks, planted as the real bundles have them
 //! bad_input/    damaged archives, tables, stores, folders, submissions: code, message, and nothing lost
+//! nested        archives that are deflated inside the bundle
 //! answers       which answers are believed; reports of several graders
 //! outputs       two outputs on one path
 //! others        prepared folders that something else made
@@ -69,6 +70,7 @@ mod freshness;
 mod kill;
 mod kinds;
 mod leaks;
+mod nested;
 mod others;
 mod outputs;
 mod parallel;

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::nested;
 use crate::support::{Ended, Gallery, Harbour, Sandbox};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
@@ -104,6 +105,24 @@ fn a_second_machine_gets_what_the_first_made() {
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
     two.prep(&["cache", "gc"]).code(0);
     assert_eq!(ran(&pull_again(&two)), Vec::<String>::new());
+}
+
+/// Where an archive begins that is deflated in a bundle, one machine has noted for all.
+#[test]
+fn an_archive_in_a_bundle_is_read_from_the_mirror() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    one.pipeline(nested::ID, &nested::pipeline(""));
+    let photos = nested::photos(0..nested::PHOTOS);
+    one.bundle(nested::ID, &nested::bundle(photos).bytes());
+    one.run_well(nested::ID);
+    let (two, _) = lab.machine(&[&key], "");
+    two.pipeline(nested::ID, &nested::pipeline(""));
+    let pull = ["pull", "--skip-verification", "--json", nested::ID];
+    let kinds = ran(&two.prep(&pull).code(0));
+    assert!(!kinds.contains(&"unpack".to_owned()), "{kinds:?}");
+    let trees = [&one, &two].map(|machine| machine.tree(nested::ID));
+    assert_eq!(trees[0].contents(), trees[1].contents());
 }
 
 /// A run without the remote, after a pull.
