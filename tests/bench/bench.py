@@ -10,9 +10,10 @@ grading     recorded submissions of the competitions whose metrics scikit-learn 
             of a name; beside those metrics in a process of its own, without its imports
 many_rows   a submission of five times --rows rows in another order than the answers; beside pandas reading both
 nothing     a run with nothing to do, of all competitions whose bundles --cases has
-integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, quoted
+integers, comments, documents, json_lines, tar_gz, solid_7z, arrays, deep_images, nested_images, quoted
             a competition at a larger size, on a made-up bundle: 56 columns of integers, quoted comments, BSON
-            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep folders of images, a large quoted CSV. Beside
+            documents, JSON lines, a tar.gz, a solid 7z, npy arrays, deep folders of images, images in a zip that is zipped
+            once more, a large quoted CSV. Beside
             the benchmark's own script (its `extract` and its `prepare` in one process, trees compared byte by byte) if
             the package `mlebench` can be imported, and beside the archive's own tool where bytes are only copied.
             --scale N makes N times as much.

@@ -85,6 +85,8 @@ BENCHES = {
                       (*UNZIP, ("7z", "x", "-bd", "-o{target}", "{target}/train.7z", ">/dev/null"))),
     "arrays": Sized("google-research-identify-contrails-reduce-global-warming", bundles.arrays, 400, "records of 11 arrays", "unzip", UNZIP),
     "deep_images": Sized("bms-molecular-translation", bundles.deep_images, 50_000, "images in deep folders", "unzip", UNZIP),
+    "nested_images": Sized("tgs-salt-identification-challenge", bundles.nested_images, 50_000, "images, zipped twice", "unzip twice",
+                           (*UNZIP, ("unzip", "-q", "{target}/competition_data.zip", "-d", "{target}"))),
     "integers": Sized("tabular-playground-series-dec-2021", bundles.integers, 4_000_000, "rows of 56 integers"),
     "comments": Sized("jigsaw-toxic-comment-classification-challenge", bundles.comments, 600_000, "rows of quoted text, twice"),
     "quoted": Sized("facebook-recruiting-iii-keyword-extraction", bundles.quoted, 300_000, "rows of quoted text", "unzip twice",

@@ -116,6 +116,39 @@ impl<P: ReadAt, W: ReadAt> Inflated<P, W> {
         held
     }
 
+    /// Whoever has to wait for a span inflates the next one meanwhile, if nobody did: it is wanted soon. What fails then
+    /// fails again when it is read.
+    fn go_ahead(&self, end: u64) {
+        let Some((next, span, end)) = self.index.find(end) else {
+            return;
+        };
+        let is_coded = matches!(span.source, Source::Coded { .. });
+        if !is_coded || self.spans().holds(next) {
+            return;
+        }
+        let held = self.held(next, end - span.start);
+        if let Ok(bytes) = held.try_lock() {
+            drop(self.filled(bytes, span, end));
+        }
+    }
+
+    /// The bytes of a span, which are inflated if that was not done.
+    fn filled<'h>(
+        &self,
+        mut bytes: MutexGuard<'h, Vec<u8>>,
+        span: Span,
+        end: u64,
+    ) -> io::Result<MutexGuard<'h, Vec<u8>>> {
+        if bytes.is_empty() {
+            let count = usize::try_from(end - span.start).map_err(io::Error::other)?;
+            if let Err(error) = self.inflate(span, count, &mut bytes) {
+                bytes.clear();
+                return Err(error);
+            }
+        }
+        Ok(bytes)
+    }
+
     /// Inflates `count` bytes from a place on.
     fn inflate(&self, span: Span, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
         let Source::Coded { at, bit, window } = span.source else {
@@ -174,14 +207,14 @@ impl<P: ReadAt, W: ReadAt> ReadAt for Inflated<P, W> {
             return self.read_stored(buf, skip, at, block);
         }
         let held = self.held(number, end - span.start);
-        let mut bytes = held.lock().unwrap_or_else(PoisonError::into_inner);
-        if bytes.is_empty() {
-            let all = usize::try_from(end - span.start).map_err(io::Error::other)?;
-            if let Err(error) = self.inflate(span, all, &mut bytes) {
-                bytes.clear();
-                return Err(error);
+        let bytes = match held.try_lock() {
+            Ok(bytes) => bytes,
+            Err(_) => {
+                self.go_ahead(end);
+                held.lock().unwrap_or_else(PoisonError::into_inner)
             }
-        }
+        };
+        let bytes = self.filled(bytes, span, end)?;
         let skip = usize::try_from(skip).map_err(io::Error::other)?;
         let from = bytes.get(skip..skip + count).unwrap_or_default();
         buf.copy_from_slice(from);
