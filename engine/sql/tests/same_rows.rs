@@ -46,7 +46,7 @@ impl Draw {
         let number = self.below(values);
         (
             (name > 0).then(|| format!("n{name}")),
-            (number > 0).then(|| number as i64),
+            (number > 0).then_some(number as i64),
         )
     }
 

@@ -115,7 +115,7 @@ impl Chunk {
         }
         self.offsets.push(difference(place.offset, self.end));
         self.end = place.offset.wrapping_add(place.bytes);
-        if !place.kind.member().is_some() {
+        if place.kind.member().is_none() {
             return;
         }
         let least = least_end(place, name.len());
