@@ -1,9 +1,11 @@
-//! Any bytes are listed and read, or refused; both ways of reading agree, and
+//! Any bytes are listed and read, or refused; all ways of reading agree, and
 //! nothing beyond the declared size is handed out.
 
 use std::io::Read;
 
-use prep_formats::zip::{MemberInflater, ZipLimits, ZipListing};
+use prep_formats::inflated::Inflated;
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::zip::{MemberInflater, Method, ZipEntry, ZipLimits, ZipListing};
 
 pub fn check(data: &[u8]) {
     let limits = ZipLimits {
@@ -28,5 +30,27 @@ pub fn check(data: &[u8]) {
         if read.is_ok() {
             assert_eq!(whole, streamed);
         }
+        if entry.method == Method::Deflate {
+            assert_eq!(
+                by_index(entry, data).ok(),
+                read.is_ok().then_some(streamed.clone())
+            );
+        }
     }
+}
+
+/// The content, its second half first.
+fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut windows = Vec::new();
+    let index = entry.index(data, &mut windows, &mut |_| Ok(()))?;
+    let Some(index) = index else {
+        panic!("so few bytes have an index");
+    };
+    let packed = Section::new(data, entry.locate(data)?);
+    let inflated = Inflated::new(packed, windows, index, 1);
+    let mut content = vec![0; entry.size as usize];
+    let (first, second) = content.split_at_mut(entry.size as usize / 2);
+    inflated.read_exact_at(second, first.len() as u64)?;
+    inflated.read_exact_at(first, 0)?;
+    Ok(content)
 }

@@ -18,13 +18,14 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::HashJoinExec;
+use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan, PlanProperties,
 };
 use futures::{StreamExt, TryStreamExt};
 
-use super::rows;
+use super::{Scan, rows};
 
 /// Puts [`SameRows`] in front of joins that look for rows without a partner, among as many.
 #[derive(Debug)]
@@ -73,14 +74,20 @@ fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
     let (left, right) = keys
         .map(|(left, right)| Some((column(left)?, column(right)?)))
         .collect::<Option<(Vec<usize>, Vec<usize>)>>()?;
-    let rows = [join.left(), join.right()].map(|side| rows(side.as_ref()));
-    let [one, other] = rows;
-    (one? == other?).then(|| {
+    let sides = [join.left(), join.right()];
+    let [one, other] = sides.map(|side| rows(side.as_ref()));
+    // What is read twice must not have been computed.
+    (one? == other? && sides.into_iter().all(reads_only)).then(|| {
         [(join.left(), left), (join.right(), right)].map(|(input, keys)| Side {
             input: Arc::clone(input),
             keys,
         })
     })
+}
+
+/// Does a plan but read a relation?
+fn reads_only(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    plan.is::<Scan>() || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
 }
 
 fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {

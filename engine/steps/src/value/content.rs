@@ -45,8 +45,6 @@ pub enum ContentError {
     Store(#[from] StoreError),
     #[error("{0}")]
     Zip(#[from] ZipError),
-    #[error("{0}")]
-    Step(#[from] Box<StepError>),
     #[error("cannot read {what}: {cause}")]
     Io {
         what: String,
@@ -267,7 +265,7 @@ impl Opener {
             Ok(InflatedFile::new(&self.context, packed, object, spans))
         });
         Ok(Base {
-            file: BaseFile::Inflated(shared.map_err(Box::new)?),
+            file: BaseFile::Inflated(shared.map_err(|error| failed(io::Error::other(error)))?),
             path,
         })
     }
