@@ -151,7 +151,7 @@ def nested_images(bundle, count):
     """Images and their masks in an archive that is deflated once more."""
     draw = random.Random(0)
     ids = sorted(f"{draw.getrandbits(40):010x}" for _ in range(count))
-    with io.BytesIO() as packed:
+    with tempfile.NamedTemporaryFile() as packed:
         with archive(packed) as inner:
             inner.writestr("competition_data/train.csv", "id,rle_mask\n" + "".join(f"{name},1 {draw.randrange(1, 9)}\n" for name in ids))
             for folder, least, most in (("images", 6000, 14000), ("masks", 200, 400)):
@@ -159,7 +159,7 @@ def nested_images(bundle, count):
                     image = b"\x89PNG\r\n\x1a\n" + draw.randbytes(draw.randrange(least, most))
                     inner.writestr(f"competition_data/train/{folder}/{name}.png", image)
         with archive(bundle) as out:
-            out.writestr("competition_data.zip", packed.getvalue())
+            out.write(packed.name, "competition_data.zip")
             out.writestr("depths.csv", "id,z\n" + "".join(f"{name},{draw.randrange(50, 960)}\n" for name in ids))
 
 
