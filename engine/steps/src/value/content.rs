@@ -259,7 +259,8 @@ impl Opener {
         };
         let (deflated, spans) = indexed::read(&object).map_err(failed)?;
         let Base { file, path } = self.base_as(&deflated.base, How::Private)?;
-        let packed = Section::new(file, deflated.offset..deflated.offset + deflated.bytes);
+        let end = deflated.offset.saturating_add(deflated.bytes);
+        let packed = Section::new(file, deflated.offset..end);
         // What one step inflates, those that run beside it need not.
         let shared = self.context.shared(index, || {
             Ok(InflatedFile::new(&self.context, packed, object, spans))

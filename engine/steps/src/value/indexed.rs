@@ -140,3 +140,74 @@ impl<W: Write> Write for Counting<W> {
         self.inner.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spans() -> impl Strategy<Value = Vec<Span>> {
+        let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), 0..8_u8, any::<bool>());
+        prop::collection::vec(numbers, 0..20).prop_map(|spans| {
+            let mut start = 0;
+            let spans = spans.into_iter().map(|(bytes, [at, other], bit, coded)| {
+                let (first, at, other) = (start, u64::from(at), u64::from(other));
+                start += bytes;
+                let source = match coded {
+                    true => Source::Coded {
+                        at,
+                        bit,
+                        window: other,
+                    },
+                    false => Source::Stored {
+                        at,
+                        block: other + 1,
+                    },
+                };
+                Span {
+                    start: first,
+                    source,
+                }
+            });
+            spans.collect()
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn an_index_reads_back_and_a_cut_one_is_refused(
+            spans in spans(),
+            more in 1..1000_u64,
+            windows in prop::collection::vec(any::<u8>(), 0..100),
+            place in any::<[u64; 2]>(),
+            left in any::<prop::sample::Index>(),
+        ) {
+            let folder = tempfile::tempdir()?;
+            let store = Store::open(folder.path()).unwrap();
+            let len = spans.last().map_or(0, |last| last.start + more);
+            let index = Index::new(spans, len).unwrap();
+            let deflated = Deflated {
+                base: Digest::of(b"bundle"),
+                offset: place[0],
+                bytes: place[1],
+            };
+            let written = write(&store, &deflated, |out| {
+                out.write_all(&windows).unwrap();
+                Ok(Some(index.clone()))
+            });
+            let (object, same) = written.unwrap().unwrap();
+            prop_assert_eq!(&same, &index);
+            let object = store.open_object(&object).unwrap();
+            let file = Arc::new(object.file().try_clone()?);
+            prop_assert_eq!(read(&file)?, (deflated, index));
+            let cut = tempfile::tempfile()?;
+            let mut bytes = std::fs::read(object.path())?;
+            bytes.truncate(left.index(bytes.len()));
+            std::os::unix::fs::FileExt::write_all_at(&cut, &bytes, 0)?;
+            prop_assert!(read(&Arc::new(cut)).is_err());
+        }
+    }
+}
