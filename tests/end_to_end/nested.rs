@@ -14,7 +14,7 @@ pub const PHOTOS: usize = 400;
 /// Noise that deflate shortens by an eighth, so that it stores no block of it as it is.
 fn photo(number: usize) -> Vec<u8> {
     let mut state = number as u64 * 0x9e37_79b9 + 1;
-    let bytes = (0..90_000 + number * 7).map(|_| {
+    let bytes = (0..180_000 + number * 7).map(|_| {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
@@ -169,7 +169,7 @@ fn read_zip(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
 fn damage_is_told_by_the_archive_and_nothing_is_published() {
     let whole = bundle(photos(0..PHOTOS));
     let mut inside = photos(0..PHOTOS);
-    inside[100_000] ^= 1;
+    inside[200_000] ^= 1;
     for (bundle, says) in [
         (whole.clone().damage("photos.zip").bytes(), "photos.zip"),
         (bundle(inside).bytes(), "0001.jpg"),

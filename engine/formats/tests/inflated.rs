@@ -91,7 +91,7 @@ proptest! {
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
         prop_assert_eq!(found.crc32, crc32fast::hash(&content));
         let index = found.index.expect("blocks are short");
-        prop_assert!(windows.len() as u64 <= found.len / 128 + 2 * 32768, "few windows");
+        prop_assert!(windows.len() as u64 <= found.len / 256 + 2 * 32768, "few windows");
         let inflated = Inflated::new(&packed[..], &windows[..], index, kept);
         let mut all = vec![1; content.len()];
         inflated.read_exact_at(&mut all, 0)?;
@@ -190,7 +190,7 @@ fn a_stream_is_begun_every_few_megabytes() {
     let (found, windows) = indexed(&packed);
     let index = found.index.unwrap();
     let coded = index.spans().len() as u64;
-    assert!((6..=8).contains(&coded), "{coded}");
+    assert!((3..=4).contains(&coded), "{coded}");
     assert_eq!(windows.len() as u64, (coded - 1) << 15);
     let read = |kept, places: &mut dyn Iterator<Item = usize>| {
         let index = index.clone();
@@ -207,7 +207,7 @@ fn a_stream_is_begun_every_few_megabytes() {
     assert_eq!(read(2, &mut forwards().flat_map(|at| [at, at / 2])), 0);
     // Here and there.
     let turned = |at: usize| at * 7_919 % (content.len() - 10);
-    assert!(read(2, &mut forwards().map(turned)) > 500_000_000);
+    assert!(read(1, &mut forwards().map(turned)) > 500_000_000);
 }
 
 #[test]

@@ -7,9 +7,9 @@ use super::stream::{Step, Stop, Stream, invalid};
 use crate::read_at::ReadAt;
 
 /// A span that has to be inflated ends with the first block behind so many bytes. So there is a window for as many.
-const LONG: u64 = 4 << 20;
+const LONG: u64 = 8 << 20;
 /// If it gets as long as that, the stream cannot be begun often enough.
-const TOO_LONG: u64 = 4 * LONG;
+const TOO_LONG: u64 = 2 * LONG;
 /// So many spans are held at most, some 40 bytes each.
 const MOST: usize = 1 << 20;
 /// Compressed bytes are read in pieces of this size.

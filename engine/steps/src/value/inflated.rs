@@ -16,14 +16,14 @@ use prep_formats::read_at::{ReadAt, Section};
 use super::base::BaseFile;
 
 /// So many spans are kept, if there is memory for them ...
-const KEPT: usize = 8;
+const KEPT: usize = 5;
 /// ... each of which takes as much, mostly.
-const MEMORY_OF_SPAN: u64 = 5 << 20;
+const MEMORY_OF_SPAN: u64 = 9 << 20;
 /// Without it: two, as readers are at the end of one and at the beginning of the next.
 const FEW: usize = 2;
 
 /// When so many bytes were inflated anew, a copy takes less.
-const MOST_AGAIN: u64 = 16 << 20;
+const MOST_AGAIN: u64 = 32 << 20;
 
 /// Bytes that are copied at a time.
 const PIECE: usize = 1 << 18;
