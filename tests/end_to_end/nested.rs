@@ -1,12 +1,10 @@
 //! Archives that are deflated inside the bundle: read where they lie.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::support::{Archive, Member, Sandbox, names_in};
+use crate::support::{Archive, Member, Sandbox, names_in, zip_members};
 
 pub const ID: &str = "photos";
 pub const PHOTOS: usize = 400;
@@ -139,7 +137,7 @@ fn files_come_in_any_order() {
     assert!(command.output().expect("a run").status.success());
     has_all_photos(&sandbox);
     let archive = fs::read(sandbox.prepared(ID).join("public/mixed.zip")).expect("an archive");
-    let members = read_zip(&archive);
+    let members = zip_members(&archive);
     assert_eq!(members.len(), PHOTOS);
     for number in 0..PHOTOS {
         let member = members.get(&format!("{}.jpg", number * 7 % PHOTOS));
@@ -148,20 +146,6 @@ fn files_come_in_any_order() {
     assert!(names_in(&sandbox.store().join("tmp")).is_empty());
     let store = bytes_below(&sandbox.store());
     assert!(store * 50 < bytes_below(&sandbox.prepared(ID)), "{store}");
-}
-
-fn read_zip(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    use prep_formats::zip::{ZipLimits, ZipListing};
-    let range = 0..archive.len() as u64;
-    let listing = ZipListing::read(archive, range, &ZipLimits::default()).expect("a zip");
-    let members = listing.entries.into_iter().map(|entry| {
-        let mut content = Vec::new();
-        let reader = entry.open(archive);
-        let read = reader.expect("a member").read_to_end(&mut content);
-        read.expect("its content");
-        (entry.path, content)
-    });
-    members.collect()
 }
 
 /// The archive vouches for its bytes twice: as a member, and for its members.

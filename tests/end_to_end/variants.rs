@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Ended, Harbour, Sandbox, Snapshot};
+use crate::support::{Ended, Harbour, Sandbox, Snapshot, zip_members};
 
 /// The base, and a correction: another constant in the sample, one file more, one fewer.
 const CORRECTED: &str = "
@@ -371,7 +371,7 @@ fn labelled_videos(archive: &Path) -> usize {
     let each = |_: &str, _, content: &mut dyn Read| {
         let mut video = Vec::new();
         content.read_to_end(&mut video)?;
-        for (name, content) in members(&video) {
+        for (name, content) in zip_members(&video) {
             if name.ends_with(".mat") {
                 let names = prep_formats::matlab::names(&content);
                 let frames = names.iter().any(|name| name == "Video.Frames");
@@ -410,8 +410,8 @@ fn clean_pages(world: &World, prepared: &Path) -> usize {
 /// Files of an archive in an archive, by name.
 fn unzipped(bundle: &Path, inner: &str) -> BTreeMap<String, Vec<u8>> {
     let whole = fs::read(bundle).expect("a bundle");
-    let inner = members(&whole).remove(inner).expect("an archive");
-    let files = members(&inner).into_iter();
+    let inner = zip_members(&whole).remove(inner).expect("an archive");
+    let files = zip_members(&inner).into_iter();
     files
         .map(|(path, content)| {
             (
@@ -420,22 +420,6 @@ fn unzipped(bundle: &Path, inner: &str) -> BTreeMap<String, Vec<u8>> {
             )
         })
         .collect()
-}
-
-fn members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
-    use std::io::Read;
-    let limits = prep_formats::zip::ZipLimits::default();
-    let listing = prep_formats::zip::ZipListing::read(archive, 0..archive.len() as u64, &limits)
-        .expect("zip");
-    let files = listing.entries.into_iter().map(|entry| {
-        let mut content = Vec::new();
-        let reader = entry.open(archive).expect("a member");
-        std::io::BufReader::new(reader)
-            .read_to_end(&mut content)
-            .expect("content");
-        (entry.path.clone(), content)
-    });
-    files.collect()
 }
 
 fn header(path: &Path) -> Vec<String> {

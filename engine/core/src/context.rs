@@ -2,11 +2,13 @@
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
-use prep_cache::{Digest, LockGuard, Store, Threads};
+use prep_cache::{Access, Digest, LockGuard, Store, Threads};
 
 use crate::memory::Memory;
 use crate::shared::SharedObjects;
@@ -207,6 +209,16 @@ impl Context {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// A file without a name on the store's file system, which is gone when it is closed.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn temp_file(&self) -> io::Result<File> {
+        let folder = self.temp_dir();
+        self.store.accesses().before(Access::Create, &folder)?;
+        tempfile::tempfile_in(&folder)
     }
 
     /// A folder for temporary files on the store's file system.

@@ -1,9 +1,11 @@
 //! Zip archives written byte by byte, so that they can be wrong in any way.
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
 
 use flate2::write::DeflateEncoder;
 use flate2::{Compress, Compression, FlushCompress};
+use prep_formats::zip::{ZipLimits, ZipListing};
 
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
@@ -183,6 +185,19 @@ impl Archive {
         out.extend(0_u16.to_le_bytes());
         out
     }
+}
+
+/// The members of a zip, by name.
+pub fn zip_members(archive: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let range = 0..archive.len() as u64;
+    let listing = ZipListing::read(archive, range, &ZipLimits::default()).expect("a zip");
+    let members = listing.entries.into_iter().map(|entry| {
+        let mut content = Vec::new();
+        let mut reader = entry.open(archive).expect("a member");
+        reader.read_to_end(&mut content).expect("its content");
+        (entry.path.clone(), content)
+    });
+    members.collect()
 }
 
 fn offset(bytes: &[u8]) -> u32 {

@@ -7,7 +7,7 @@ mod sandbox;
 mod skipped;
 mod snapshot;
 
-pub use archive::{Archive, Member};
+pub use archive::{Archive, Member, zip_members};
 pub use ended::Ended;
 pub use samples::{Gallery, Harbour};
 pub use sandbox::{Sandbox, names_in};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::index::{Index, STORED_HEAD, Source, Span, WINDOW};
-use super::stream::{Step, Stop, Stream, invalid};
+use super::stream::{Step, Stop, Stream};
 use crate::read_at::ReadAt;
 
 /// A span that has to be inflated ends with the first block behind so many bytes. So there is a window for as many.
@@ -12,8 +12,6 @@ const LONG: u64 = 8 << 20;
 const TOO_LONG: u64 = 2 * LONG;
 /// So many spans are held at most, some 40 bytes each.
 const MOST: usize = 1 << 20;
-/// Compressed bytes are read in pieces of this size.
-const PIECE: usize = 1 << 16;
 /// Inflated bytes that are looked at together.
 const STEP: usize = 1 << 18;
 
@@ -42,49 +40,31 @@ pub fn build<R: ReadAt + ?Sized>(
     windows: &mut dyn Write,
     watch: &mut dyn FnMut(usize) -> io::Result<()>,
 ) -> io::Result<Indexed> {
-    let mut stream = Stream::new()?;
+    let mut stream = Stream::new(packed)?;
     let mut crc = crc32fast::Hasher::new();
     let mut building = Building::new(windows);
     building.block(Block::at(packed, 0)?, 0, &[])?;
-    let (mut used, mut len) = (0, 0);
-    let mut piece = vec![0; PIECE];
-    let (mut from, mut to) = (0, 0);
+    let mut len = 0;
     // What was written last stands before what is written next.
     let window = WINDOW as usize;
     let mut bytes = vec![0; window + STEP];
     let mut filled = 0;
     loop {
-        if from == to {
-            (from, to) = (0, packed.read_at(&mut piece, used)?);
-        }
-        let input = piece.get(from..to).unwrap_or_default();
         let room = bytes.get_mut(filled..).unwrap_or_default();
-        let Step {
-            used: taken,
-            made,
-            stop,
-        } = stream.step(input, room)?;
+        let Step { made, stop } = stream.step(room)?;
         let written = room.get(..made).unwrap_or_default();
         crc.update(written);
         watch(made)?;
-        from += taken;
-        used += taken as u64;
         filled += made;
         len += made as u64;
         building.inflated(len);
         match stop {
             Stop::Block { left_over } => {
-                let block = Block::at(packed, 8 * used - left_over)?;
+                let block = Block::at(packed, 8 * stream.used() - left_over)?;
                 let known = bytes.get(filled.saturating_sub(window)..filled);
                 building.block(block, len, known.unwrap_or_default())?;
             }
             Stop::End => break,
-            Stop::Anywhere if taken == 0 && made == 0 => {
-                return Err(match to {
-                    0 => io::ErrorKind::UnexpectedEof.into(),
-                    _ => invalid("it is no deflate stream"),
-                });
-            }
             Stop::Anywhere | Stop::Last => {}
         }
         if len > most {
@@ -96,8 +76,8 @@ pub fn build<R: ReadAt + ?Sized>(
         }
     }
     Ok(Indexed {
-        index: building.finish(used, len),
-        used,
+        index: building.finish(stream.used(), len),
+        used: stream.used(),
         len,
         crc32: crc.finalize(),
     })

@@ -1,7 +1,7 @@
 //! Where to begin.
 
 /// How far back deflate copies from.
-pub const WINDOW: u64 = 1 << 15;
+pub(super) const WINDOW: u64 = 1 << 15;
 
 /// Between two stored blocks stand three bits, filled up to a byte, and a length, twice.
 pub(super) const STORED_HEAD: u64 = 5;
@@ -26,7 +26,8 @@ pub struct Span {
 pub enum Source {
     /// As they are: `block` bytes from `at` on, as many behind five others, and so on.
     Stored { at: u64, block: u64 },
-    /// Inflated from the bit `bit` of the byte `at` on, with the [`window`](Index::window) that lies at `window` among all.
+    /// Inflated from the bit `bit` of the byte `at` on, with the 32 KiB before it, or all that is, which lie at `window`
+    /// among the windows.
     Coded { at: u64, bit: u8, window: u64 },
 }
 
@@ -66,9 +67,8 @@ impl Index {
     }
 
     /// Length of what has to be known before a byte: the bytes before it, [`WINDOW`] at most.
-    #[must_use]
-    pub fn window(start: u64) -> u64 {
-        start.min(WINDOW)
+    pub(super) fn window(start: u64) -> usize {
+        start.min(WINDOW) as usize
     }
 
     /// The span before this one that has to be inflated.

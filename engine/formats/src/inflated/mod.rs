@@ -13,5 +13,5 @@ mod reader;
 mod stream;
 
 pub use build::{Indexed, build};
-pub use index::{Index, Source, Span, WINDOW};
+pub use index::{Index, Source, Span};
 pub use reader::Inflated;

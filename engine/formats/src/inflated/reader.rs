@@ -4,11 +4,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::index::{Index, STORED_HEAD, Source, Span};
-use super::stream::{Stop, Stream, invalid};
+use super::stream::{Stop, Stream};
 use crate::read_at::ReadAt;
-
-/// Compressed bytes are read in pieces of this size.
-const PIECE: usize = 1 << 16;
 
 /// What is deflated, as a source of bytes. The spans that were used last are kept, so that whoever reads from front to back,
 /// or several who do so near each other, inflate each but once.
@@ -54,16 +51,6 @@ impl<P: ReadAt, W: ReadAt> Inflated<P, W> {
             index,
             kept: kept.max(1),
         }
-    }
-
-    /// Length in bytes.
-    pub fn len(&self) -> u64 {
-        self.index.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
     }
 
     /// Bytes that were inflated more than once for readers that came from elsewhere than the bytes before them: they are
@@ -122,59 +109,41 @@ impl<P: ReadAt, W: ReadAt> Inflated<P, W> {
         let Some((next, span, end)) = self.index.find(end) else {
             return;
         };
-        let is_coded = matches!(span.source, Source::Coded { .. });
-        if !is_coded || self.spans().holds(next) {
+        if self.spans().holds(next) || matches!(span.source, Source::Stored { .. }) {
             return;
         }
         let held = self.held(next, end - span.start);
-        if let Ok(bytes) = held.try_lock() {
-            drop(self.filled(bytes, span, end));
+        if let Ok(mut bytes) = held.try_lock() {
+            let _ = self.fill(&mut bytes, span, end);
         }
     }
 
-    /// The bytes of a span, which are inflated if that was not done.
-    fn filled<'h>(
-        &self,
-        mut bytes: MutexGuard<'h, Vec<u8>>,
-        span: Span,
-        end: u64,
-    ) -> io::Result<MutexGuard<'h, Vec<u8>>> {
+    /// Inflates the bytes of a span, if that was not done.
+    fn fill(&self, bytes: &mut Vec<u8>, span: Span, end: u64) -> io::Result<()> {
         if bytes.is_empty() {
-            let count = usize::try_from(end - span.start).map_err(io::Error::other)?;
-            if let Err(error) = self.inflate(span, count, &mut bytes) {
+            let inflated = self.inflate(bytes, span, end);
+            if inflated.is_err() {
                 bytes.clear();
-                return Err(error);
             }
+            return inflated;
         }
-        Ok(bytes)
+        Ok(())
     }
 
-    /// Inflates `count` bytes from a place on.
-    fn inflate(&self, span: Span, count: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn inflate(&self, bytes: &mut Vec<u8>, span: Span, end: u64) -> io::Result<()> {
         let Source::Coded { at, bit, window } = span.source else {
-            return Err(invalid("it is not deflated"));
+            return Ok(());
         };
-        let known = usize::try_from(Index::window(span.start)).unwrap_or_default();
-        let mut before = vec![0; known];
+        let mut before = vec![0; Index::window(span.start)];
         self.windows.read_exact_at(&mut before, window)?;
-        let mut piece = vec![0; PIECE];
-        self.packed
-            .read_exact_at(piece.get_mut(..1).unwrap_or_default(), at)?;
-        let first = piece.first().copied().unwrap_or_default();
-        let mut stream = Stream::resume(first, bit, &before)?;
-        let (mut used, mut from, mut to) = (at + 1, 0, 0);
+        let mut stream = Stream::resume(&self.packed, at, bit, &before)?;
+        let count = usize::try_from(end - span.start).map_err(io::Error::other)?;
         bytes.resize(count, 0);
         let mut filled = 0;
         while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
-            if from == to {
-                (from, to) = (0, self.packed.read_at(&mut piece, used)?);
-                used += to as u64;
-            }
-            let step = stream.step(piece.get(from..to).unwrap_or_default(), room)?;
-            from += step.used;
+            let step = stream.step(room)?;
             filled += step.made;
-            let is_stuck = step.used == 0 && step.made == 0 && step.stop == Stop::Anywhere;
-            if is_stuck || step.stop == Stop::End && filled < count {
+            if step.stop == Stop::End && filled < count {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
@@ -207,14 +176,14 @@ impl<P: ReadAt, W: ReadAt> ReadAt for Inflated<P, W> {
             return self.read_stored(buf, skip, at, block);
         }
         let held = self.held(number, end - span.start);
-        let bytes = match held.try_lock() {
+        let mut bytes = match held.try_lock() {
             Ok(bytes) => bytes,
             Err(_) => {
                 self.go_ahead(end);
                 held.lock().unwrap_or_else(PoisonError::into_inner)
             }
         };
-        let bytes = self.filled(bytes, span, end)?;
+        self.fill(&mut bytes, span, end)?;
         let skip = usize::try_from(skip).map_err(io::Error::other)?;
         let from = bytes.get(skip..skip + count).unwrap_or_default();
         buf.copy_from_slice(from);

@@ -5,11 +5,14 @@
 
 use std::ffi::c_int;
 use std::io;
+use std::ops::Range;
 
 use libz_rs_sys::{
     Z_BLOCK, Z_BUF_ERROR, Z_OK, Z_STREAM_END, inflate, inflateEnd, inflateInit2_, inflatePrime,
     inflateSetDictionary, z_stream, zlibVersion,
 };
+
+use crate::read_at::ReadAt;
 
 /// Raw deflate with the largest window, in zlib's terms.
 const RAW: c_int = -15;
@@ -18,11 +21,12 @@ const BITS: c_int = 63;
 const LAST: c_int = 64;
 const BLOCK_ENDED: c_int = 128;
 
+/// Compressed bytes are read in pieces of this size.
+const PIECE: usize = 1 << 16;
+
 /// How far a step came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step {
-    /// Bytes of the input that were taken.
-    pub used: usize,
     /// Bytes of the output that were written.
     pub made: usize,
     pub stop: Stop,
@@ -41,13 +45,77 @@ pub(super) enum Stop {
     End,
 }
 
-/// A decoder. What its pointers point to is only used during a call.
-pub(super) struct Stream(Box<z_stream>);
+/// Deflated bytes, as they are inflated.
+pub(super) struct Stream<P> {
+    packed: P,
+    piece: Vec<u8>,
+    /// What of the piece is left.
+    left: Range<usize>,
+    /// Bytes that were read.
+    read: u64,
+    decoder: Decoder,
+}
 
-impl Stream {
+impl<P: ReadAt> Stream<P> {
+    /// From the beginning of `packed`.
+    pub fn new(packed: P) -> io::Result<Self> {
+        Ok(Self {
+            packed,
+            piece: vec![0; PIECE],
+            left: 0..0,
+            read: 0,
+            decoder: Decoder::new()?,
+        })
+    }
+
+    /// From the bit `bit` of the byte `at` on, with what was written last before.
+    pub fn resume(packed: P, at: u64, bit: u8, window: &[u8]) -> io::Result<Self> {
+        let mut stream = Self::new(packed)?;
+        let mut first = [0];
+        stream.packed.read_exact_at(&mut first, at)?;
+        let [first] = first;
+        stream.decoder.begin_within(first, bit, window)?;
+        stream.read = at + 1;
+        Ok(stream)
+    }
+
+    /// Bytes that were taken.
+    pub fn used(&self) -> u64 {
+        self.read - self.left.len() as u64
+    }
+
+    /// Inflates until the input that is at hand or the room for output is used up, or a block or the stream ends.
+    ///
+    /// # Errors
+    /// Those of `packed`; [`io::ErrorKind::InvalidData`] when it is no deflate, [`io::ErrorKind::UnexpectedEof`] when it
+    /// ends too early.
+    pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
+        if self.left.is_empty() {
+            let count = self.packed.read_at(&mut self.piece, self.read)?;
+            self.read += count as u64;
+            self.left = 0..count;
+        }
+        let input = self.piece.get(self.left.clone()).unwrap_or_default();
+        let (used, step) = self.decoder.step(input, output)?;
+        let is_stuck = used == 0 && step.made == 0 && step.stop == Stop::Anywhere;
+        if is_stuck && self.left.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if is_stuck {
+            return Err(invalid("it is no deflate stream"));
+        }
+        self.left.start += used;
+        Ok(step)
+    }
+}
+
+/// A decoder. What its pointers point to is only used during a call.
+struct Decoder(Box<z_stream>);
+
+impl Decoder {
     /// At the beginning of a stream.
-    pub fn new() -> io::Result<Stream> {
-        let mut stream = Stream(Box::default());
+    fn new() -> io::Result<Decoder> {
+        let mut stream = Decoder(Box::default());
         let size = c_int::try_from(size_of::<z_stream>()).map_err(io::Error::other)?;
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: the pointer is that of a live stream, whose fields are the default's, allocator included; the version is
@@ -56,26 +124,21 @@ impl Stream {
         ok(done).map(|()| stream)
     }
 
-    /// Before the bit `bit` of `byte`, the next one of the input behind it, with what was written last.
-    pub fn resume(byte: u8, bit: u8, window: &[u8]) -> io::Result<Stream> {
-        let mut stream = Stream::new()?;
+    /// Goes to the bit `bit` of `byte`, which stands before the input, with what was written last.
+    fn begin_within(&mut self, byte: u8, bit: u8, window: &[u8]) -> io::Result<()> {
         let bits = 8 - c_int::from(bit & 7);
         let length = u32::try_from(window.len()).map_err(io::Error::other)?;
         let value = c_int::from(byte >> (bit & 7));
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: `new` initialised the stream.
-        ok(unsafe { inflatePrime(&raw mut *stream.0, bits, value) })?;
+        ok(unsafe { inflatePrime(&raw mut *self.0, bits, value) })?;
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: `new` initialised the stream; pointer and length are those of one slice, which is only read.
-        ok(unsafe { inflateSetDictionary(&raw mut *stream.0, window.as_ptr(), length) })?;
-        Ok(stream)
+        ok(unsafe { inflateSetDictionary(&raw mut *self.0, window.as_ptr(), length) })
     }
 
-    /// Inflates until the input or the room for output is used up, or a block or the stream ends.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidData`] when it is no deflate.
-    pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+    /// One call; returns how many bytes of the input were taken, too.
+    fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<(usize, Step)> {
         let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
         let stream = &mut *self.0;
         (stream.next_in, stream.avail_in) = (input.as_ptr(), length(input.len()));
@@ -97,15 +160,12 @@ impl Stream {
             },
             _ => return Err(invalid("it is no deflate stream")),
         };
-        Ok(Step {
-            used: used as usize,
-            made: made as usize,
-            stop,
-        })
+        let made = made as usize;
+        Ok((used as usize, Step { made, stop }))
     }
 }
 
-impl Drop for Stream {
+impl Drop for Decoder {
     fn drop(&mut self) {
         #[allow(unsafe_code, reason = "see below")]
         // SAFETY: the stream is live. Where `new` did not initialise it, its state is null, and nothing is done.
@@ -122,6 +182,6 @@ fn ok(done: c_int) -> io::Result<()> {
     }
 }
 
-pub(super) fn invalid(what: &str) -> io::Error {
+fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }

@@ -13,7 +13,6 @@ use std::ops::Range;
 use prep_cache::{Access, Digest};
 use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Location, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
-use prep_formats::inflated::Index;
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{Part, Parts, SevenZError, SevenZReader};
 use prep_formats::tar;
@@ -234,9 +233,9 @@ fn list_deflated(
     content: &Content,
     prefix: &str,
 ) -> Result<TreeBuilder, Cause> {
-    if let Some((object, index)) = index(context, opener, content)? {
-        let members = directory(context, &opener.inflated(&object)?, 0..index.len())?;
-        return Ok(references(&members, prefix, &object, true));
+    if let Some(index) = index(context, opener, content)? {
+        let members = directory(context, &opener.inflated(&index)?, 0..content.bytes())?;
+        return Ok(references(&members, prefix, &index, true));
     }
     let extracted = extract(context, opener, content)?;
     list_zip(context, opener, &extracted, prefix)
@@ -244,11 +243,7 @@ fn list_deflated(
 
 /// Stores an index of a deflated member of the bundle. None where it could not be read by it: blocks of deflate are too long,
 /// or the bundle lies on another machine, or the member in what is not a bundle.
-fn index(
-    context: &Context,
-    opener: &Opener,
-    content: &Content,
-) -> Result<Option<(Digest, Index)>, Cause> {
+fn index(context: &Context, opener: &Opener, content: &Content) -> Result<Option<Digest>, Cause> {
     let Content::Member { base, entry, .. } = content else {
         return Ok(None);
     };

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
@@ -91,8 +91,10 @@ const SHORT: u64 = 4 << 20;
 /// Opens contents; keeps base files open. Shared by the threads of a step.
 pub struct Opener {
     context: Context,
-    /// By base, and how it was opened.
-    bases: Mutex<HashMap<(Digest, How), Base>>,
+    /// By base, and whether it was opened for nobody else to write to.
+    bases: Mutex<HashMap<(Digest, bool), Base>>,
+    /// By the index of what is deflated.
+    inflated: Mutex<HashMap<Digest, Base>>,
 }
 
 /// Only a content longer than this is read ahead: below, starting a thread takes longer.
@@ -124,16 +126,6 @@ impl<R: Read> Read for Unchanged<R> {
     }
 }
 
-/// How a base is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum How {
-    AsItIs,
-    /// For nobody else to write to.
-    Private,
-    /// As the index of an archive that is deflated.
-    Inflated,
-}
-
 /// An opened base file.
 #[derive(Clone)]
 struct Base {
@@ -156,6 +148,7 @@ impl Opener {
         Opener {
             context: context.clone(),
             bases: Mutex::default(),
+            inflated: Mutex::default(),
         }
     }
 
@@ -164,13 +157,9 @@ impl Opener {
     }
 
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
-        let how = match content {
-            // An object as a whole may be published and checked; what is only a part of one is never linked.
-            Content::Object { .. } => How::AsItIs,
-            Content::Member { inflated: true, .. } => How::Inflated,
-            Content::Slice { .. } | Content::Member { .. } => How::Private,
-        };
-        let Base { file, path } = self.base_as(content.base(), how)?;
+        // An object as a whole may be published and checked; what is only a part of one is never linked.
+        let is_whole = matches!(content, Content::Object { .. });
+        let Base { file, path } = self.holder(content, !is_whole)?;
         Ok(OpenContent {
             file,
             path,
@@ -183,21 +172,17 @@ impl Opener {
 
     /// What holds a content: a verified object that nobody can write to, the outside file, or what is deflated there.
     pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
-        let how = match content {
-            Content::Member { inflated: true, .. } => How::Inflated,
-            _ => How::Private,
-        };
-        Ok(self.base_as(content.base(), how)?.file)
+        Ok(self.holder(content, true)?.file)
     }
 
     /// What is deflated, by the index of that digest.
     pub(crate) fn inflated(&self, index: &Digest) -> Result<BaseFile, ContentError> {
-        Ok(self.base_as(index, How::Inflated)?.file)
+        Ok(self.inflated_as(index)?.file)
     }
 
     /// The open file behind the digest of an object, which is on this machine.
     pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
-        match self.base_as(object, How::Private)?.file {
+        match self.base_as(object, true)?.file {
             BaseFile::Here(file) => Ok(file),
             BaseFile::Elsewhere(_) | BaseFile::Inflated(_) => Err(ContentError::Io {
                 what: object.to_string(),
@@ -228,51 +213,50 @@ impl Opener {
         }
     }
 
-    fn base_as(&self, base: &Digest, how: How) -> Result<Base, ContentError> {
-        let mut bases = self.bases();
-        if let Some(open) = bases.get(&(*base, how)) {
-            return Ok(open.clone());
+    fn holder(&self, content: &Content, private: bool) -> Result<Base, ContentError> {
+        match content {
+            Content::Member {
+                base,
+                inflated: true,
+                ..
+            } => self.inflated_as(base),
+            content => self.base_as(content.base(), private),
         }
-        let open = match how {
-            How::Inflated => {
-                drop(bases);
-                let open = self.open_inflated(base)?;
-                bases = self.bases();
-                open
-            }
-            How::AsItIs | How::Private => self.open_file(base, how)?,
-        };
-        // Of several who open the same, all go on with one: it keeps what any of them inflated.
-        Ok(bases.entry((*base, how)).or_insert(open).clone())
-    }
-
-    fn bases(&self) -> MutexGuard<'_, HashMap<(Digest, How), Base>> {
-        self.bases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An archive that is deflated, by its index.
-    fn open_inflated(&self, index: &Digest) -> Result<Base, ContentError> {
+    fn inflated_as(&self, index: &Digest) -> Result<Base, ContentError> {
+        let mut inflated = self.inflated.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = inflated.get(index) {
+            return Ok(open.clone());
+        }
         let object = self.stored(index)?;
         let failed = |cause| ContentError::Io {
             what: index.to_string(),
             cause,
         };
         let (deflated, spans) = indexed::read(&object).map_err(failed)?;
-        let Base { file, path } = self.base_as(&deflated.base, How::Private)?;
+        let Base { file, path } = self.base_as(&deflated.base, true)?;
         let end = deflated.offset.saturating_add(deflated.bytes);
         let packed = Section::new(file, deflated.offset..end);
         // What one step inflates, those that run beside it need not.
         let shared = self.context.shared(index, || {
             Ok(InflatedFile::new(&self.context, packed, object, spans))
         });
-        Ok(Base {
-            file: BaseFile::Inflated(shared.map_err(|error| failed(io::Error::other(error)))?),
+        let shared = shared.map_err(|error| failed(io::Error::other(error)))?;
+        let open = Base {
+            file: BaseFile::Inflated(shared),
             path,
-        })
+        };
+        inflated.insert(*index, open.clone());
+        Ok(open)
     }
 
-    /// A file: outside, or of the store.
-    fn open_file(&self, base: &Digest, how: How) -> Result<Base, ContentError> {
+    fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
+        let mut bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = bases.get(&(*base, private)) {
+            return Ok(open.clone());
+        }
         let outside = match self.context.location(base) {
             Some(Location::Path(path)) => self
                 .outside(base, &path)?
@@ -287,9 +271,9 @@ impl Opener {
             // What is known, but not there any more, its source brings again.
             None => {
                 let store = &self.context.store;
-                let object = match how {
-                    How::AsItIs => store.open_object(base)?,
-                    How::Private | How::Inflated => store.open_private(base)?,
+                let object = match private {
+                    true => store.open_private(base)?,
+                    false => store.open_object(base)?,
                 };
                 let file = object.file().try_clone();
                 let file = file.map_err(|cause| ContentError::Io {
@@ -299,10 +283,12 @@ impl Opener {
                 (BaseFile::Here(Arc::new(file)), object.path().to_path_buf())
             }
         };
-        Ok(Base {
+        let open = Base {
             file,
             path: Arc::new(path),
-        })
+        };
+        bases.insert((*base, private), open.clone());
+        Ok(open)
     }
 
     fn open_outside(&self, path: &Path) -> io::Result<File> {

@@ -62,10 +62,8 @@ impl InflatedFile {
         if let Some(copy) = self.copy.get() {
             return Ok(copy);
         }
-        let folder = self.context.temp_dir();
-        let accesses = self.context.store.accesses();
-        accesses.before(Access::Create, &folder)?;
-        let mut copy = tempfile::tempfile_in(&folder)?;
+        let mut copy = self.context.temp_file()?;
+        let (folder, accesses) = (self.context.temp_dir(), self.context.store.accesses());
         let mut piece = vec![0; PIECE];
         let mut copied = 0;
         loop {

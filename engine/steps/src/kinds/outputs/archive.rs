@@ -162,11 +162,9 @@ impl Step for Pack {
             ArchiveKind::SevenZip => {
                 // The format's first bytes are written last, which an object under way cannot do.
                 let (accesses, folder) = (context.store.accesses(), context.temp_dir());
-                let announce = |access| accesses.before(access, &folder);
-                let file = announce(Access::Create)
-                    .and_then(|()| tempfile::tempfile_in(&folder))
-                    .and_then(|file| announce(Access::Write).map(|()| file))
-                    .map_err(StepError::machine)?;
+                let file = context.temp_file().map_err(StepError::machine)?;
+                let announced = accesses.before(Access::Write, &folder);
+                announced.map_err(StepError::machine)?;
                 let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
                 let mut file = write(context, &tree, archive)?;
                 file.rewind().map_err(StepError::machine)?;

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, Write};
-use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -263,12 +262,9 @@ impl Redaction<'_> {
 
     /// A file of its own, which is gone when it is closed.
     fn apart(&self, fill: impl FnOnce(&mut Own<File>) -> io::Result<()>) -> io::Result<File> {
-        let accesses = self.context.store.accesses();
-        let folder = self.context.temp_dir();
-        let announce = |access, folder: &Path| accesses.before(access, folder).map_err(machine);
-        announce(Access::Create, &folder)?;
-        let mut file = Own(tempfile::tempfile_in(&folder).map_err(machine)?);
-        announce(Access::Write, &folder)?;
+        let mut file = Own(self.context.temp_file().map_err(machine)?);
+        let (folder, accesses) = (self.context.temp_dir(), self.context.store.accesses());
+        accesses.before(Access::Write, &folder).map_err(machine)?;
         fill(&mut file)?;
         Ok(file.0)
     }
@@ -276,6 +272,8 @@ impl Redaction<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use prep_cache::Store;
     use prep_core::{Cancel, Failure, Limits};
 
