@@ -1,8 +1,16 @@
-//! Archives that are deflated inside the bundle: read where they lie.
+//! Archives inside the bundle: read where they lie.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Cursor, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prep_formats::sevenz::SevenZWriter;
+use prep_formats::tar::{self, TarWriter};
 
 use crate::support::{Archive, Member, Sandbox, names_in, zip_members};
 
@@ -10,15 +18,18 @@ pub const ID: &str = "photos";
 pub const PHOTOS: usize = 400;
 
 /// Noise that deflate shortens by an eighth, so that it stores no block of it as it is.
-fn photo(number: usize) -> Vec<u8> {
-    let mut state = number as u64 * 0x9e37_79b9 + 1;
-    let bytes = (0..180_000 + number * 7).map(|_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) as u8 & 0x7f
-    });
-    bytes.collect()
+fn photo(number: usize) -> &'static [u8] {
+    static PHOTO: [OnceLock<Vec<u8>>; PHOTOS] = [const { OnceLock::new() }; PHOTOS];
+    PHOTO[number].get_or_init(|| {
+        let mut state = number as u64 * 0x9e37_79b9 + 1;
+        let bytes = (0..180_000 + number * 7).map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 20) as u8 & 0x7f
+        });
+        bytes.collect()
+    })
 }
 
 fn name(number: usize) -> String {
@@ -34,13 +45,42 @@ pub fn photos(order: impl Iterator<Item = usize>) -> Vec<u8> {
     archive.bytes()
 }
 
+/// The photos in another kind of archive.
+fn packed(kind: &str) -> Vec<u8> {
+    let photos = (0..PHOTOS).map(|number| (name(number), photo(number)));
+    if kind == "7z" {
+        let mut archive = SevenZWriter::new(Cursor::new(Vec::new()), 0);
+        for (name, content) in photos {
+            archive.add_file(&name, content).expect("7z");
+        }
+        return archive.finish().expect("7z").into_inner();
+    }
+    let mut archive = TarWriter::new(Vec::new());
+    for (name, content) in photos {
+        let length = content.len() as u64;
+        archive.add_file(&name, length, content).expect("tar");
+    }
+    let tar = archive.finish().expect("tar");
+    if kind == "tar" {
+        return tar;
+    }
+    // At its fastest, the encoder makes one block of all.
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(&tar).expect("memory");
+    gzip.finish().expect("memory")
+}
+
 /// A bundle with an archive of photos and a table in an archive.
 pub fn bundle(photos: Vec<u8>) -> Archive {
+    bundle_with(Member::deflated("photos.zip", photos))
+}
+
+fn bundle_with(photos: Member) -> Archive {
     let rows = (0..PHOTOS).map(|number| format!("{},{}\n", name(number), number % 3));
     let table = format!("photo,kind\n{}", rows.collect::<String>());
     let labels = Archive::new().member(Member::deflated("labels.csv", table));
     Archive::new()
-        .member(Member::deflated("photos.zip", photos))
+        .member(photos)
         .member(Member::deflated("labels.csv.zip", labels.bytes()))
 }
 
@@ -128,7 +168,7 @@ fn what_is_prepared_is_all_that_is_written() {
     }
 }
 
-/// Whoever reads here and there has a copy, but only for so long; with little memory, too.
+/// Archives of files in an order in which they do not lie: with little memory, too.
 #[test]
 fn files_come_in_any_order() {
     let sandbox = installed(photos(0..PHOTOS), MIXED);
@@ -137,15 +177,87 @@ fn files_come_in_any_order() {
     assert!(command.output().expect("a run").status.success());
     has_all_photos(&sandbox);
     let archive = fs::read(sandbox.prepared(ID).join("public/mixed.zip")).expect("an archive");
-    let members = zip_members(&archive);
-    assert_eq!(members.len(), PHOTOS);
-    for number in 0..PHOTOS {
-        let member = members.get(&format!("{}.jpg", number * 7 % PHOTOS));
-        assert!(member.expect("a member") == &photo(number), "{number}");
-    }
+    is_mixed(&zip_members(&archive));
     assert!(names_in(&sandbox.store().join("tmp")).is_empty());
     let store = bytes_below(&sandbox.store());
     assert!(store * 50 < bytes_below(&sandbox.prepared(ID)), "{store}");
+}
+
+#[track_caller]
+fn is_mixed(members: &BTreeMap<String, Vec<u8>>) {
+    assert_eq!(members.len(), PHOTOS);
+    for number in 0..PHOTOS {
+        let member = members.get(&format!("{}.jpg", number * 7 % PHOTOS));
+        assert!(member.expect("a member") == photo(number), "{number}");
+    }
+}
+
+/// Archives of every kind, as they are in the bundle and deflated there.
+#[test]
+fn archives_of_every_kind_are_read_where_they_lie() {
+    let tar = MIXED
+        .replace("zip_stored", "tar")
+        .replace("mixed.zip", "mixed.tar");
+    for kind in ["tar", "tar.gz", "7z"] {
+        let (photos, name) = (packed(kind), format!("photos.{kind}"));
+        let members = [
+            Member::stored(&name, &photos),
+            Member::deflated(&name, &photos),
+        ];
+        for (deflated, member) in members.into_iter().enumerate() {
+            let sandbox = Sandbox::new();
+            sandbox.bundle(ID, &bundle_with(member).bytes());
+            let pipeline = pipeline(&format!("{MIXED}{tar}")).replace("photos.zip", &name);
+            sandbox.pipeline(ID, &pipeline);
+            let mut command = sandbox.run_command(&[ID]);
+            command.args(["--memory", "64MB", "--jobs", ["1", "3"][deflated]]);
+            assert!(command.output().expect("a run").status.success(), "{name}");
+            has_all_photos(&sandbox);
+            let read = |name: &str| fs::read(sandbox.prepared(ID).join("public").join(name));
+            is_mixed(&zip_members(&read("mixed.zip").expect("an archive")));
+            let mut members = BTreeMap::new();
+            tar::read(
+                &*read("mixed.tar").expect("an archive"),
+                1 << 30,
+                |path, _, content| {
+                    let mut bytes = Vec::new();
+                    content.read_to_end(&mut bytes)?;
+                    members.insert(path.to_owned(), bytes);
+                    Ok(())
+                },
+            )
+            .expect("tar");
+            is_mixed(&members);
+            assert!(names_in(&sandbox.store().join("tmp")).is_empty());
+            let store = bytes_below(&sandbox.store());
+            let prepared = bytes_below(&sandbox.prepared(ID));
+            assert!(
+                store * 50 < prepared,
+                "{name}: {store} bytes for {prepared}"
+            );
+        }
+    }
+}
+
+/// A 7z vouches for its members, gzip for all that it holds, at its end.
+#[test]
+fn damage_of_archives_of_every_kind_is_told() {
+    let tar = MIXED
+        .replace("zip_stored", "tar")
+        .replace("mixed.zip", "mixed.tar");
+    for (kind, says) in [("tar.gz", "photos.tar.gz"), ("7z", ".jpg")] {
+        let mut photos = packed(kind);
+        let last = photos.len() - 2_000_000;
+        photos[last] ^= 1;
+        let name = format!("photos.{kind}");
+        for archive in ["", &*tar] {
+            let sandbox = Sandbox::new();
+            sandbox.bundle(ID, &bundle_with(Member::stored(&name, &photos)).bytes());
+            sandbox.pipeline(ID, &pipeline(archive).replace("photos.zip", &name));
+            sandbox.run(ID).code(4).says(&[says, "damaged", "fetch"]);
+            assert!(!sandbox.prepared(ID).exists());
+        }
+    }
 }
 
 /// The archive vouches for its bytes twice: as a member, and for its members.

@@ -3,6 +3,8 @@
 
 pub mod archive;
 pub mod bson;
+pub mod checked;
+pub mod gzip;
 pub mod image;
 pub mod inflated;
 pub mod json;
@@ -20,6 +22,7 @@ pub mod read_at;
 pub mod rle;
 pub mod sevenz;
 pub mod sniff;
+pub mod spans;
 pub mod tar;
 pub mod tfrecord;
 pub mod zip;

@@ -95,6 +95,7 @@ pub fn read(
     max_total: u64,
     mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
+    let mut visit = |path: &str, kind, _, content: &mut dyn Read| visit(path, kind, content);
     let mut input = BufReader::with_capacity(256 * 1024, input);
     // A decompressor needs to see its first bytes only; tar's mark lies further in.
     let head = input.fill_buf().map_err(TarError::Damaged)?;
@@ -103,13 +104,30 @@ pub fn read(
             let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
             let head = plain.fill_buf().map_err(TarError::Damaged)?;
             check_head(head)?;
-            read_plain(plain, max_total, &mut visit)
+            read_all(plain, max_total, &mut visit)
         }
         _ => {
             check_head(head)?;
-            read_plain(input, max_total, &mut visit)
+            read_all(input, max_total, &mut visit)
         }
     }
+}
+
+/// As [`read`] does, calls `visit` with path and kind of every member of a plain archive, and where its content begins;
+/// `None` where that is not in one piece.
+///
+/// # Errors
+/// As [`read`].
+pub fn list(
+    input: impl Read,
+    max_total: u64,
+    mut visit: impl FnMut(&str, MemberKind, Option<u64>) -> io::Result<()>,
+) -> Result<(), TarError> {
+    let mut input = BufReader::with_capacity(256 * 1024, input);
+    check_head(input.fill_buf().map_err(TarError::Damaged)?)?;
+    read_all(input, max_total, &mut |path, kind, place, _| {
+        visit(path, kind, place)
+    })
 }
 
 /// Size of the units that an archive is made of.
@@ -144,10 +162,21 @@ fn check_head(head: &[u8]) -> Result<(), TarError> {
     }
 }
 
+/// Reads to the end of the input, behind that of the archive: there a checksum may be told.
+fn read_all(
+    mut input: impl Read,
+    max_total: u64,
+    visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
+) -> Result<(), TarError> {
+    read_plain(&mut input, max_total, visit)?;
+    let rest = io::copy(&mut input, &mut io::sink());
+    rest.map(drop).map_err(TarError::Damaged)
+}
+
 fn read_plain(
     input: impl Read,
     max_total: u64,
-    visit: &mut impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
+    visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let left = Cell::new(MAX_HEADERS);
     let mut archive = tar::Archive::new(Metered { input, left: &left });
@@ -201,7 +230,10 @@ fn read_plain(
         let held = entry.header().entry_size().map_err(TarError::Damaged)?;
         let held = held.max(entry.size()).saturating_add(BLOCK + MAX_HEADERS);
         left.set(held);
-        visit(&path, kind, &mut entry).map_err(|source| TarError::Visitor { member, source })?;
+        let is_sparse = entry.header().entry_type().is_gnu_sparse();
+        let place = (!is_sparse).then(|| entry.raw_file_position());
+        visit(&path, kind, place, &mut entry)
+            .map_err(|source| TarError::Visitor { member, source })?;
     }
     Ok(())
 }

@@ -7,12 +7,19 @@
     reason = "a test that panics has failed"
 )]
 
-use std::io::{Cursor, Read};
+use std::cell::RefCell;
+use std::io::{Cursor, Read, Write};
 
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use flate2::{Compression, GzBuilder};
 use prep_formats::archive::MemberKind;
+use prep_formats::gzip::GzipIndexer;
+use prep_formats::inflated::Deflated;
 use prep_formats::paths::PathError;
-use prep_formats::read_at::Section;
-use prep_formats::sevenz::{self, SevenZError, SevenZReader, SevenZWriter};
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::sevenz::{self, Decoded, SevenZError, SevenZReader, SevenZWriter};
+use prep_formats::spans::{Spans, Unpacked};
 use prep_formats::tar::{self as tarball, TarError, TarWriter};
 
 /// Path, and size and CRC of a file's content.
@@ -77,6 +84,81 @@ fn python_tars() {
     );
 }
 
+/// What is listed of a gzipped tar, with the content at each place; `None`: it cannot be begun within.
+fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
+    let windows = RefCell::new(Vec::new());
+    let mut input = GzipIndexer::new(bytes, &windows).map_err(TarError::Damaged)?;
+    let mut places = Vec::new();
+    tarball::list(&mut input, 1 << 30, |path, kind, place| {
+        places.push((path.to_owned(), kind, place));
+        Ok(())
+    })?;
+    let (gzipped, rest) = input.finish().map_err(TarError::Damaged)?;
+    let Some(gzipped) = gzipped else {
+        return Ok(None);
+    };
+    assert!(rest.is_empty());
+    let packed = Section::new(bytes, gzipped.offset..gzipped.offset + gzipped.bytes);
+    let plain = Unpacked::new(Deflated::new(packed, windows.take(), gzipped.index), 1);
+    let members = places.into_iter().map(|(path, kind, place)| {
+        let MemberKind::File { size } = kind else {
+            return (path, None);
+        };
+        let mut content = vec![0; size as usize];
+        plain.read_exact_at(&mut content, place.unwrap()).unwrap();
+        (path, Some((size, crc32fast::hash(&content))))
+    });
+    Ok(Some(members.collect()))
+}
+
+#[test]
+fn a_gzipped_tar_is_listed_with_the_places_of_its_members() {
+    for bytes in [
+        &include_bytes!("data/archives/gnu.tar.gz")[..],
+        include_bytes!("data/archives/pax.tar.gz"),
+    ] {
+        assert_eq!(listed(bytes).unwrap().unwrap(), read_tar(bytes).unwrap());
+        // All that a header may have.
+        let mut plain = Vec::new();
+        MultiGzDecoder::new(bytes).read_to_end(&mut plain).unwrap();
+        let mut header = GzBuilder::new()
+            .extra(b"more")
+            .filename("a.tar")
+            .comment("b")
+            .write(Vec::new(), Compression::fast());
+        header.write_all(&plain).unwrap();
+        let named = header.finish().unwrap();
+        assert_eq!(listed(&named).unwrap().unwrap(), read_tar(bytes).unwrap());
+        // More than one stream, as some tools write.
+        let mut both = Vec::new();
+        for half in plain.chunks(plain.len() / 2 + 1) {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+            packed.write_all(half).unwrap();
+            both.extend(packed.finish().unwrap());
+        }
+        assert_eq!(read_tar(&both).unwrap(), read_tar(bytes).unwrap());
+        assert!(!matches!(listed(&both), Ok(Some(_))));
+    }
+}
+
+/// The checksum of gzip stands behind the end of the archive.
+#[test]
+fn damage_of_a_gzipped_tar_is_found() {
+    let whole = include_bytes!("data/archives/gnu.tar.gz");
+    let members = read_tar(whole).unwrap();
+    for place in 10..whole.len() {
+        let mut damaged = whole.to_vec();
+        damaged[place] ^= 0x10;
+        let (read, listed) = (read_tar(&damaged), listed(&damaged));
+        // What stands in the header may be a name.
+        assert!(read.is_err() || read.unwrap() == members, "{place}");
+        assert!(
+            !matches!(listed, Ok(Some(listed)) if listed != members),
+            "{place}"
+        );
+    }
+}
+
 #[test]
 fn python_7z_of_every_method() {
     let mut members = expected();
@@ -119,19 +201,36 @@ fn written_tars_are_deterministic() {
     }
 }
 
+type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
+
 /// Decodes an archive part by part. Returns the number of parts, and all content.
-fn decode_parts(bytes: &[u8]) -> Result<Option<(usize, Vec<u8>)>, SevenZError> {
+fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let archive = SevenZReader::open(Cursor::new(bytes), 1 << 30)?;
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
-    let (mut sums, mut content) = (parts.sums(), Vec::new());
-    for part in parts.iter() {
-        let decoded = part.decode(Section::new(bytes, part.packed()))?;
-        sums.update(&decoded)?;
-        content.extend(decoded);
+    let spans = Decoded::new(bytes, parts);
+    let mut content = Vec::new();
+    for number in 0..spans.count() {
+        let (mut part, mut streamed) = (Vec::new(), Vec::new());
+        spans.unpack(number, &mut part)?;
+        spans.unpack_to(number, &mut streamed)?;
+        assert!(part == streamed);
+        content.extend(part);
     }
-    Ok(Some((parts.iter().len(), content)))
+    let mut rest = &content[..];
+    for (_, kind, crc32) in archive.members()? {
+        let MemberKind::File { size } = kind else {
+            continue;
+        };
+        let (member, others) = rest.split_at(size as usize);
+        if crc32.is_some_and(|crc32| crc32 != crc32fast::hash(member)) {
+            return Err("a checksum is wrong".into());
+        }
+        rest = others;
+    }
+    assert!(rest.is_empty());
+    Ok(Some((spans.count(), content)))
 }
 
 /// All members' content in the order of reading.
@@ -161,9 +260,12 @@ fn parts_of_a_7z_are_its_content() {
     let (parts, content) = decode_parts(&ours).unwrap().unwrap();
     assert_eq!(parts, 3);
     assert!(content == read_7z_joined(&ours).unwrap());
+    let lzma = include_bytes!("data/archives/lzma.7z");
+    let (parts, content) = decode_parts(lzma).unwrap().unwrap();
+    assert_eq!(parts, 1);
+    assert!(content == read_7z_joined(lzma).unwrap());
     for other in [
         &include_bytes!("data/archives/lzma2_bcj.7z")[..],
-        include_bytes!("data/archives/lzma.7z"),
         include_bytes!("data/archives/delta_lzma2.7z"),
     ] {
         assert!(decode_parts(other).unwrap().is_none());

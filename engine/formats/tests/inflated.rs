@@ -7,12 +7,14 @@
     reason = "a test that panics has failed"
 )]
 
-use std::io::{self, Write};
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use prep_formats::inflated::{Index, Indexed, Inflated, Source, Span, build};
+use prep_formats::inflated::{Deflated, Index, Indexed, Indexer, Source, Span};
 use prep_formats::read_at::ReadAt;
+use prep_formats::spans::Unpacked;
 use proptest::prelude::*;
 
 fn noise(count: usize, seed: u64) -> Vec<u8> {
@@ -47,16 +49,11 @@ fn deflate(content: &[u8], level: u32, flush_every: Option<usize>) -> Vec<u8> {
     out.finish().unwrap()
 }
 
-fn indexed(packed: &[u8]) -> (Indexed, Vec<u8>) {
-    let mut windows = Vec::new();
-    let mut inflated = 0;
-    let built = build(packed, u64::MAX, &mut windows, &mut |bytes| {
-        inflated += bytes as u64;
-        Ok(())
-    });
-    let built = built.unwrap();
-    assert_eq!(inflated, built.len);
-    (built, windows)
+fn indexed(packed: &[u8]) -> (Indexed<&[u8]>, Vec<u8>) {
+    let windows = RefCell::new(Vec::new());
+    let indexer = Indexer::new(packed, &windows).unwrap();
+    let found = indexer.finish(u64::MAX).unwrap();
+    (found, windows.take())
 }
 
 /// Content in pieces of several kinds.
@@ -87,12 +84,15 @@ proptest! {
         let used = packed.len() as u64;
         // What comes behind the stream is not its business.
         let packed = [packed, vec![0xff; behind]].concat();
-        let (found, windows) = indexed(&packed);
+        let (mut found, windows) = indexed(&packed);
         prop_assert_eq!((found.used, found.len), (used, content.len() as u64));
+        let mut rest = Vec::new();
+        found.rest.read_to_end(&mut rest)?;
+        prop_assert_eq!(rest, vec![0xff; behind]);
         prop_assert_eq!(found.crc32, crc32fast::hash(&content));
         let index = found.index.expect("blocks are short");
         prop_assert!(windows.len() as u64 <= found.len / 256 + 2 * 32768, "few windows");
-        let inflated = Inflated::new(&packed[..], &windows[..], index, kept);
+        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), kept);
         let mut all = vec![1; content.len()];
         inflated.read_exact_at(&mut all, 0)?;
         prop_assert!(all == content);
@@ -116,12 +116,13 @@ proptest! {
         let mut packed = deflate(&content[..content.len().min(300_000)], level, None);
         let place = place.index(packed.len());
         packed[place] ^= change;
-        let mut windows = Vec::new();
-        let found = build(&packed[..], 1 << 20, &mut windows, &mut |_| Ok(()));
+        let windows = RefCell::new(Vec::new());
+        let found = Indexer::new(&packed[..], &windows);
+        let found = found.and_then(|indexer| indexer.finish(1 << 20));
         let Ok(found) = found else { return Ok(()) };
         prop_assert!(found.len <= (1 << 20) + (1 << 18));
         if let Some(index) = found.index {
-            let inflated = Inflated::new(&packed[..], &windows[..], index, 1);
+            let inflated = Unpacked::new(Deflated::new(&packed[..], windows.take(), index), 1);
             let mut all = vec![0; found.len as usize];
             let _ = inflated.read_exact_at(&mut all, 0);
         }
@@ -131,7 +132,9 @@ proptest! {
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(packed in prop::collection::vec(any::<u8>(), 0..400)) {
-        let found = build(&packed[..], 1 << 20, &mut io::sink(), &mut |_| Ok(()));
+        let windows = RefCell::new(Vec::new());
+        let found = Indexer::new(&packed[..], &windows);
+        let found = found.and_then(|indexer| indexer.finish(1 << 20));
         if let Err(error) = found {
             let known = [io::ErrorKind::InvalidData, io::ErrorKind::UnexpectedEof];
             prop_assert!(known.contains(&error.kind()), "{}", error);
@@ -152,7 +155,7 @@ proptest! {
             },
         });
         if let Some(index) = Index::new(spans.collect(), len) {
-            let inflated = Inflated::new(&packed[..], &packed[..], index, 2);
+            let inflated = Unpacked::new(Deflated::new(&packed[..], &packed[..], index), 2);
             for at in (0..len).step_by(97) {
                 let _ = inflated.read_at(&mut [0; 50], at);
             }
@@ -194,7 +197,7 @@ fn a_stream_is_begun_every_few_megabytes() {
     assert_eq!(windows.len() as u64, (coded - 1) << 15);
     let read = |kept, places: &mut dyn Iterator<Item = usize>| {
         let index = index.clone();
-        let inflated = Inflated::new(&packed[..], &windows[..], index, kept);
+        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), kept);
         for at in places {
             inflated.read_exact_at(&mut [0; 10], at as u64).unwrap();
         }
@@ -239,7 +242,10 @@ fn threads_read_the_same() {
     let content = text(20_000_000, 7);
     let packed = deflate(&content, 6, None);
     let (found, windows) = indexed(&packed);
-    let inflated = Inflated::new(&packed[..], &windows[..], found.index.unwrap(), 2);
+    let inflated = Unpacked::new(
+        Deflated::new(&packed[..], &windows[..], found.index.unwrap()),
+        2,
+    );
     std::thread::scope(|scope| {
         for thread in 0..4_usize {
             let (inflated, content) = (&inflated, &content);

@@ -13,9 +13,6 @@ use prep_core::{Context, StepError};
 /// Batches whose results wait for those of earlier ones. More would only hold memory.
 const WAITING: usize = 4;
 
-/// Batches that are under way or done, at most.
-pub(crate) const HELD: usize = WAITING + 1;
-
 /// What is to be done with a batch.
 type Work<'w, I, O> = &'w (dyn Fn(I) -> O + Sync);
 

@@ -1,5 +1,7 @@
 //! Where to begin.
 
+use std::ops::Range;
+
 /// How far back deflate copies from.
 pub(super) const WINDOW: u64 = 1 << 15;
 
@@ -71,19 +73,17 @@ impl Index {
         start.min(WINDOW) as usize
     }
 
-    /// The span before this one that has to be inflated.
-    pub(super) fn coded_before(&self, number: usize) -> Option<usize> {
-        let before = self.spans.get(..number)?;
-        before
-            .iter()
-            .rposition(|span| matches!(span.source, Source::Coded { .. }))
+    /// Where a span ends.
+    pub(super) fn end_of(&self, number: usize) -> u64 {
+        let next = self.spans.get(number + 1);
+        next.map_or(self.len, |next| next.start)
     }
 
-    /// Which span holds a byte, and where it ends.
-    pub(super) fn find(&self, offset: u64) -> Option<(usize, Span, u64)> {
+    /// Which span holds a byte, and its place.
+    pub(super) fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let behind = self.spans.partition_point(|span| span.start <= offset);
         let number = behind.checked_sub(1)?;
-        let end = self.spans.get(behind).map_or(self.len, |next| next.start);
-        (offset < end).then_some((number, *self.spans.get(number)?, end))
+        let end = self.end_of(number);
+        (offset < end).then_some((number, self.spans.get(number)?.start..end))
     }
 }

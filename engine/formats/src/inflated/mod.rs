@@ -2,16 +2,16 @@
 //!
 //! Deflate is read from the beginning: a byte may be copied from any of the 32 KiB before it. But it comes in blocks, and
 //! whoever knows where a block begins and what these 32 KiB are can begin there. One pass over the stream notes such places,
-//! some megabytes apart: the [`Index`]. With it, [`Inflated`] is a source of bytes like a file.
+//! some megabytes apart: the [`Index`]. With it, the stream is read in [spans](crate::spans): it is [`Deflated`].
 //!
 //! What deflate could not shorten, such as an archive in an archive, it stores as it is. Of such blocks the index says where
 //! their bytes lie, and nothing has to be inflated at all.
 
-mod build;
+mod deflated;
 mod index;
-mod reader;
+mod indexer;
 mod stream;
 
-pub use build::{Indexed, build};
+pub use deflated::Deflated;
 pub use index::{Index, Source, Span};
-pub use reader::Inflated;
+pub use indexer::{Indexed, Indexer, Windows};

@@ -4,15 +4,13 @@
 //! one place that calls zlib's own.
 
 use std::ffi::c_int;
-use std::io;
+use std::io::{self, Read};
 use std::ops::Range;
 
 use libz_rs_sys::{
     Z_BLOCK, Z_BUF_ERROR, Z_OK, Z_STREAM_END, inflate, inflateEnd, inflateInit2_, inflatePrime,
     inflateSetDictionary, z_stream, zlibVersion,
 };
-
-use crate::read_at::ReadAt;
 
 /// Raw deflate with the largest window, in zlib's terms.
 const RAW: c_int = -15;
@@ -46,42 +44,94 @@ pub(super) enum Stop {
 }
 
 /// Deflated bytes, as they are inflated.
-pub(super) struct Stream<P> {
-    packed: P,
+pub(super) struct Stream<R> {
+    packed: R,
     piece: Vec<u8>,
     /// What of the piece is left.
     left: Range<usize>,
+    /// The byte before the piece.
+    before: u8,
     /// Bytes that were read.
     read: u64,
     decoder: Decoder,
 }
 
-impl<P: ReadAt> Stream<P> {
+/// Where a block begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Block {
+    /// Its first bit in the stream.
+    pub bit: u64,
+    pub is_stored: bool,
+}
+
+impl<R: Read> Stream<R> {
     /// From the beginning of `packed`.
-    pub fn new(packed: P) -> io::Result<Self> {
+    pub fn new(packed: R) -> io::Result<Self> {
         Ok(Self {
             packed,
             piece: vec![0; PIECE],
             left: 0..0,
+            before: 0,
             read: 0,
             decoder: Decoder::new()?,
         })
     }
 
-    /// From the bit `bit` of the byte `at` on, with what was written last before.
-    pub fn resume(packed: P, at: u64, bit: u8, window: &[u8]) -> io::Result<Self> {
+    /// From the bit `bit` of the first byte of `packed` on, with what was written last before.
+    pub fn resume(packed: R, bit: u8, window: &[u8]) -> io::Result<Self> {
         let mut stream = Self::new(packed)?;
         let mut first = [0];
-        stream.packed.read_exact_at(&mut first, at)?;
+        stream.packed.read_exact(&mut first)?;
         let [first] = first;
         stream.decoder.begin_within(first, bit, window)?;
-        stream.read = at + 1;
         Ok(stream)
     }
 
     /// Bytes that were taken.
     pub fn used(&self) -> u64 {
         self.read - self.left.len() as u64
+    }
+
+    /// What was read from, and what of it was read and not taken.
+    pub fn into_rest(self) -> (R, Vec<u8>) {
+        let rest = self.piece.get(self.left).unwrap_or_default().to_vec();
+        (self.packed, rest)
+    }
+
+    fn read_on(&mut self) -> io::Result<()> {
+        let last = self.left.end.checked_sub(1);
+        self.before = last
+            .and_then(|last| self.piece.get(last).copied())
+            .unwrap_or(self.before);
+        let count = loop {
+            match self.packed.read(&mut self.piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                count => break count?,
+            }
+        };
+        self.read += count as u64;
+        self.left = 0..count;
+        Ok(())
+    }
+
+    /// The block that comes next, `left_over` bits of which were taken: whether it is the last one, and two bits for its
+    /// kind begin it.
+    pub fn block(&mut self, left_over: u64) -> io::Result<Block> {
+        if self.left.is_empty() {
+            self.read_on()?;
+        }
+        let before = match self.left.start.checked_sub(1) {
+            Some(place) => self.piece.get(place).copied(),
+            None => Some(self.before),
+        };
+        let next = self.piece.get(self.left.clone()).and_then(<[u8]>::first);
+        let two = [before.unwrap_or(0), next.copied().unwrap_or(0)];
+        let header = left_over < 8;
+        let header = header.then(|| u16::from_le_bytes(two) >> (8 - left_over));
+        Ok(Block {
+            bit: (8 * self.used()).saturating_sub(left_over),
+            is_stored: header.is_some_and(|header| header >> 1 & 3 == 0),
+        })
     }
 
     /// Inflates until the input that is at hand or the room for output is used up, or a block or the stream ends.
@@ -91,9 +141,7 @@ impl<P: ReadAt> Stream<P> {
     /// ends too early.
     pub fn step(&mut self, output: &mut [u8]) -> io::Result<Step> {
         if self.left.is_empty() {
-            let count = self.packed.read_at(&mut self.piece, self.read)?;
-            self.read += count as u64;
-            self.left = 0..count;
+            self.read_on()?;
         }
         let input = self.piece.get(self.left.clone()).unwrap_or_default();
         let (used, step) = self.decoder.step(input, output)?;

@@ -1,4 +1,4 @@
-//! 7z archives: read in sequence or in [`Parts`], written deterministically.
+//! 7z archives: read in sequence or in [parts](Part), written deterministically.
 //!
 //! Solid archives hold many members in one compressed block, so members come in
 //! the order of the blocks and cannot be read singly without decoding what
@@ -21,7 +21,7 @@ use crate::paths::{self, PathError};
 use crate::read_at::ReadAt;
 use crate::sniff::{Looks, SNIFF_LENGTH};
 use bare::BareEntry;
-pub use parts::{Part, Parts, Sums};
+pub use parts::{Coder, Decoded, Part};
 
 /// Unix mode bits in the attributes of an entry, as 7-Zip and py7zr store them.
 const UNIX_EXTENSION: u32 = 0x8000;
@@ -114,6 +114,9 @@ pub fn read<R: Read + Seek>(
     SevenZReader::open(input, max_total)?.read(visit)
 }
 
+/// Path and kind of a member, and its CRC-32 if it is told.
+pub type Listed = (String, MemberKind, Option<u32>);
+
 /// An archive whose directory was read.
 pub struct SevenZReader<R: Read + Seek> {
     inner: ArchiveReader<R>,
@@ -152,26 +155,30 @@ impl<R: Read + Seek> SevenZReader<R> {
         Ok(Self { inner })
     }
 
-    /// Path and kind of every member, in the order of the blocks; members without content last.
+    /// Path, kind and checksum of every member, in the order of the blocks; members without content last.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
-    pub fn members(&self) -> Result<Vec<(String, MemberKind)>, SevenZError> {
+    pub fn members(&self) -> Result<Vec<Listed>, SevenZError> {
         let archive = self.inner.archive();
         let blocks = &archive.stream_map.file_block_index;
         let entries = || archive.files.iter().zip(blocks);
         let inside = entries().filter(|(_, block)| block.is_some());
         let others = entries().filter(|(_, block)| block.is_none());
-        let members = inside.chain(others).map(|(entry, _)| member(entry));
+        let members = inside.chain(others).map(|(entry, _)| {
+            let crc32 = u32::try_from(entry.crc).ok().filter(|_| entry.has_crc);
+            Ok(member(entry)?.map(|(path, kind)| (path, kind, crc32)))
+        });
         members.filter_map(Result::transpose).collect()
     }
 
-    /// What can be decoded side by side, if that is all of the content. `source` is the archive once more.
+    /// What can be decoded by itself, if that is all of the content: the [content](Decoded) of all members, one behind the
+    /// other. `source` is the archive once more.
     ///
     /// # Errors
     /// [`SevenZError::Damaged`]: `source` cannot be read.
-    pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Parts>, SevenZError> {
-        Parts::of(self.inner.archive(), source).map_err(damaged)
+    pub fn parts(&self, source: &impl ReadAt) -> Result<Option<Vec<Part>>, SevenZError> {
+        parts::parts(self.inner.archive(), source).map_err(damaged)
     }
 
     /// Calls `visit` with path, kind and content of every member, in the order of [`members`](Self::members). What it

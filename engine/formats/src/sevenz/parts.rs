@@ -1,19 +1,21 @@
-//! What of an archive can be decoded side by side.
+//! What of an archive can be decoded by itself.
 //!
 //! A stream of LZMA2 may begin anew: it empties its dictionary, and what follows depends on nothing before it. 7-Zip does so
 //! every few dictionaries where it packs with several threads, in the middle of a solid block, too. Every chunk of the
-//! stream says how long it is, packed and unpacked, so the places are found without decoding anything.
+//! stream says how long it is, packed and unpacked, so the places are found without decoding anything. A stream of LZMA is
+//! one part.
 //!
 //! Source: the control bytes of chunks in the specification of LZMA2 (`lzma2-format` of the XZ format, section 5.3.1).
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 
-use lzma_rust2::Lzma2Reader;
+use lzma_rust2::{Lzma2Reader, LzmaReader};
 use sevenz_rust2::{Archive, EncoderMethod};
 
-use super::{SevenZError, damaged};
-use crate::read_at::ReadAt;
+use super::damaged;
+use crate::read_at::{ReadAt, Section};
+use crate::spans::Spans;
 
 /// Parts that are shorter are decoded with what follows.
 const SHORTEST: u64 = 1 << 20;
@@ -25,130 +27,117 @@ const SIGNATURE: u64 = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     /// Its place in the archive.
-    packed: Range<u64>,
+    pub packed: Range<u64>,
     /// Bytes that come out.
-    unpacked: u64,
-    /// The most that is looked back, in bytes.
-    dictionary: u32,
+    pub unpacked: u64,
+    /// How it is packed.
+    pub coder: Coder,
+}
+
+/// How a part is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coder {
+    /// LZMA2 that looks back so many bytes at most.
+    Lzma2 {
+        /// Size of the dictionary.
+        dictionary: u32,
+    },
+    /// LZMA, with its byte of properties.
+    Lzma {
+        /// The numbers of bits that it goes by.
+        properties: u8,
+        /// Size of the dictionary.
+        dictionary: u32,
+    },
 }
 
 impl Part {
     /// Bytes of memory that decoding takes, with what comes out.
-    fn memory(&self) -> u64 {
-        self.unpacked + self.window() + (self.packed.end - self.packed.start)
-    }
-
-    /// Its place in the archive.
     #[must_use]
-    pub fn packed(&self) -> Range<u64> {
-        self.packed.clone()
+    pub fn memory(&self) -> u64 {
+        self.unpacked.saturating_add(u64::from(self.window()))
     }
 
     /// What is kept of the output to look back.
-    fn window(&self) -> u64 {
-        self.unpacked.min(u64::from(self.dictionary))
+    fn window(&self) -> u32 {
+        let (Coder::Lzma2 { dictionary } | Coder::Lzma { dictionary, .. }) = self.coder;
+        u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
-    /// Decodes the part from its packed bytes.
-    ///
-    /// # Errors
-    /// Those of `packed`, and of the decoder, as [`SevenZError::Damaged`].
-    pub fn decode(&self, packed: impl Read) -> Result<Vec<u8>, SevenZError> {
-        let length = usize::try_from(self.unpacked).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        bytes
-            .try_reserve_exact(length)
-            .map_err(|error| damaged(io::Error::other(error)))?;
+    /// Reads what comes out, of its packed bytes.
+    fn reader<'a>(&self, packed: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
         // The end of a stream is a byte, which a part in the middle of one does not have.
-        let window = u32::try_from(self.window()).unwrap_or(u32::MAX);
-        let stream = packed.chain([0].as_slice());
-        Lzma2Reader::new(stream, window, None)
-            .read_to_end(&mut bytes)
-            .map_err(damaged)?;
-        if bytes.len() != length {
-            return Err(damaged(io::ErrorKind::UnexpectedEof.into()));
-        }
-        Ok(bytes)
+        let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
+        Ok(match self.coder {
+            Coder::Lzma2 { .. } => Box::new(Lzma2Reader::new(packed, self.window(), None)),
+            Coder::Lzma {
+                properties,
+                dictionary,
+            } => Box::new(LzmaReader::new_with_props(
+                packed,
+                self.unpacked,
+                properties,
+                dictionary,
+                None,
+            )?),
+        })
     }
 }
 
-/// All parts of an archive, in the order of its content.
-#[derive(Debug, Clone)]
-pub struct Parts {
-    parts: Vec<Part>,
-    /// Length and checksum of each member that has content, in the order of the parts.
-    sums: Vec<(u64, Option<u32>)>,
+/// The parts of an archive, if all of its content is LZMA2 or LZMA without further filters.
+pub(super) fn parts(archive: &Archive, source: &impl ReadAt) -> io::Result<Option<Vec<Part>>> {
+    // Members with content, and their bytes.
+    let mut inside = vec![(0_u64, 0_u64); archive.blocks.len()];
+    let blocks = archive.stream_map.file_block_index.iter();
+    for (file, block) in archive.files.iter().zip(blocks) {
+        if let Some(block) = block.filter(|_| file.has_stream && file.size > 0)
+            && let Some((members, bytes)) = inside.get_mut(block)
+        {
+            *members += 1;
+            *bytes = bytes.saturating_add(file.size);
+        }
+    }
+    let mut parts = Vec::new();
+    for (number, (block, (members, bytes))) in archive.blocks.iter().zip(inside).enumerate() {
+        // A checksum of several members together is the business of who reads them as one.
+        let is_plain = !block.has_crc || members == 1;
+        let Some((packed, coder)) = stream(archive, number).filter(|_| is_plain) else {
+            return Ok(None);
+        };
+        let Coder::Lzma2 { dictionary } = coder else {
+            parts.push(Part {
+                packed,
+                unpacked: bytes,
+                coder,
+            });
+            continue;
+        };
+        let before = parts.len();
+        let ends_well = walk(source, packed, dictionary, &mut parts)?;
+        let found: u64 = parts.iter().skip(before).map(|part| part.unpacked).sum();
+        if !ends_well || found != bytes {
+            return Ok(None);
+        }
+    }
+    Ok(Some(parts))
 }
 
-impl Parts {
-    /// The parts of an archive, if all of its content is LZMA2 without further filters.
-    pub(super) fn of(archive: &Archive, source: &impl ReadAt) -> io::Result<Option<Parts>> {
-        let mut sums = Vec::new();
-        // Members with content, and their bytes.
-        let mut inside = vec![(0_u64, 0_u64); archive.blocks.len()];
-        let blocks = archive.stream_map.file_block_index.iter();
-        for (file, block) in archive.files.iter().zip(blocks) {
-            if let Some(block) = block.filter(|_| file.has_stream && file.size > 0)
-                && let Some((members, bytes)) = inside.get_mut(block)
-            {
-                *members += 1;
-                *bytes = bytes.saturating_add(file.size);
-                let sum = u32::try_from(file.crc).ok().filter(|_| file.has_crc);
-                sums.push((file.size, sum));
-            }
-        }
-        let mut parts = Vec::new();
-        for (number, (block, (members, bytes))) in archive.blocks.iter().zip(inside).enumerate() {
-            // A checksum of several members together is the business of who reads them as one.
-            let is_plain = !block.has_crc || members == 1;
-            let Some((stream, dictionary)) = stream(archive, number).filter(|_| is_plain) else {
-                return Ok(None);
-            };
-            let before = parts.len();
-            let ends_well = walk(source, stream, dictionary, &mut parts)?;
-            let found: u64 = parts.iter().skip(before).map(|part| part.unpacked).sum();
-            if !ends_well || found != bytes {
-                return Ok(None);
-            }
-        }
-        Ok(Some(Parts { parts, sums }))
-    }
-
-    /// The parts in their order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Part> {
-        self.parts.iter()
-    }
-
-    /// Bytes of memory that decoding takes while so many parts are under way, or decoded and held.
-    #[must_use]
-    pub fn memory_of(&self, held: u64) -> u64 {
-        let largest = self.parts.iter().map(Part::memory).max();
-        largest.unwrap_or(0).saturating_mul(held)
-    }
-
-    /// Watches over the checksums of members while the parts go by in their order.
-    #[must_use]
-    pub fn sums(&self) -> Sums<'_> {
-        Sums {
-            members: &self.sums,
-            done: 0,
-            hasher: crc32fast::Hasher::new(),
-        }
-    }
-}
-
-/// Place and dictionary of the packed stream of a block, if that is LZMA2 and nothing else.
-fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, u32)> {
+/// Place of the packed stream of a block, and how it is packed, if that is LZMA2 or LZMA and nothing else.
+fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, Coder)> {
     let [coder] = archive.blocks.get(number)?.coders.as_slice() else {
         return None;
     };
-    let [bits] = *coder.properties() else {
-        return None;
-    };
-    let dictionary = match bits {
-        _ if coder.encoder_method_id() != EncoderMethod::ID_LZMA2 => return None,
-        0..40 => (2 | u32::from(bits & 1)) << (u32::from(bits / 2) + 11),
-        40 => u32::MAX,
+    let coder = match (coder.encoder_method_id(), coder.properties()) {
+        (EncoderMethod::ID_LZMA2, [bits @ 0..40]) => Coder::Lzma2 {
+            dictionary: (2 | u32::from(bits & 1)) << (u32::from(bits / 2) + 11),
+        },
+        (EncoderMethod::ID_LZMA2, [40]) => Coder::Lzma2 {
+            dictionary: u32::MAX,
+        },
+        (EncoderMethod::ID_LZMA, [properties, a, b, c, d]) => Coder::Lzma {
+            properties: *properties,
+            dictionary: u32::from_le_bytes([*a, *b, *c, *d]),
+        },
         _ => return None,
     };
     let first = *archive
@@ -160,7 +149,7 @@ fn stream(archive: &Archive, number: usize) -> Option<(Range<u64>, u32)> {
         .checked_add(archive.pack_pos())?
         .checked_add(offset)?;
     let end = start.checked_add(*archive.pack_sizes().get(first)?)?;
-    Some((start..end, dictionary))
+    Some((start..end, coder))
 }
 
 /// Goes from chunk to chunk; says whether they lead to the end of the stream.
@@ -197,7 +186,7 @@ fn walk(
             parts.extend(part.replace(Part {
                 packed: at..at,
                 unpacked: 0,
-                dictionary,
+                coder: Coder::Lzma2 { dictionary },
             }));
         }
         at = at.saturating_add(length);
@@ -211,39 +200,83 @@ fn walk(
     Ok(at < stream.end)
 }
 
-/// Checksums of members, compared as their content goes by.
-#[derive(Debug)]
-pub struct Sums<'a> {
-    /// Those that are not complete.
-    members: &'a [(u64, Option<u32>)],
-    /// Bytes of the first of them that went by.
-    done: u64,
-    hasher: crc32fast::Hasher,
+/// Tells what failures to decode mean.
+struct Decoding<R>(R);
+
+impl<R: Read> Read for Decoding<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf).map_err(told)
+    }
 }
 
-impl Sums<'_> {
-    /// Takes the next bytes.
-    ///
-    /// # Errors
-    /// [`SevenZError::Damaged`]: a member is complete, and its checksum is another.
-    pub fn update(&mut self, mut bytes: &[u8]) -> Result<(), SevenZError> {
-        while let Some(((length, sum), rest)) = self.members.split_first()
-            && !bytes.is_empty()
-        {
-            let left = usize::try_from(length - self.done).unwrap_or(usize::MAX);
-            let (mine, others) = bytes.split_at(left.min(bytes.len()));
-            self.hasher.update(mine);
-            self.done += mine.len() as u64;
-            bytes = others;
-            if self.done == *length {
-                let found = std::mem::take(&mut self.hasher).finalize();
-                if sum.is_some_and(|sum| sum != found) {
-                    let error = sevenz_rust2::Error::ChecksumVerificationFailed;
-                    return Err(damaged(io::Error::other(error)));
-                }
-                (self.members, self.done) = (rest, 0);
-            }
+/// The error holds a [`SevenZError`](super::SevenZError).
+fn told(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::Interrupted => error,
+        kind => io::Error::new(kind, damaged(error)),
+    }
+}
+
+/// The content of an archive in spans: its parts.
+#[derive(Debug)]
+pub struct Decoded<P> {
+    archive: P,
+    parts: Vec<Part>,
+    /// Where each begins in the content.
+    starts: Vec<u64>,
+}
+
+impl<P: ReadAt> Decoded<P> {
+    /// Of an archive with these parts.
+    pub fn new(archive: P, parts: Vec<Part>) -> Self {
+        let starts = parts.iter().scan(0_u64, |end, part| {
+            let start = *end;
+            *end = end.saturating_add(part.unpacked);
+            Some(start)
+        });
+        let starts = starts.collect();
+        Self {
+            archive,
+            parts,
+            starts,
         }
-        Ok(())
+    }
+
+    fn part(&self, number: usize) -> io::Result<&Part> {
+        let part = self.parts.get(number);
+        part.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+}
+
+impl<P: ReadAt> Spans for Decoded<P> {
+    fn count(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
+        let behind = self.starts.partition_point(|start| *start <= offset);
+        let number = behind.checked_sub(1)?;
+        let start = *self.starts.get(number)?;
+        let end = start.checked_add(self.parts.get(number)?.unpacked)?;
+        (offset < end).then_some((number, start..end))
+    }
+
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let part = self.part(number)?;
+        let length = usize::try_from(part.unpacked).map_err(io::Error::other)?;
+        bytes.try_reserve_exact(length).map_err(io::Error::other)?;
+        self.unpack_to(number, bytes)
+    }
+
+    fn unpack_to(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
+        let part = self.part(number)?;
+        let packed = Section::new(&self.archive, part.packed.clone());
+        let mut decoded = Decoding(part.reader(packed).map_err(told)?);
+        let count = io::copy(&mut Read::by_ref(&mut decoded).take(part.unpacked), out)?;
+        let more = decoded.read(&mut [0])?;
+        match count == part.unpacked && more == 0 {
+            true => Ok(()),
+            false => Err(told(io::ErrorKind::UnexpectedEof.into())),
+        }
     }
 }

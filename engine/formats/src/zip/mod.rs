@@ -30,6 +30,7 @@ mod write;
 pub use directory::{Directory, Member};
 pub use entry::{EntryKind, Method, ZipEntry};
 pub use error::ZipError;
+pub use indexed::MemberIndexer;
 pub use list::{ZipLimits, ZipListing};
 pub use member::MemberReader;
 pub use whole::MemberInflater;

@@ -144,9 +144,21 @@ impl<W: Write> ZipWriter<W> {
         base: R,
         entry: &ZipEntry,
     ) -> Result<(), ZipWriteError> {
-        let path = safe(path)?;
         let range = entry.locate(&base)?;
-        let length = range.end - range.start;
+        self.add_compressed(path, entry, Section::new(base, range))
+    }
+
+    /// Adds what `entry` describes under the name `path`; its bytes, compressed in that way, are those of `reader`.
+    ///
+    /// # Errors
+    /// [`ZipWriteError`].
+    pub fn add_compressed(
+        &mut self,
+        path: &str,
+        entry: &ZipEntry,
+        mut reader: impl Read,
+    ) -> Result<(), ZipWriteError> {
+        let path = safe(path)?;
         let (mut member, _) = self
             .inner
             .new_file(path.as_str())
@@ -155,9 +167,8 @@ impl<W: Write> ZipWriter<W> {
             .unix_permissions(0o644)
             .start()
             .map_err(|error| failed(&path, error))?;
-        let copied = io::copy(&mut Section::new(base, range), &mut member)
-            .map_err(|error| failed(&path, error))?;
-        if copied != length {
+        let copied = io::copy(&mut reader, &mut member).map_err(|error| failed(&path, error))?;
+        if copied != entry.compressed_size {
             let source = io::ErrorKind::UnexpectedEof.into();
             return Err(ZipWriteError::Read {
                 member: path,

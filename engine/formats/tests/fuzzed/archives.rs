@@ -1,11 +1,15 @@
 //! Any bytes as a tar (plain or gzipped) or 7z archive: members are read or refused, names stay inside, and no more than
 //! the limit is handed out.
 
+use std::cell::RefCell;
 use std::io::{self, Cursor, Read};
 
 use prep_formats::archive::MemberKind;
-use prep_formats::read_at::Section;
-use prep_formats::sevenz::{self, SevenZReader};
+use prep_formats::gzip::GzipIndexer;
+use prep_formats::inflated::Deflated;
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::sevenz::{self, Decoded, SevenZReader};
+use prep_formats::spans::{Spans, Unpacked};
 use prep_formats::tar;
 
 const LIMIT: u64 = 1 << 20;
@@ -41,6 +45,7 @@ pub fn check(data: &[u8]) {
         take(path, size, reader, &mut total)
     });
     parts(data);
+    gzipped(data);
 }
 
 /// The parts of a 7z archive are decoded or refused, and no larger than they say.
@@ -51,11 +56,45 @@ fn parts(data: &[u8]) {
     let Ok(Some(parts)) = archive.parts(&data) else {
         return;
     };
+    let spans = Decoded::new(data, parts);
     let mut total = 0;
-    for part in parts.iter() {
-        if let Ok(bytes) = part.decode(Section::new(data, part.packed())) {
+    for number in 0..spans.count() {
+        let mut bytes = Vec::new();
+        if spans.unpack(number, &mut bytes).is_ok() {
             total += bytes.len() as u64;
         }
     }
     assert!(total <= LIMIT);
+}
+
+/// A gzipped tar is listed as it is read, and its members lie where the list says.
+fn gzipped(data: &[u8]) {
+    let windows = RefCell::new(Vec::new());
+    let mut places = Vec::new();
+    let listed = GzipIndexer::new(data, &windows).and_then(|mut input| {
+        let listed = tar::list(&mut input, LIMIT, |path, kind, place| {
+            places.push((path.to_owned(), kind, place));
+            Ok(())
+        });
+        Ok((listed, input.finish()?.0))
+    });
+    let Ok((Ok(()), Some(gzipped))) = listed else {
+        return;
+    };
+    let packed = Section::new(data, gzipped.offset..gzipped.offset + gzipped.bytes);
+    let plain = Unpacked::new(Deflated::new(packed, windows.take(), gzipped.index), 1);
+    let mut places = places.into_iter();
+    let read = tar::read(data, LIMIT, |path, kind, content| {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes)?;
+        let (listed, kind_listed, place) = places.next().expect("as many are listed");
+        assert_eq!((&*listed, kind_listed), (path, kind));
+        if let Some(place) = place {
+            let mut there = vec![0; bytes.len()];
+            plain.read_exact_at(&mut there, place)?;
+            assert_eq!(there, bytes);
+        }
+        Ok(())
+    });
+    assert!(read.is_ok() && places.next().is_none());
 }

@@ -1,10 +1,12 @@
 //! Any bytes are listed and read, or refused; all ways of reading agree, and
 //! nothing beyond the declared size is handed out.
 
+use std::cell::RefCell;
 use std::io::Read;
 
-use prep_formats::inflated::Inflated;
+use prep_formats::inflated::Deflated;
 use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::spans::Unpacked;
 use prep_formats::zip::{MemberInflater, Method, ZipEntry, ZipLimits, ZipListing};
 
 pub fn check(data: &[u8]) {
@@ -41,13 +43,13 @@ pub fn check(data: &[u8]) {
 
 /// The content, its second half first.
 fn by_index(entry: &ZipEntry, data: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut windows = Vec::new();
-    let index = entry.index(data, &mut windows, &mut |_| Ok(()))?;
-    let Some(index) = index else {
-        panic!("so few bytes have an index");
-    };
+    let windows = RefCell::new(Vec::new());
+    let indexer = entry.indexer(data, &windows)?;
+    let indexer = indexer.expect("a deflated member");
+    let index = indexer.finish()?;
+    let index = index.expect("so few bytes have an index");
     let packed = Section::new(data, entry.locate(data)?);
-    let inflated = Inflated::new(packed, windows, index, 1);
+    let inflated = Unpacked::new(Deflated::new(packed, windows.take(), index), 1);
     let mut content = vec![0; entry.size as usize];
     let (first, second) = content.split_at_mut(entry.size as usize / 2);
     inflated.read_exact_at(second, first.len() as u64)?;

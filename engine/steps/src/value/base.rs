@@ -1,4 +1,4 @@
-//! What a content's bytes are read from: a file, a bundle on another machine, or an archive that is deflated in one of them.
+//! What a content's bytes are read from: a file, a bundle on another machine, or what is packed in a file.
 
 use std::fmt;
 use std::fs::File;
@@ -9,14 +9,14 @@ use std::sync::Arc;
 use prep_core::Ranges;
 use prep_formats::read_at::ReadAt;
 
-use super::inflated::InflatedFile;
+use super::layered::LayeredFile;
 
 /// An open file, or one that lies elsewhere. Cheap to clone.
 #[derive(Clone)]
 pub enum BaseFile {
     Here(Arc<File>),
     Elsewhere(Arc<dyn Ranges>),
-    Inflated(Arc<InflatedFile>),
+    Layered(Arc<LayeredFile>),
 }
 
 impl BaseFile {
@@ -24,7 +24,7 @@ impl BaseFile {
     pub fn here(&self) -> Option<&Arc<File>> {
         match self {
             BaseFile::Here(file) => Some(file),
-            BaseFile::Elsewhere(_) | BaseFile::Inflated(_) => None,
+            BaseFile::Elsewhere(_) | BaseFile::Layered(_) => None,
         }
     }
 
@@ -41,7 +41,7 @@ impl ReadAt for BaseFile {
         match self {
             BaseFile::Here(file) => ReadAt::read_at(&**file, buf, offset),
             BaseFile::Elsewhere(content) => content.read_at(buf, offset),
-            BaseFile::Inflated(content) => content.read_at(buf, offset),
+            BaseFile::Layered(content) => content.read_at(buf, offset),
         }
     }
 }
@@ -51,7 +51,7 @@ impl fmt::Debug for BaseFile {
         f.write_str(match self {
             BaseFile::Here(_) => "Here",
             BaseFile::Elsewhere(_) => "Elsewhere",
-            BaseFile::Inflated(_) => "Inflated",
+            BaseFile::Layered(_) => "Layered",
         })
     }
 }

@@ -10,31 +10,37 @@ use std::time::SystemTime;
 
 use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
 use prep_core::{Cancel, Cancellable, Context, Location, StepError};
+use prep_formats::checked::Checked;
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
 use thiserror::Error;
 
 use super::ahead::{Ahead, PIECE};
 use super::base::BaseFile;
-use super::indexed;
-use super::inflated::InflatedFile;
+use super::layered::LayeredFile;
+use super::layers::Layers;
 
 /// The bytes of one file.
+///
+/// The base of a part is the file that holds it: a bundle, or an object of the store. Where the archive is itself packed in
+/// a bundle (`layered`), it is the object with its [`Layers`], by which it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A whole object of the store.
     Object { digest: Digest, bytes: u64 },
-    /// `bytes` of an object from `offset` on (files extracted from an archive that must be read in sequence).
+    /// `bytes` from `offset` on of what `base` holds: a file in an archive.
     Slice {
         base: Digest,
+        layered: bool,
         offset: u64,
         bytes: u64,
+        /// Its CRC-32, where nothing else tells whether it is right.
+        crc32: Option<u32>,
     },
-    /// A member of a zip; `base` is the file that holds it: a bundle, or an object of the store. If the zip is itself
-    /// deflated (`inflated`), it is the object that says where, and by which it is read.
+    /// A member of a zip, which `base` holds.
     Member {
         base: Digest,
-        inflated: bool,
+        layered: bool,
         entry: ZipEntry,
     },
 }
@@ -76,7 +82,15 @@ impl Content {
         }
     }
 
-    /// The object or outside file that holds the bytes.
+    /// Whether the base has to be unpacked.
+    pub fn is_layered(&self) -> bool {
+        match self {
+            Content::Object { .. } => false,
+            Content::Slice { layered, .. } | Content::Member { layered, .. } => *layered,
+        }
+    }
+
+    /// The object or outside file that holds the bytes, or the layers around them.
     pub fn base(&self) -> &Digest {
         match self {
             Content::Object { digest, .. } => digest,
@@ -93,8 +107,8 @@ pub struct Opener {
     context: Context,
     /// By base, and whether it was opened for nobody else to write to.
     bases: Mutex<HashMap<(Digest, bool), Base>>,
-    /// By the index of what is deflated.
-    inflated: Mutex<HashMap<Digest, Base>>,
+    /// By the object of its layers.
+    layered: Mutex<HashMap<Digest, Base>>,
 }
 
 /// Only a content longer than this is read ahead: below, starting a thread takes longer.
@@ -148,7 +162,7 @@ impl Opener {
         Opener {
             context: context.clone(),
             bases: Mutex::default(),
-            inflated: Mutex::default(),
+            layered: Mutex::default(),
         }
     }
 
@@ -170,21 +184,21 @@ impl Opener {
         })
     }
 
-    /// What holds a content: a verified object that nobody can write to, the outside file, or what is deflated there.
+    /// What holds a content: a verified object that nobody can write to, the outside file, or what is packed there.
     pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
         Ok(self.holder(content, true)?.file)
     }
 
-    /// What is deflated, by the index of that digest.
-    pub(crate) fn inflated(&self, index: &Digest) -> Result<BaseFile, ContentError> {
-        Ok(self.inflated_as(index)?.file)
+    /// What is packed, by the object of its layers.
+    pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
+        Ok(self.layered_as(layers)?.file)
     }
 
     /// The open file behind the digest of an object, which is on this machine.
     pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
         match self.base_as(object, true)?.file {
             BaseFile::Here(file) => Ok(file),
-            BaseFile::Elsewhere(_) | BaseFile::Inflated(_) => Err(ContentError::Io {
+            BaseFile::Elsewhere(_) | BaseFile::Layered(_) => Err(ContentError::Io {
                 what: object.to_string(),
                 cause: io::Error::other("it is no object of the store"),
             }),
@@ -214,41 +228,36 @@ impl Opener {
     }
 
     fn holder(&self, content: &Content, private: bool) -> Result<Base, ContentError> {
-        match content {
-            Content::Member {
-                base,
-                inflated: true,
-                ..
-            } => self.inflated_as(base),
-            content => self.base_as(content.base(), private),
+        match content.is_layered() {
+            true => self.layered_as(content.base()),
+            false => self.base_as(content.base(), private),
         }
     }
 
-    /// An archive that is deflated, by its index.
-    fn inflated_as(&self, index: &Digest) -> Result<Base, ContentError> {
-        let mut inflated = self.inflated.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(open) = inflated.get(index) {
+    fn layered_as(&self, layers: &Digest) -> Result<Base, ContentError> {
+        let mut layered = self.layered.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(open) = layered.get(layers) {
             return Ok(open.clone());
         }
-        let object = self.stored(index)?;
+        let object = self.stored(layers)?;
         let failed = |cause| ContentError::Io {
-            what: index.to_string(),
+            what: layers.to_string(),
             cause,
         };
-        let (deflated, spans) = indexed::read(&object).map_err(failed)?;
-        let Base { file, path } = self.base_as(&deflated.base, true)?;
-        let end = deflated.offset.saturating_add(deflated.bytes);
-        let packed = Section::new(file, deflated.offset..end);
-        // What one step inflates, those that run beside it need not.
-        let shared = self.context.shared(index, || {
-            Ok(InflatedFile::new(&self.context, packed, object, spans))
+        let found = Layers::read(&object).map_err(failed)?;
+        let Base { mut file, path } = self.base_as(&found.base, true)?;
+        // What one step unpacks, those that run beside it need not.
+        let shared = self.context.shared(layers, || {
+            for layer in found.layers {
+                let opened = LayeredFile::new(&self.context, file, &object, layer);
+                file = BaseFile::Layered(Arc::new(opened));
+            }
+            Ok(file)
         });
         let shared = shared.map_err(|error| failed(io::Error::other(error)))?;
-        let open = Base {
-            file: BaseFile::Inflated(shared),
-            path,
-        };
-        inflated.insert(*index, open.clone());
+        let file = BaseFile::clone(&shared);
+        let open = Base { file, path };
+        layered.insert(*layers, open.clone());
         Ok(open)
     }
 
@@ -328,8 +337,17 @@ impl OpenContent<'_> {
                 file,
                 base: *digest,
             }),
-            Content::Slice { offset, bytes, .. } => {
-                Box::new(self.looked_after(Section::new(file, *offset..offset + bytes)))
+            Content::Slice {
+                offset,
+                bytes,
+                crc32,
+                ..
+            } => {
+                let bytes = self.looked_after(Section::new(file, *offset..offset + bytes));
+                match crc32 {
+                    Some(crc32) => Box::new(Checked::new(bytes, *crc32)),
+                    None => Box::new(bytes),
+                }
             }
             Content::Member { entry, .. } => {
                 Box::new(self.looked_after(entry.clone().into_reader(file)?))

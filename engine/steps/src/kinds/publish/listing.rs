@@ -332,16 +332,20 @@ mod tests {
                 "public/x/1",
                 Some(Content::Slice {
                     base,
+                    layered: false,
                     offset: 5,
                     bytes: 4,
+                    crc32: None,
                 }),
             ),
             (
                 "public/x/2",
                 Some(Content::Slice {
                     base,
+                    layered: false,
                     offset: 9,
                     bytes: 4,
+                    crc32: None,
                 }),
             ),
         ];
@@ -388,16 +392,20 @@ mod tests {
                 "public/x/1",
                 Content::Slice {
                     base,
+                    layered: false,
                     offset: 6,
                     bytes: 4,
+                    crc32: None,
                 },
             ),
             (
                 "public/x/2",
                 Content::Slice {
                     base: Digest::of(b"other"),
+                    layered: false,
                     offset: 9,
                     bytes: 4,
+                    crc32: None,
                 },
             ),
             (

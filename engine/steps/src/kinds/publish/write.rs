@@ -244,7 +244,7 @@ fn as_they_lie(opener: &Opener, desired: &Tree, places: &[u32]) -> Option<Vec<u3
         .filter(|base| opener.is_elsewhere(base))
         .collect();
     let has_order = |file: &TreeFile<'_>| {
-        file.is_inflated() || file.base().is_some_and(|base| bases.contains(base))
+        file.is_layered() || file.base().is_some_and(|base| bases.contains(base))
     };
     let content = |place: u32| desired.file(place as usize).filter(has_order)?.content();
     let mut lying: Vec<(Digest, u64, u32)> = Vec::new();

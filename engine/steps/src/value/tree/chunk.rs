@@ -79,8 +79,10 @@ impl Kind {
             3 => Kind::Stored,
             4 => Kind::Deflated,
             5 => Kind::Row,
-            6 => Kind::InflatedStored,
-            7 => Kind::InflatedDeflated,
+            6 => Kind::LayeredStored,
+            7 => Kind::LayeredDeflated,
+            8 => Kind::LayeredSlice,
+            9 => Kind::LayeredChecked,
             _ => return None,
         })
     }
@@ -115,6 +117,9 @@ impl Chunk {
         }
         self.offsets.push(difference(place.offset, self.end));
         self.end = place.offset.wrapping_add(place.bytes);
+        if place.kind.has_crc() {
+            self.crcs.extend(place.crc32.to_le_bytes());
+        }
         if place.kind.member().is_none() {
             return;
         }
@@ -123,7 +128,6 @@ impl Chunk {
             .push(difference(place.compressed, place.bytes));
         self.limits.push(difference(place.limit, least));
         self.end = place.limit;
-        self.crcs.extend(place.crc32.to_le_bytes());
         let (front, end) = match place.name {
             Name::EndOfPath(from) => ("", from as usize),
             Name::Own(_) => front_and_end(path, name),
@@ -160,13 +164,14 @@ impl Chunk {
         let based = kinds().filter(|kind| kind.has_base()).count();
         let objects = kinds().filter(|kind| *kind == Kind::Object).count();
         let members = kinds().filter(|kind| kind.member().is_some()).count();
+        let crcs = kinds().filter(|kind| kind.has_crc()).count();
         self.paths.read(input, count, MOST_TEXT)?;
         self.sizes.read(input, files)?;
         self.bases.read(input, based)?;
         self.offsets.read(input, based - objects)?;
         self.compressed.read(input, members)?;
         self.limits.read(input, members)?;
-        input.plain(4 * members, &mut self.crcs)?;
+        input.plain(4 * crcs, &mut self.crcs)?;
         self.ends.read(input, members)?;
         self.fronts.read(input, members, MOST_TEXT)?;
         self.text = 0;
@@ -195,15 +200,17 @@ impl Chunk {
                 return None;
             }
         }
-        if kind == Kind::Slice || kind.member().is_some() {
+        if kind.is_slice() || kind.member().is_some() {
             place.offset = value_from(self.offsets.take()?, self.end);
             self.end = place.offset.wrapping_add(place.bytes);
         }
-        if kind.member().is_some() {
-            place.compressed = value_from(self.compressed.take()?, place.bytes);
+        if kind.has_crc() {
             let crc = self.crcs.get(self.crcs_taken..)?.first_chunk()?;
             place.crc32 = u32::from_le_bytes(*crc);
             self.crcs_taken += 4;
+        }
+        if kind.member().is_some() {
+            place.compressed = value_from(self.compressed.take()?, place.bytes);
             let from = u32::try_from(self.ends.take()?).ok()?;
             let end = path.get(from as usize..)?;
             let front = std::str::from_utf8(self.fronts.take()?).ok()?;

@@ -7,14 +7,14 @@
 //!
 //! a chunk: number of files, then columns, each for those files that have such:
 //!   kind       0 folder, 1 object, 2 slice, 3 member as it is, 4 deflated member, 5 row of a table of files, 6 and 7 as 3
-//!              and 4 of a zip that is itself deflated, whose index is the base
+//!              and 4, and 8 as 2, of an archive that is itself packed, whose layers are the base, 9 as 8 with a checksum
 //!   path       text
 //!   bytes      unless a folder
 //!   base       unless a folder or a row, as the difference to the one before
 //!   offset     of slices and members, counted from the end of the one before
 //!   compressed of members, as the difference to its bytes
 //!   limit      of members, counted from the least end of the record
-//!   crc        of members, 4 bytes, never packed
+//!   crc        of members, and where the kind says so, 4 bytes, never packed
 //!   name       of members: the byte of the path from which on it is the end of the name, and what stands before as a text
 //! texts: bytes shared with the start of the one before, bytes shared with its end, bytes between, and these of all in one
 //! ```
@@ -140,7 +140,7 @@ mod tests {
         };
         Content::Member {
             base: Digest::of(b"bundle"),
-            inflated: false,
+            layered: false,
             entry,
         }
     }
@@ -156,7 +156,7 @@ mod tests {
             |(
                 kind,
                 base,
-                ([size, offset, limit, compressed], crc32, [inflated, deflated]),
+                ([size, offset, limit, compressed], crc32, [layered, deflated]),
                 name,
             )| match kind {
                 0 => None,
@@ -166,12 +166,14 @@ mod tests {
                 }),
                 2 => Some(Content::Slice {
                     base,
+                    layered,
                     offset,
                     bytes: size,
+                    crc32: (layered && deflated).then_some(crc32),
                 }),
                 _ => Some(Content::Member {
                     base,
-                    inflated,
+                    layered,
                     entry: ZipEntry {
                         path: name,
                         kind: EntryKind::File,
@@ -366,10 +368,10 @@ mod tests {
             // Below another folder than in the archive, as most are published.
             let path = path.replace("train", "test");
             let base = Digest::of(b"bundle");
-            let inflated = false;
+            let layered = false;
             let content = Some(Content::Member {
                 base,
-                inflated,
+                layered,
                 entry,
             });
             TreeEntry { path, content }

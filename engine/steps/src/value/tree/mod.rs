@@ -74,9 +74,12 @@ enum Kind {
     Deflated = 4,
     /// A row of a table of files: where its bytes are is not told.
     Row = 5,
-    /// As the members above, of a zip that is itself deflated.
-    InflatedStored = 6,
-    InflatedDeflated = 7,
+    /// As those above, of an archive that is itself packed.
+    LayeredStored = 6,
+    LayeredDeflated = 7,
+    LayeredSlice = 8,
+    /// The same with a checksum.
+    LayeredChecked = 9,
 }
 
 impl Kind {
@@ -84,23 +87,41 @@ impl Kind {
         !matches!(self, Kind::Folder | Kind::Row)
     }
 
-    /// Of a member: how it is compressed, and whether its archive is itself deflated.
+    fn is_slice(self) -> bool {
+        matches!(
+            self,
+            Kind::Slice | Kind::LayeredSlice | Kind::LayeredChecked
+        )
+    }
+
+    /// Whether a checksum is told.
+    fn has_crc(self) -> bool {
+        self == Kind::LayeredChecked || self.member().is_some()
+    }
+
+    fn is_layered(self) -> bool {
+        matches!(self, Kind::LayeredSlice | Kind::LayeredChecked)
+            || matches!(self.member(), Some((_, true)))
+    }
+
+    /// Of a member: how it is compressed, and whether its archive is itself packed.
     fn member(self) -> Option<(Method, bool)> {
         Some(match self {
-            Kind::Folder | Kind::Object | Kind::Slice | Kind::Row => return None,
+            Kind::Folder | Kind::Object | Kind::Row => return None,
+            Kind::Slice | Kind::LayeredSlice | Kind::LayeredChecked => return None,
             Kind::Stored => (Method::Stored, false),
             Kind::Deflated => (Method::Deflate, false),
-            Kind::InflatedStored => (Method::Stored, true),
-            Kind::InflatedDeflated => (Method::Deflate, true),
+            Kind::LayeredStored => (Method::Stored, true),
+            Kind::LayeredDeflated => (Method::Deflate, true),
         })
     }
 
-    fn of_member(method: Method, inflated: bool) -> Kind {
-        match (method, inflated) {
+    fn of_member(method: Method, layered: bool) -> Kind {
+        match (method, layered) {
             (Method::Stored, false) => Kind::Stored,
             (Method::Deflate, false) => Kind::Deflated,
-            (Method::Stored, true) => Kind::InflatedStored,
-            (Method::Deflate, true) => Kind::InflatedDeflated,
+            (Method::Stored, true) => Kind::LayeredStored,
+            (Method::Deflate, true) => Kind::LayeredDeflated,
         }
     }
 }
@@ -132,6 +153,14 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
+    /// Where in its base it begins.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Origin::Object { .. } => 0,
+            Origin::Slice { offset, .. } | Origin::Member { offset, .. } => *offset,
+        }
+    }
+
     pub(crate) fn base(&self) -> u32 {
         match self {
             Origin::Object { base } | Origin::Slice { base, .. } | Origin::Member { base, .. } => {
@@ -203,9 +232,9 @@ impl<'a> File<'a> {
         self.place().bytes
     }
 
-    /// Whether it is a member of an archive that is itself deflated.
-    pub(crate) fn is_inflated(&self) -> bool {
-        matches!(self.place().kind.member(), Some((_, true)))
+    /// Whether it lies in what has to be unpacked.
+    pub(crate) fn is_layered(&self) -> bool {
+        self.place().kind.is_layered()
     }
 
     /// What holds its bytes; nothing for an empty folder or a row.
@@ -223,7 +252,7 @@ impl<'a> File<'a> {
         match kind {
             Kind::Folder | Kind::Row => None,
             Kind::Object => Some(Origin::Object { base }),
-            Kind::Slice => Some(Origin::Slice { base, offset }),
+            kind if kind.is_slice() => Some(Origin::Slice { base, offset }),
             _ => Some(Origin::Member { base, offset }),
         }
     }
@@ -232,16 +261,18 @@ impl<'a> File<'a> {
     pub fn content(&self) -> Option<Content> {
         let place = self.place();
         let base = *self.tree.bases.get(place.base as usize)?;
-        let Some((method, inflated)) = place.kind.member() else {
+        let Some((method, layered)) = place.kind.member() else {
             return match place.kind {
                 Kind::Object => Some(Content::Object {
                     digest: base,
                     bytes: place.bytes,
                 }),
-                Kind::Slice => Some(Content::Slice {
+                kind if kind.is_slice() => Some(Content::Slice {
                     base,
+                    layered: kind.is_layered(),
                     offset: place.offset,
                     bytes: place.bytes,
+                    crc32: kind.has_crc().then_some(place.crc32),
                 }),
                 _ => None,
             };
@@ -258,7 +289,7 @@ impl<'a> File<'a> {
         };
         Some(Content::Member {
             base,
-            inflated,
+            layered,
             entry,
         })
     }
@@ -494,18 +525,25 @@ impl TreeBuilder {
             },
             Some(Content::Slice {
                 base,
+                layered,
                 offset,
                 bytes,
+                crc32,
             }) => Place {
-                kind: Kind::Slice,
+                kind: match (layered, crc32) {
+                    (false, _) => Kind::Slice,
+                    (true, None) => Kind::LayeredSlice,
+                    (true, Some(_)) => Kind::LayeredChecked,
+                },
                 base: self.bases.number(base),
+                crc32: crc32.unwrap_or_default(),
                 offset: *offset,
                 bytes: *bytes,
                 ..NOTHING
             },
             Some(Content::Member {
                 base,
-                inflated,
+                layered,
                 entry,
             }) => {
                 let member = Member {
@@ -518,19 +556,19 @@ impl TreeBuilder {
                     size: entry.size,
                     crc32: entry.crc32,
                 };
-                return self.push_member(path, base, *inflated, &member);
+                return self.push_member(path, base, *layered, &member);
             }
         };
         self.add(path, place);
     }
 
     /// Adds a member of the archive that `base` holds, or of which it is the index.
-    pub fn push_member(&mut self, path: &str, base: &Digest, inflated: bool, member: &Member<'_>) {
+    pub fn push_member(&mut self, path: &str, base: &Digest, layered: bool, member: &Member<'_>) {
         if member.kind == EntryKind::Directory {
             return self.add(path, NOTHING);
         }
         let place = Place {
-            kind: Kind::of_member(member.method, inflated),
+            kind: Kind::of_member(member.method, layered),
             base: self.bases.number(base),
             crc32: member.crc32,
             offset: member.header_offset,

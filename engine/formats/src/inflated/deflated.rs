@@ -1,0 +1,92 @@
+//! Reading by an index.
+
+use std::io;
+use std::ops::Range;
+
+use super::index::{Index, STORED_HEAD, Source, Span};
+use super::stream::{Stop, Stream};
+use crate::read_at::{ReadAt, Section};
+use crate::spans::Spans;
+
+/// A deflate stream in spans, by an index.
+#[derive(Debug)]
+pub struct Deflated<P, W> {
+    packed: P,
+    windows: W,
+    index: Index,
+}
+
+impl<P: ReadAt, W: ReadAt> Deflated<P, W> {
+    /// The stream that begins `packed`, and the windows that belong to its index.
+    pub fn new(packed: P, windows: W, index: Index) -> Self {
+        Self {
+            packed,
+            windows,
+            index,
+        }
+    }
+
+    fn span(&self, number: usize) -> io::Result<Span> {
+        let span = self.index.spans().get(number).copied();
+        span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+}
+
+impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
+    fn count(&self) -> usize {
+        self.index.spans().len()
+    }
+
+    fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
+        self.index.find(offset)
+    }
+
+    fn is_plain(&self, number: usize) -> bool {
+        let span = self.index.spans().get(number);
+        span.is_some_and(|span| matches!(span.source, Source::Stored { .. }))
+    }
+
+    fn read_plain(&self, number: usize, buf: &mut [u8], skip: u64) -> io::Result<()> {
+        let Source::Stored { at, block } = self.span(number)?.source else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut read = 0;
+        while let Some(rest) = buf.get_mut(read..).filter(|rest| !rest.is_empty()) {
+            let place = skip + read as u64;
+            let within = place % block;
+            let count = usize::try_from(block - within).unwrap_or(usize::MAX);
+            let count = count.min(rest.len());
+            let from = at + place / block * (block + STORED_HEAD) + within;
+            self.packed
+                .read_exact_at(rest.get_mut(..count).unwrap_or_default(), from)?;
+            read += count;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let Span {
+            start,
+            source: Source::Coded { at, bit, window },
+        } = self.span(number)?
+        else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let mut before = vec![0; Index::window(start)];
+        self.windows.read_exact_at(&mut before, window)?;
+        let packed = Section::new(&self.packed, at..u64::MAX);
+        let mut stream = Stream::resume(packed, bit, &before)?;
+        let end = self.index.end_of(number);
+        let count = usize::try_from(end - start).map_err(io::Error::other)?;
+        bytes.resize(count, 0);
+        let mut filled = 0;
+        while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {
+            let step = stream.step(room)?;
+            filled += step.made;
+            if step.stop == Stop::End && filled < count {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    }
+}

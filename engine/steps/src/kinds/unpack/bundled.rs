@@ -1,0 +1,95 @@
+//! An archive that lies in a bundle: it need not be copied.
+
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use prep_cache::{Access, Digest};
+use prep_core::{Context, Location};
+use prep_formats::inflated::{Index, Windows};
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
+
+use super::Cause;
+use crate::value::layers::{Layer, Packing};
+use crate::value::{BaseFile, Content, Opener};
+
+/// Where an archive lies.
+pub(super) struct Bundled<'a> {
+    context: &'a Context,
+    pub bundle: Digest,
+    file: BaseFile,
+    path: PathBuf,
+    /// Its bytes in the bundle.
+    pub range: Range<u64>,
+    /// Its member, if it is one.
+    entry: Option<&'a ZipEntry>,
+}
+
+impl<'a> Bundled<'a> {
+    /// None: the archive lies in what is no bundle, or is packed in another one that is deflated.
+    pub fn of(
+        context: &'a Context,
+        opener: &Opener,
+        content: &'a Content,
+    ) -> Result<Option<Bundled<'a>>, Cause> {
+        let path = match context.location(content.base()) {
+            Some(Location::Path(path)) => path,
+            Some(Location::Ranges(_)) => content.base().to_string().into(),
+            None => return Ok(None),
+        };
+        let file = opener.base(content)?;
+        let (range, entry) = match content {
+            Content::Member { entry, .. } => (entry.locate(&file)?, Some(entry)),
+            content => (content.range(), None),
+        };
+        context.progress.set_total_bytes(range.end - range.start);
+        let bundle = *content.base();
+        Ok(Some(Bundled {
+            context,
+            bundle,
+            file,
+            path,
+            range,
+            entry,
+        }))
+    }
+
+    /// Reads the archive from its beginning.
+    pub fn reader(&self) -> Result<Box<dyn Read + '_>, ZipError> {
+        Ok(match self.entry {
+            Some(entry) => Box::new(entry.open(self)?),
+            None => Box::new(Section::new(self, self.range.clone())),
+        })
+    }
+
+    /// The same while an index of it is made, if it is deflated in the bundle.
+    pub fn indexer<'w>(
+        &'w self,
+        windows: &'w dyn Windows,
+    ) -> Result<Option<MemberIndexer<'w, &'w Self>>, ZipError> {
+        let indexer = self.entry.map(|entry| entry.indexer(self, windows));
+        Ok(indexer.transpose()?.flatten())
+    }
+
+    /// The layer of an archive that is deflated.
+    pub fn layer(&self, index: Index) -> Layer {
+        Layer {
+            offset: self.range.start,
+            bytes: self.range.end - self.range.start,
+            packing: Packing::Deflate(index),
+        }
+    }
+}
+
+/// The bundle; reading is announced, counted, and ends when the run is cancelled.
+impl ReadAt for Bundled<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.context.check().map_err(io::Error::other)?;
+        let accesses = self.context.store.accesses();
+        accesses.before(Access::Read, &self.path)?;
+        let count = self.file.read_at(buf, offset)?;
+        self.context.progress.add_bytes(count as u64);
+        Ok(count)
+    }
+}

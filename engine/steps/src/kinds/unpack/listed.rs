@@ -1,0 +1,51 @@
+//! The members of an archive and their places in what holds their bytes.
+
+use prep_cache::Digest;
+
+use crate::value::{Content, TreeBuilder};
+
+/// What holds the bytes is known only when all members are.
+pub(super) struct Listed {
+    prefix: String,
+    members: Vec<Member>,
+}
+
+struct Member {
+    path: String,
+    /// Where its bytes begin, and their number; none of a folder.
+    place: Option<(u64, u64)>,
+    crc32: Option<u32>,
+}
+
+impl Listed {
+    pub fn new(prefix: &str) -> Listed {
+        Listed {
+            prefix: prefix.to_owned(),
+            members: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, path: &str, place: Option<(u64, u64)>, crc32: Option<u32>) {
+        self.members.push(Member {
+            path: format!("{}{path}", self.prefix),
+            place,
+            crc32,
+        });
+    }
+
+    /// The members as parts of what holds them.
+    pub fn files(self, base: Digest, layered: bool) -> TreeBuilder {
+        let mut files = TreeBuilder::default();
+        for Member { path, place, crc32 } in self.members {
+            let content = place.map(|(offset, bytes)| Content::Slice {
+                base,
+                layered,
+                offset,
+                bytes,
+                crc32,
+            });
+            files.push(&path, content.as_ref());
+        }
+        files
+    }
+}

@@ -1,0 +1,233 @@
+//! `unpack`: the members of an archive, as a tree.
+//!
+//! A zip costs nothing: its members are references into the file that holds it, and so are those of a plain tar. Of a 7z the
+//! directory is read, and how it can be decoded. An archive that is deflated, such as a zip inside a zip or a gzipped tar, is
+//! read once, to note from where on it can be inflated: see [`layers`](crate::value::layers). Only what cannot be read where
+//! it lies, because it is packed in another way, is copied into the store, members that are read in sequence as one object.
+//!
+//! Paths in the tree begin with the archive's own path (`train.zip/train/1.jpg`), so that a file has one name in the whole
+//! bundle. An archive `x.zip` that was already unpacked, so that the bundle holds a folder `x` instead, reads the same.
+
+mod bundled;
+mod join;
+mod listed;
+mod sevenz;
+mod tar;
+mod zip;
+
+use std::io;
+
+use prep_core::{BoxError, Cancel, Context, FileValue, Inputs, Outputs, Step, StepError};
+use prep_formats::read_at::ReadAt;
+use thiserror::Error;
+
+use super::{holder, one};
+use crate::value::{Content, Opener, Tree, TreeBuilder, input};
+pub(crate) use join::extract;
+
+/// An archive may unpack to this much, whatever its size ...
+const ALWAYS_UNPACKED: u64 = 16 << 30;
+/// ... and to as many times its size more. Tables of text reach 20; archives made to fill disks 1,000.
+const MAX_RATIO: u64 = 100;
+
+/// How much an archive of so many bytes may unpack to.
+fn most(archive: u64) -> u64 {
+    ALWAYS_UNPACKED.saturating_add(MAX_RATIO.saturating_mul(archive))
+}
+
+/// Suffixes of what is entered as an archive.
+const SUFFIXES: [(&str, Kind); 5] = [
+    (".zip", Kind::Zip),
+    (".7z", Kind::SevenZip),
+    (".tar.gz", Kind::Tar),
+    (".tgz", Kind::Tar),
+    (".tar", Kind::Tar),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Zip,
+    SevenZip,
+    Tar,
+}
+
+#[derive(Debug, Error)]
+enum UnpackError {
+    #[error("{} has no `{}`{}", holder(path).0, holder(path).1, .similar.as_ref().map(|name| format!("; it has `{name}`")).unwrap_or_default())]
+    Missing {
+        path: String,
+        similar: Option<String>,
+    },
+    #[error("`{path}`: {cause}")]
+    Archive {
+        path: String,
+        #[source]
+        cause: BoxError,
+    },
+}
+
+pub(crate) struct Unpack {
+    /// Path of the archive in the bundle; none is the bundle itself.
+    pub path: Option<String>,
+}
+
+/// Is this path segment entered as an archive?
+pub(crate) fn is_archive(segment: &str) -> bool {
+    kind(segment).is_some()
+}
+
+/// The suffix by which a path is known as an archive's.
+pub(crate) fn archive_suffix(path: &str) -> Option<&'static str> {
+    kind(path).map(|(suffix, _)| suffix)
+}
+
+/// An archive's path without what makes it one.
+pub(crate) fn without_suffix(path: &str) -> &str {
+    let suffix = archive_suffix(path).unwrap_or_default();
+    path.strip_suffix(suffix).unwrap_or(path)
+}
+
+fn kind(path: &str) -> Option<(&'static str, Kind)> {
+    SUFFIXES
+        .into_iter()
+        .find(|(suffix, _)| path.ends_with(suffix))
+}
+
+impl Step for Unpack {
+    fn kind(&self) -> &'static str {
+        "unpack"
+    }
+
+    fn version(&self) -> u32 {
+        4
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::json!({ "path": self.path })
+    }
+
+    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+        let opener = Opener::new(context);
+        let archive = input(inputs, "archive")?;
+        let files = match &self.path {
+            None => {
+                let file = FileValue::of(archive)?;
+                let content = Content::Object {
+                    digest: file.digest,
+                    bytes: file.bytes,
+                };
+                zip::list(context, &opener, &content, "").map_err(|cause| self.failed(cause))?
+            }
+            Some(path) => {
+                let tree = Tree::load(context, archive)?;
+                match tree.get(path) {
+                    Some(content) => self.unpack(context, &opener, &content, path)?,
+                    None => unpacked_folder(&tree, path).ok_or_else(|| {
+                        StepError::input(UnpackError::Missing {
+                            path: path.clone(),
+                            similar: similar(&tree, path),
+                        })
+                    })?,
+                }
+            }
+        };
+        let tree = files
+            .finish(&context.cancel)
+            .map_err(|cause| self.failed(Box::new(cause)))?;
+        Ok(one(tree.save(context)?))
+    }
+}
+
+type Cause = BoxError;
+
+impl Unpack {
+    fn failed(&self, cause: Cause) -> StepError {
+        let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
+        StepError::input(UnpackError::Archive { path, cause })
+    }
+
+    pub(crate) fn unpack(
+        &self,
+        context: &Context,
+        opener: &Opener,
+        content: &Content,
+        path: &str,
+    ) -> Result<TreeBuilder, StepError> {
+        let Some((_, kind)) = kind(path) else {
+            return Err(StepError::internal(format!("`{path}` is not an archive")));
+        };
+        let prefix = format!("{path}/");
+        let list = match kind {
+            Kind::Zip => zip::list,
+            Kind::Tar => tar::list,
+            Kind::SevenZip => sevenz::list,
+        };
+        let listed = list(context, opener, content, &prefix);
+        listed.map_err(|cause| self.failed(cause))
+    }
+}
+
+/// A file of which nothing is read any more once the run is cancelled: a directory may have millions of members.
+pub(crate) struct Watched<'a, R> {
+    pub cancel: &'a Cancel,
+    pub file: &'a R,
+}
+
+impl<R: ReadAt> ReadAt for Watched<'_, R> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.cancel.check()?;
+        self.file.read_at(buf, offset)
+    }
+}
+
+/// The files of the folder that stands in an archive's place: `x/` for `x.zip`.
+fn unpacked_folder(tree: &Tree, path: &str) -> Option<TreeBuilder> {
+    let (suffix, _) = kind(path)?;
+    let folder = format!("{}/", path.strip_suffix(suffix)?);
+    let mut inside = TreeBuilder::default();
+    for file in tree.below(&folder) {
+        let rest = file.path().get(folder.len()..).unwrap_or_default();
+        inside.push_file(&format!("{path}/{rest}"), file);
+    }
+    (!inside.is_empty()).then_some(inside)
+}
+
+/// A file of the tree that differs from `path` in its folder or in case only.
+pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?;
+    let mut paths = tree.files().map(|file| file.path());
+    let alike = paths.find(|path| {
+        let other = path.rsplit('/').next();
+        other.is_some_and(|other| other.eq_ignore_ascii_case(name))
+    });
+    alike.map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_core::Failure;
+    use prep_formats::zip::{Directory, ZipLimits, ZipWriter};
+
+    use super::*;
+
+    /// What the parser of archives makes of it is still the user's wish.
+    #[test]
+    fn ctrl_c_ends_the_reading_of_a_directory() -> Result<(), Box<dyn std::error::Error>> {
+        let mut file = ZipWriter::new(Vec::new());
+        file.add_directory("x")?;
+        let file = file.finish()?;
+        let cancel = Cancel::default();
+        let read = || {
+            let watched = Watched {
+                cancel: &cancel,
+                file: &file,
+            };
+            Directory::read(&watched, 0..file.len() as u64, &ZipLimits::default())
+        };
+        assert_eq!(read()?.len(), 1);
+        cancel.cancel();
+        let error = read().map(|_| ()).map_err(StepError::input);
+        assert!(matches!(error, Err(error) if error.failure() == Failure::Cancelled));
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! A 7z: its members are parts of what its streams are decoded to.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use prep_core::Context;
+use prep_formats::archive::MemberKind;
+use prep_formats::inflated::{Deflated, Windows};
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::sevenz::SevenZReader;
+use prep_formats::spans::Unpacked;
+use prep_formats::zip::Method;
+
+use super::bundled::Bundled;
+use super::join::{extract, join};
+use super::listed::Listed;
+use super::{Cause, most};
+use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
+use crate::value::{Content, Opener, TreeBuilder};
+
+/// The members of a 7z.
+pub(super) fn list(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
+    if let Some(files) = list_bundled(context, opener, content, prefix)? {
+        return Ok(files);
+    }
+    // 7z keeps its directory at the end: reading needs a file to seek in.
+    let extracted = match content {
+        Content::Member { entry, .. } if entry.method == Method::Deflate => {
+            extract(context, opener, content)?
+        }
+        other => other.clone(),
+    };
+    let file = opener.base(&extracted)?;
+    let range = match &extracted {
+        Content::Member { entry, .. } => entry.locate(&file)?,
+        content => content.range(),
+    };
+    let most = most(range.end - range.start);
+    let announced = context
+        .store
+        .accesses()
+        .reader(prefix.as_ref(), Section::new(&file, range));
+    let archive = context.cancel.reader(announced);
+    let archive = SevenZReader::open(io::BufReader::new(archive), most)?;
+    join(context, prefix, |visit| Ok(archive.read(visit)?))
+}
+
+/// The members where they lie in the bundle; nothing is decoded. None where they cannot be read there.
+fn list_bundled(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<Option<TreeBuilder>, Cause> {
+    let Some(bundled) = Bundled::of(context, opener, content)? else {
+        return Ok(None);
+    };
+    let windows = WindowsFile::new(context)?;
+    let mut layers = Vec::new();
+    let mut offset = bundled.range.start;
+    if let Some(indexer) = bundled.indexer(&windows)? {
+        let Some(index) = indexer.finish()? else {
+            return Ok(None);
+        };
+        layers.push(bundled.layer(index));
+        offset = 0;
+    }
+    let packed = Section::new(&bundled, bundled.range.clone());
+    let whole: Box<dyn ReadAt + '_> = match layers.first().map(|layer| &layer.packing) {
+        Some(Packing::Deflate(index)) => {
+            let deflated = Deflated::new(packed, &windows.file, index.clone());
+            Box::new(Unpacked::new(deflated, 1))
+        }
+        _ => Box::new(packed),
+    };
+    let bytes = content.bytes();
+    let whole = Section::new(&*whole, 0..bytes);
+    let archive = SevenZReader::open(io::BufReader::new(whole.clone()), most(bytes))?;
+    let Some(parts) = archive.parts(&whole)? else {
+        return Ok(None);
+    };
+    layers.push(Layer {
+        offset,
+        bytes,
+        packing: Packing::SevenZip(parts),
+    });
+    let mut listed = Listed::new(prefix);
+    let mut end = 0;
+    for (path, kind, crc32) in archive.members()? {
+        let place = match kind {
+            MemberKind::File { size } => {
+                end += size;
+                Some((end - size, size))
+            }
+            MemberKind::Directory => None,
+        };
+        listed.add(&path, place, crc32);
+    }
+    let base = bundled.bundle;
+    let writer = LayersWriter::new(&context.store)?;
+    windows.copy(&writer)?;
+    let layers = writer.finish(&Layers { base, layers })?;
+    Ok(Some(listed.files(layers, true)))
+}
+
+/// Windows in a file without a name: they are read before the object that they belong to is complete.
+struct WindowsFile {
+    file: File,
+    bytes: Cell<u64>,
+}
+
+impl WindowsFile {
+    fn new(context: &Context) -> io::Result<WindowsFile> {
+        Ok(WindowsFile {
+            file: context.temp_file()?,
+            bytes: Cell::new(0),
+        })
+    }
+
+    /// Keeps them once more, at the same places.
+    fn copy(&self, to: &LayersWriter) -> io::Result<()> {
+        let mut piece = vec![0; 1 << 18];
+        let mut copied = 0;
+        loop {
+            let count = ReadAt::read_at(&self.file, &mut piece, copied)?;
+            if count == 0 {
+                return Ok(());
+            }
+            to.keep(piece.get(..count).unwrap_or_default())?;
+            copied += count as u64;
+        }
+    }
+}
+
+impl Windows for WindowsFile {
+    fn keep(&self, window: &[u8]) -> io::Result<u64> {
+        let place = self.bytes.get();
+        self.file.write_all_at(window, place)?;
+        self.bytes.set(place + window.len() as u64);
+        Ok(place)
+    }
+}

@@ -1,0 +1,143 @@
+//! A tar, plain or gzipped: its members are parts of it.
+
+use std::io::Read;
+
+use prep_core::Context;
+use prep_formats::archive::MemberKind;
+use prep_formats::gzip::{GzipIndexer, Gzipped, is_gzip};
+use prep_formats::read_at::Section;
+use prep_formats::tar::{self, TarError};
+
+use super::bundled::Bundled;
+use super::join::join;
+use super::listed::Listed;
+use super::{Cause, most};
+use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
+use crate::value::{Content, Opener, TreeBuilder};
+
+/// The members of a tar.
+pub(super) fn list(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
+    if let Some(files) = list_bundled(context, opener, content, prefix)? {
+        return Ok(files);
+    }
+    let opened = opener.open(content)?;
+    let reader = opened.reader()?;
+    let most = most(content.bytes());
+    join(context, prefix, |visit| Ok(tar::read(reader, most, visit)?))
+}
+
+/// The members where they lie in the bundle. None where they cannot be read there.
+fn list_bundled(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<Option<TreeBuilder>, Cause> {
+    let Some(bundled) = Bundled::of(context, opener, content)? else {
+        return Ok(None);
+    };
+    let mut head = Vec::new();
+    bundled.reader()?.take(2).read_to_end(&mut head)?;
+    let mut members = Members {
+        listed: Listed::new(prefix),
+        most: most(content.bytes()),
+        begin: 0,
+        are_whole: true,
+    };
+    let writer = LayersWriter::new(&context.store)?;
+    let layers = match (bundled.indexer(&writer)?, is_gzip(&head)) {
+        (None, false) => {
+            members.begin = bundled.range.start;
+            members.read(&mut bundled.reader()?)?;
+            Some(Vec::new())
+        }
+        (None, true) => {
+            let input = Section::new(&bundled, bundled.range.clone());
+            let gzipped = members.read_gzipped(input, &writer)?;
+            gzipped.map(|(_, mut layer)| {
+                layer.offset += bundled.range.start;
+                vec![layer]
+            })
+        }
+        (Some(mut outer), false) => {
+            members.read(&mut outer)?;
+            outer.finish()?.map(|index| vec![bundled.layer(index)])
+        }
+        (Some(outer), true) => match members.read_gzipped(outer, &writer)? {
+            Some((outer, layer)) => {
+                let index = outer.finish()?;
+                index.map(|index| vec![bundled.layer(index), layer])
+            }
+            None => None,
+        },
+    };
+    let Some(layers) = layers.filter(|_| members.are_whole) else {
+        return Ok(None);
+    };
+    let base = bundled.bundle;
+    Ok(Some(match layers.is_empty() {
+        true => members.listed.files(base, false),
+        false => {
+            let layers = writer.finish(&Layers { base, layers })?;
+            members.listed.files(layers, true)
+        }
+    }))
+}
+
+/// What is listed of a plain tar while it is read.
+struct Members {
+    listed: Listed,
+    /// They may declare so many bytes.
+    most: u64,
+    /// Where the tar begins.
+    begin: u64,
+    /// The content of each is in one piece.
+    are_whole: bool,
+}
+
+impl Members {
+    fn read(&mut self, input: &mut dyn Read) -> Result<(), TarError> {
+        tar::list(input, self.most, |path, kind, place| {
+            let place = match kind {
+                MemberKind::File { size } => {
+                    self.are_whole &= place.is_some();
+                    place.map(|place| (self.begin + place, size))
+                }
+                MemberKind::Directory => None,
+            };
+            self.listed.add(path, place, None);
+            Ok(())
+        })
+    }
+
+    /// Reads a gzipped one; returns its layer, and the input at its end. None where it cannot be begun within.
+    fn read_gzipped<R: Read>(
+        &mut self,
+        input: R,
+        windows: &LayersWriter,
+    ) -> Result<Option<(R, Layer)>, TarError> {
+        let mut input = GzipIndexer::new(input, windows).map_err(TarError::Damaged)?;
+        self.read(&mut input)?;
+        let (gzipped, input) = input.finish().map_err(TarError::Damaged)?;
+        let Some(Gzipped {
+            offset,
+            bytes,
+            index,
+        }) = gzipped
+        else {
+            return Ok(None);
+        };
+        let packing = Packing::Deflate(index);
+        let layer = Layer {
+            offset,
+            bytes,
+            packing,
+        };
+        Ok(Some((input, layer)))
+    }
+}

@@ -1,0 +1,100 @@
+//! A zip: its members are references into the file that holds it.
+
+use std::ops::Range;
+
+use prep_cache::Digest;
+use prep_core::Context;
+use prep_formats::read_at::ReadAt;
+use prep_formats::zip::{Directory, Method, ZipError, ZipLimits};
+
+use super::bundled::Bundled;
+use super::join::extract;
+use super::{Cause, Watched, most};
+use crate::value::layers::{Layers, LayersWriter};
+use crate::value::{Content, Opener, TreeBuilder};
+
+/// The members of a zip.
+pub(super) fn list(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
+    let is_deflated =
+        matches!(content, Content::Member { entry, .. } if entry.method == Method::Deflate);
+    if !is_deflated {
+        return list_as_it_lies(context, opener, content, prefix);
+    }
+    if let Some(layers) = layers(context, opener, content)? {
+        let file = opener.layered(&layers)?;
+        let members = directory(context, &file, 0..content.bytes())?;
+        return Ok(references(&members, prefix, &layers, true));
+    }
+    let extracted = extract(context, opener, content)?;
+    list_as_it_lies(context, opener, &extracted, prefix)
+}
+
+/// The members of a zip that is not deflated.
+fn list_as_it_lies(
+    context: &Context,
+    opener: &Opener,
+    content: &Content,
+    prefix: &str,
+) -> Result<TreeBuilder, Cause> {
+    let file = opener.base(content)?;
+    let range = match content {
+        Content::Member { entry, .. } => entry.locate(&file)?,
+        content => content.range(),
+    };
+    let members = directory(context, &file, range)?;
+    let is_layered = content.is_layered();
+    Ok(references(&members, prefix, content.base(), is_layered))
+}
+
+/// Stores where a deflated zip can be begun. None where that is not possible.
+fn layers(context: &Context, opener: &Opener, content: &Content) -> Result<Option<Digest>, Cause> {
+    let Some(bundled) = Bundled::of(context, opener, content)? else {
+        return Ok(None);
+    };
+    let writer = LayersWriter::new(&context.store)?;
+    let Some(indexer) = bundled.indexer(&writer)? else {
+        return Ok(None);
+    };
+    let Some(index) = indexer.finish()? else {
+        return Ok(None);
+    };
+    let layers = Layers {
+        base: bundled.bundle,
+        layers: vec![bundled.layer(index)],
+    };
+    Ok(Some(writer.finish(&layers)?))
+}
+
+/// The directory of a zip that lies in a file.
+fn directory(
+    context: &Context,
+    file: &impl ReadAt,
+    range: Range<u64>,
+) -> Result<Directory, ZipError> {
+    let limits = ZipLimits {
+        max_total: most(range.end - range.start),
+        ..ZipLimits::default()
+    };
+    let watched = Watched {
+        cancel: &context.cancel,
+        file,
+    };
+    Directory::read(&watched, range, &limits)
+}
+
+/// The members as references to their archive.
+fn references(members: &Directory, prefix: &str, base: &Digest, layered: bool) -> TreeBuilder {
+    let mut files = TreeBuilder::default();
+    let mut path = prefix.to_owned();
+    for member in members.iter() {
+        path.truncate(prefix.len());
+        path.push_str(member.path);
+        files.push_member(&path, base, layered, &member);
+    }
+    files
+}

@@ -1,0 +1,337 @@
+//! How an archive is read that is packed in a bundle, in one layer or in several.
+//!
+//! A tar that was gzipped and put into a zip lies in two layers of deflate, a zip in a zip mostly in one, the members of a 7z
+//! in one of LZMA. Reading needs to know where each layer begins in the one around it, and from which places on it can be
+//! unpacked. All of that is one object:
+//!
+//! ```text
+//! windows of all layers, one behind the other
+//! table:
+//!   the digest of what holds the archive, and the number of layers
+//!   a layer: where its packed bytes begin in what the layer before holds, their number, and how they are packed:
+//!     0 deflate: the length of what is packed, and the number of spans
+//!       a span: its first byte, twice the place of its bytes in the stream (and 1 if they are coded), both counted from the
+//!       span before; then the length of a block, or the first bit and the place of the window
+//!     1 7z: the number of parts
+//!       a part: its place, counted from the end of the one before, its length, how many bytes come out, the dictionary, and
+//!       0 for LZMA2 or one more than the properties of LZMA
+//! where the table begins, 8 bytes
+//! ```
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use prep_cache::{Digest, ObjectWriter, Store, StoreError};
+use prep_formats::inflated::{Index, Source, Span, Windows};
+use prep_formats::read_at::{ReadAt, Section};
+use prep_formats::sevenz::{Coder, Part};
+
+use super::compact::{Input, write_difference, write_number};
+
+/// What lies around an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layers {
+    /// The bundle.
+    pub base: Digest,
+    /// From the outermost to the innermost.
+    pub layers: Vec<Layer>,
+}
+
+/// Packed bytes, in what the layer around them holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Layer {
+    pub offset: u64,
+    pub bytes: u64,
+    pub packing: Packing,
+}
+
+/// How bytes are packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Packing {
+    Deflate(Index),
+    SevenZip(Vec<Part>),
+}
+
+/// Writes the object of layers; dropped before it is finished, it leaves nothing. The indexes of its layers keep their
+/// windows in it.
+pub(crate) struct LayersWriter(RefCell<Out>);
+
+struct Out {
+    object: io::BufWriter<ObjectWriter>,
+    bytes: u64,
+}
+
+impl LayersWriter {
+    pub fn new(store: &Store) -> Result<LayersWriter, StoreError> {
+        let object = io::BufWriter::new(store.writer()?);
+        Ok(LayersWriter(RefCell::new(Out { object, bytes: 0 })))
+    }
+
+    /// Stores the object.
+    pub fn finish(self, layers: &Layers) -> io::Result<Digest> {
+        let Out { mut object, bytes } = self.0.into_inner();
+        layers.write(&mut object)?;
+        object.write_all(&bytes.to_le_bytes())?;
+        let object = object
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
+        Ok(object.commit().map_err(io::Error::other)?.digest)
+    }
+}
+
+impl Windows for LayersWriter {
+    fn keep(&self, window: &[u8]) -> io::Result<u64> {
+        let mut out = self.0.borrow_mut();
+        let place = out.bytes;
+        out.object.write_all(window)?;
+        out.bytes += window.len() as u64;
+        Ok(place)
+    }
+}
+
+impl Layers {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        out.write_all(self.base.as_bytes())?;
+        write_number(out, self.layers.len() as u64)?;
+        for layer in &self.layers {
+            write_number(out, layer.offset)?;
+            write_number(out, layer.bytes)?;
+            match &layer.packing {
+                Packing::Deflate(index) => {
+                    write_number(out, 0)?;
+                    write_index(out, index)?;
+                }
+                Packing::SevenZip(parts) => {
+                    write_number(out, 1)?;
+                    write_parts(out, parts)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads an object.
+    pub fn read(object: &Arc<File>) -> io::Result<Layers> {
+        let end = object.metadata()?.len().checked_sub(8);
+        let end = end.ok_or_else(invalid)?;
+        let mut begin = [0; 8];
+        object.read_exact_at(&mut begin, end)?;
+        let begin = u64::from_le_bytes(begin);
+        let mut input = Input::new(Section::new(object, begin..end));
+        let base = Digest::from_bytes(input.bytes()?);
+        let mut layers = Vec::new();
+        for _ in 0..input.number()? {
+            layers.push(Layer {
+                offset: input.number()?,
+                bytes: input.number()?,
+                packing: match input.number()? {
+                    0 => Packing::Deflate(read_index(&mut input)?),
+                    1 => Packing::SevenZip(read_parts(&mut input)?),
+                    _ => return Err(invalid()),
+                },
+            });
+        }
+        Ok(Layers { base, layers })
+    }
+}
+
+fn invalid() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a stored index is damaged")
+}
+
+fn write_index(out: &mut impl Write, index: &Index) -> io::Result<()> {
+    write_number(out, index.len())?;
+    write_number(out, index.spans().len() as u64)?;
+    let (mut start, mut place) = (0, 0);
+    for span in index.spans() {
+        let now = match span.source {
+            Source::Stored { at, .. } => at << 1,
+            Source::Coded { at, .. } => at << 1 | 1,
+        };
+        write_difference(out, span.start, start)?;
+        write_difference(out, now, place)?;
+        match span.source {
+            Source::Stored { block, .. } => write_number(out, block)?,
+            Source::Coded { bit, window, .. } => {
+                write_number(out, u64::from(bit))?;
+                write_number(out, window)?;
+            }
+        }
+        (start, place) = (span.start, now);
+    }
+    Ok(())
+}
+
+fn read_index(input: &mut Input<impl io::Read>) -> io::Result<Index> {
+    let len = input.number()?;
+    let mut spans = Vec::new();
+    let (mut start, mut place) = (0, 0);
+    for _ in 0..input.number()? {
+        start = input.difference(start)?;
+        place = input.difference(place)?;
+        let at = place >> 1;
+        let source = match place & 1 {
+            0 => Source::Stored {
+                at,
+                block: input.number()?,
+            },
+            _ => Source::Coded {
+                at,
+                bit: u8::try_from(input.number()?).map_err(io::Error::other)?,
+                window: input.number()?,
+            },
+        };
+        spans.push(Span { start, source });
+    }
+    Index::new(spans, len).ok_or_else(invalid)
+}
+
+fn write_parts(out: &mut impl Write, parts: &[Part]) -> io::Result<()> {
+    write_number(out, parts.len() as u64)?;
+    let mut end = 0;
+    for Part {
+        packed,
+        unpacked,
+        coder,
+    } in parts
+    {
+        write_difference(out, packed.start, end)?;
+        write_number(out, packed.end - packed.start)?;
+        write_number(out, *unpacked)?;
+        let (dictionary, kind) = match coder {
+            Coder::Lzma2 { dictionary } => (dictionary, 0),
+            Coder::Lzma {
+                properties,
+                dictionary,
+            } => (dictionary, 1 + u64::from(*properties)),
+        };
+        write_number(out, u64::from(*dictionary))?;
+        write_number(out, kind)?;
+        end = packed.end;
+    }
+    Ok(())
+}
+
+fn read_parts(input: &mut Input<impl io::Read>) -> io::Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for _ in 0..input.number()? {
+        let start = input.difference(end)?;
+        end = start.checked_add(input.number()?).ok_or_else(invalid)?;
+        let unpacked = input.number()?;
+        let dictionary = u32::try_from(input.number()?).map_err(|_| invalid())?;
+        let coder = match input.number()? {
+            0 => Coder::Lzma2 { dictionary },
+            more => Coder::Lzma {
+                properties: u8::try_from(more - 1).map_err(|_| invalid())?,
+                dictionary,
+            },
+        };
+        parts.push(Part {
+            packed: start..end,
+            unpacked,
+            coder,
+        });
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn spans() -> impl Strategy<Value = Vec<Span>> {
+        let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), 0..8_u8, any::<bool>());
+        prop::collection::vec(numbers, 0..20).prop_map(|spans| {
+            let mut start = 0;
+            let spans = spans.into_iter().map(|(bytes, [at, other], bit, coded)| {
+                let (first, at, other) = (start, u64::from(at), u64::from(other));
+                start += bytes;
+                let source = match coded {
+                    true => Source::Coded {
+                        at,
+                        bit,
+                        window: other,
+                    },
+                    false => Source::Stored {
+                        at,
+                        block: other + 1,
+                    },
+                };
+                Span {
+                    start: first,
+                    source,
+                }
+            });
+            spans.collect()
+        })
+    }
+
+    fn parts() -> impl Strategy<Value = Vec<Part>> {
+        let numbers = (
+            0..1_u64 << 40,
+            0..1_u64 << 40,
+            any::<[u32; 2]>(),
+            any::<Option<u8>>(),
+        );
+        let part = numbers.prop_map(|(start, unpacked, [bytes, dictionary], properties)| Part {
+            packed: start..start + u64::from(bytes),
+            unpacked,
+            coder: match properties {
+                None => Coder::Lzma2 { dictionary },
+                Some(properties) => Coder::Lzma {
+                    properties,
+                    dictionary,
+                },
+            },
+        });
+        prop::collection::vec(part, 0..20)
+    }
+
+    fn layer() -> impl Strategy<Value = Layer> {
+        let deflate = (spans(), 1..1000_u64).prop_map(|(spans, more)| {
+            let len = spans.last().map_or(0, |last| last.start + more);
+            Packing::Deflate(Index::new(spans, len).unwrap())
+        });
+        let packing = prop_oneof![deflate, parts().prop_map(Packing::SevenZip)];
+        (any::<[u64; 2]>(), packing).prop_map(|([offset, bytes], packing)| Layer {
+            offset,
+            bytes,
+            packing,
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn layers_read_back_and_cut_ones_are_refused(
+            layers in prop::collection::vec(layer(), 0..4),
+            windows in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..4),
+            left in any::<prop::sample::Index>(),
+        ) {
+            let folder = tempfile::tempdir()?;
+            let store = Store::open(folder.path()).unwrap();
+            let layers = Layers { base: Digest::of(b"bundle"), layers };
+            let writer = LayersWriter::new(&store).unwrap();
+            let places: Vec<u64> = windows.iter().map(|window| writer.keep(window).unwrap()).collect();
+            let object = store.open_object(&writer.finish(&layers)?).unwrap();
+            let file = Arc::new(object.file().try_clone()?);
+            prop_assert_eq!(&Layers::read(&file)?, &layers);
+            for (window, place) in windows.iter().zip(places) {
+                let mut found = vec![0; window.len()];
+                file.read_exact_at(&mut found, place)?;
+                prop_assert_eq!(&found, window);
+            }
+            let cut = tempfile::tempfile()?;
+            let mut bytes = std::fs::read(object.path())?;
+            bytes.truncate(left.index(bytes.len()));
+            std::os::unix::fs::FileExt::write_all_at(&cut, &bytes, 0)?;
+            prop_assert!(Layers::read(&Arc::new(cut)).is_err());
+        }
+    }
+}
