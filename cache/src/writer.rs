@@ -21,7 +21,7 @@ use crate::{Access, Accesses, Digest, Store, StoreError};
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
 /// thread of its own.
-const PIECE: usize = 512 * 1024;
+pub(crate) const PIECE: usize = 512 * 1024;
 
 /// Objects and the links to them are for everybody to read, nobody to write
 /// (the user's umask may take more away).
@@ -63,19 +63,47 @@ enum State {
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     temp: NamedTempFile,
-    hasher: blake3::Hasher,
-    sha256: Option<Sha256>,
+    hashes: Hashes,
     accesses: Accesses,
 }
 
 impl Unfinished {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         write_all(&self.accesses, self.temp.as_file(), self.temp.path(), bytes)?;
-        self.hasher.update(bytes);
+        self.hashes.update(bytes);
+        Ok(())
+    }
+}
+
+/// Hashes of the bytes of an object so far.
+#[derive(Debug)]
+pub(crate) struct Hashes {
+    blake3: blake3::Hasher,
+    sha256: Option<Sha256>,
+}
+
+impl Hashes {
+    pub(crate) fn new(store: &Store) -> Hashes {
+        Hashes {
+            blake3: blake3::Hasher::new(),
+            sha256: store.with_sums.then(Sha256::new),
+        }
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.blake3.update(bytes);
         if let Some(sha256) = &mut self.sha256 {
             sha256.update(bytes);
         }
-        Ok(())
+    }
+
+    /// The digest; the SHA-256 is noted.
+    pub(crate) fn finish(self, store: &Store) -> Digest {
+        let digest = Digest::from(self.blake3.finalize());
+        if let Some(sha256) = self.sha256 {
+            store.set_sha256(digest, sha256.finalize().into());
+        }
+        digest
     }
 }
 
@@ -87,8 +115,7 @@ impl Store {
     pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
         let unfinished = Unfinished {
             temp: self.temp_file()?,
-            hasher: blake3::Hasher::new(),
-            sha256: self.with_sums.then(Sha256::new),
+            hashes: Hashes::new(self),
             accesses: self.accesses().clone(),
         };
         Ok(ObjectWriter {
@@ -138,6 +165,14 @@ impl Store {
             Ok(_) => Ok(true),
             Err(StoreError::Missing { .. } | StoreError::Damaged { .. }) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the complete file `temp` in, unless the object is there and right.
+    pub(crate) fn enter(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
+        match self.has_verified(&digest)? {
+            true => Ok(()),
+            false => self.publish(temp, digest),
         }
     }
 
@@ -239,9 +274,7 @@ impl ObjectWriter {
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (temp, digest) = self.end()?;
-        if !store.has_verified(&digest)? {
-            store.publish(temp, digest)?;
-        }
+        store.enter(temp, digest)?;
         Ok(Stored { digest, len })
     }
 
@@ -281,11 +314,8 @@ impl ObjectWriter {
             State::Failed => return Err(self.failed()),
         };
         unfinished.append(&self.buffer)?;
-        let digest = Digest::from(unfinished.hasher.finalize());
-        if let Some(sha256) = unfinished.sha256 {
-            self.store.set_sha256(digest, sha256.finalize().into());
-        }
-        Ok((unfinished.temp, digest))
+        let Unfinished { temp, hashes, .. } = *unfinished;
+        Ok((temp, hashes.finish(&self.store)))
     }
 }
 

@@ -167,6 +167,48 @@ fn buffers_may_be_handed_over_among_other_writes() -> Outcome {
 }
 
 #[test]
+fn bytes_may_come_in_another_order_than_they_stand() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let store = store.with_sums();
+    for (parts, len) in [(0, 0), (1, 0), (7, 3), (40, 50_000), (3, 700_000)] {
+        let parts: Vec<Vec<u8>> = (0..parts)
+            .map(|part| bytes(len + 11 * part, part as u64))
+            .collect();
+        let mut writer = store.scattered_writer()?;
+        let mut left = Vec::new();
+        for (number, part) in parts.iter().enumerate() {
+            match number % 3 {
+                0 => writer.write_all(part)?,
+                _ => left.push((writer.leave_room(part.len() as u64)?, part)),
+            }
+        }
+        for (place, part) in left.iter().rev() {
+            writer.write_at(part, *place)?;
+        }
+        let stored = writer.commit(&|| Ok(()))?;
+        let whole = parts.concat();
+        assert_eq!(stored.digest, Digest::of(&whole));
+        assert_eq!(stored.len, whole.len() as u64);
+        assert_eq!(store.read(&stored.digest)?, whole);
+        assert!(store.sha256(&stored.digest).is_some());
+    }
+    // Room that nothing comes to holds zeros.
+    let mut writer = store.scattered_writer()?;
+    writer.write_all(b"a")?;
+    writer.leave_room(3)?;
+    let stored = writer.commit(&|| Ok(()))?;
+    assert_eq!(store.read(&stored.digest)?, b"a\0\0\0");
+    // Nothing is left of one that is dropped or whose commit is stopped.
+    store.scattered_writer()?.write_all(b"b")?;
+    let mut writer = store.scattered_writer()?;
+    writer.write_all(b"c")?;
+    assert!(writer.commit(&|| Err(ErrorKind::Other.into())).is_err());
+    assert_eq!(store.len_of(&Digest::of(b"c")), None);
+    assert_eq!(count(&store, "tmp")?, 0);
+    Ok(())
+}
+
+#[test]
 fn committing_an_object_again_leaves_the_first() -> Outcome {
     let (_dir, store) = fresh()?;
     let digest = store.put(b"same")?;

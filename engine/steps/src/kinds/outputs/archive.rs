@@ -3,9 +3,11 @@
 //! A member that comes deflated from a zip and goes into a zip keeps its compressed bytes; it is inflated once to be
 //! checked, but not deflated again.
 
+mod gaps;
+
 use std::io::{Seek, Write};
 
-use prep_cache::Access;
+use prep_cache::{Access, Stored};
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
@@ -13,8 +15,11 @@ use prep_formats::zip::{MemberInflater, Method, ZipWriter};
 use prep_spec::model::Output;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
+use self::gaps::{Bytes, Gaps, Out};
 use crate::kinds::{Kind, one};
-use crate::value::{Content, Layout, OpenContent, Opener, Tree, TreeBuilder, memory_of_trees};
+use crate::value::{
+    Content, File as TreeFile, Layout, OpenContent, Opener, Tree, TreeBuilder, memory_of_trees,
+};
 
 /// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
@@ -154,11 +159,10 @@ impl Step for Pack {
             .map_err(StepError::pipeline)?;
         let (_, bytes) = tree.size();
         context.progress.set_total_bytes(bytes);
-        let mut out = context.store.writer()?;
-        let out = match self.kind {
-            ArchiveKind::Zip => write(context, &tree, Zip::new(out, Method::Deflate))?,
-            ArchiveKind::ZipStored => write(context, &tree, Zip::new(out, Method::Stored))?,
-            ArchiveKind::Tar => write(context, &tree, TarWriter::new(out))?,
+        let stored = match self.kind {
+            ArchiveKind::Zip => store(context, &tree, |out| Zip::new(out, Method::Deflate))?,
+            ArchiveKind::ZipStored => store(context, &tree, |out| Zip::new(out, Method::Stored))?,
+            ArchiveKind::Tar => store(context, &tree, TarWriter::new)?,
             ArchiveKind::SevenZip => {
                 // The format's first bytes are written last, which an object under way cannot do.
                 let (accesses, folder) = (context.store.accesses(), context.temp_dir());
@@ -166,13 +170,14 @@ impl Step for Pack {
                 let announced = accesses.before(Access::Write, &folder);
                 announced.map_err(StepError::machine)?;
                 let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
-                let mut file = write(context, &tree, archive)?;
+                let mut file = write(context, &Opener::new(context), &tree, archive, None)?;
                 file.rewind().map_err(StepError::machine)?;
+                let mut out = context.store.writer()?;
                 std::io::copy(&mut file, &mut out).map_err(StepError::machine)?;
-                out
+                out.commit()?
             }
         };
-        Ok(one(FileValue::stored(out.commit()?).into_value()))
+        Ok(one(FileValue::stored(stored).into_value()))
     }
 }
 
@@ -213,23 +218,55 @@ pub(crate) fn place(
 trait ArchiveWriter<W> {
     fn folder(&mut self, path: &str) -> Result<(), StepError>;
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError>;
+    /// Which bytes of a content a gap is filled with, where the archive can be written around one.
+    fn bytes(&self) -> Bytes {
+        Bytes::Plain
+    }
+    /// Adds a file whose bytes come later. False, and nothing is added, where it is not known how many they will be.
+    fn leave_gap(
+        &mut self,
+        file: TreeFile<'_>,
+        content: &Content,
+        gaps: &Gaps,
+    ) -> Result<bool, StepError>;
     /// Ends the archive; returns what it was written to.
     fn finish(self) -> Result<W, StepError>;
 }
 
-/// Puts a tree into an archive.
-fn write<W>(
+/// Stores a tree as an archive.
+fn store<A: ArchiveWriter<Out>>(
     context: &Context,
     tree: &Tree,
-    mut archive: impl ArchiveWriter<W>,
-) -> Result<W, StepError> {
+    archive: impl FnOnce(Out) -> A,
+) -> Result<Stored, StepError> {
     let opener = Opener::new(context);
+    let out = Out::new(context, tree)?;
+    let gaps = out.gaps();
+    let archive = archive(out);
+    let bytes = archive.bytes();
+    let out = write(context, &opener, tree, archive, gaps.as_deref())?;
+    out.commit(context, &opener, tree, bytes)
+}
+
+/// Puts a tree into an archive, but what gaps can be left for.
+fn write<W>(
+    context: &Context,
+    opener: &Opener,
+    tree: &Tree,
+    mut archive: impl ArchiveWriter<W>,
+    gaps: Option<&Gaps>,
+) -> Result<W, StepError> {
     for file in tree.files() {
         context.check()?;
         let Some(content) = file.content() else {
             archive.folder(file.path())?;
             continue;
         };
+        if let Some(gaps) = gaps.filter(|_| file.is_layered())
+            && archive.leave_gap(file, &content, gaps)?
+        {
+            continue;
+        }
         let opened = opener.open(&content)?;
         archive.file(file.path(), &opened)?;
         context.progress.add_bytes(content.bytes());
@@ -273,6 +310,32 @@ impl<W: Write> ArchiveWriter<W> for Zip<W> {
             .map_err(StepError::input)
     }
 
+    fn bytes(&self) -> Bytes {
+        match self.method {
+            Method::Stored => Bytes::Plain,
+            Method::Deflate => Bytes::Compressed,
+        }
+    }
+
+    fn leave_gap(
+        &mut self,
+        file: TreeFile<'_>,
+        content: &Content,
+        gaps: &Gaps,
+    ) -> Result<bool, StepError> {
+        let Content::Member { entry, .. } = content else {
+            return Ok(false);
+        };
+        let mut entry = entry.clone();
+        if self.method == Method::Stored {
+            entry.method = Method::Stored;
+            entry.compressed_size = entry.size;
+        }
+        let gap = gaps.leave(file.index(), entry.compressed_size);
+        let added = self.writer.add_compressed(file.path(), &entry, gap);
+        added.map(|()| true).map_err(StepError::machine)
+    }
+
     fn finish(self) -> Result<W, StepError> {
         self.writer.finish().map_err(StepError::machine)
     }
@@ -289,6 +352,18 @@ impl<W: Write> ArchiveWriter<W> for TarWriter<W> {
             .map_err(StepError::input)
     }
 
+    fn leave_gap(
+        &mut self,
+        file: TreeFile<'_>,
+        content: &Content,
+        gaps: &Gaps,
+    ) -> Result<bool, StepError> {
+        let bytes = content.bytes();
+        let gap = gaps.leave(file.index(), bytes);
+        let added = self.add_file(file.path(), bytes, gap);
+        added.map(|()| true).map_err(StepError::machine)
+    }
+
     fn finish(self) -> Result<W, StepError> {
         self.finish().map_err(StepError::machine)
     }
@@ -302,6 +377,10 @@ impl<W: Write + Seek> ArchiveWriter<W> for SevenZWriter<W> {
     fn file(&mut self, path: &str, content: &OpenContent<'_>) -> Result<(), StepError> {
         let reader = content.reader()?;
         self.add_file(path, reader).map_err(StepError::input)
+    }
+
+    fn leave_gap(&mut self, _: TreeFile<'_>, _: &Content, _: &Gaps) -> Result<bool, StepError> {
+        Ok(false)
     }
 
     fn finish(self) -> Result<W, StepError> {

@@ -1,0 +1,245 @@
+//! Packing members in another order than they stand in the archive.
+//!
+//! Members stand sorted by path, and an archive that has to be inflated is read from front to back. So what comes from there
+//! and takes a known number of bytes is left out at first: the archive is written around it. Then these members are read as
+//! they lie, each into the gap that was left for it.
+
+use std::cell::{Cell, RefCell};
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+
+use prep_cache::{ObjectWriter, ScatteredWriter, Stored};
+use prep_core::{Context, StepError};
+use prep_formats::read_at::Section;
+use prep_formats::zip::MemberInflater;
+use thiserror::Error;
+
+use crate::value::{ContentError, OpenContent, Opener, Tree};
+
+/// Bytes that are copied at a time.
+const PIECE: usize = 1 << 18;
+
+/// What an archive is written to.
+pub(super) enum Out {
+    InOrder(ObjectWriter),
+    WithGaps(WithGaps),
+}
+
+/// An object in which gaps are left.
+pub(super) struct WithGaps {
+    object: ScatteredWriter,
+    gaps: Rc<Gaps>,
+    is_in_gap: bool,
+}
+
+/// The gaps of an archive.
+#[derive(Default)]
+pub(super) struct Gaps {
+    /// Bytes that were announced and did not come yet.
+    announced: Cell<u64>,
+    /// Where each begins.
+    places: RefCell<Vec<u64>>,
+    /// The files that belong there: their numbers in the tree.
+    files: RefCell<Vec<usize>>,
+}
+
+/// Which bytes of a content belong into an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bytes {
+    Plain,
+    /// As they are compressed where they come from.
+    Compressed,
+}
+
+/// Stands for the bytes of a gap while the archive is written around it: what it yields is announced, and not written.
+pub(super) struct Gap<'a> {
+    gaps: &'a Gaps,
+    left: u64,
+}
+
+impl Read for Gap<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let buffer = buffer
+            .get_mut(..count.min(buffer.len()))
+            .unwrap_or_default();
+        buffer.fill(0);
+        let count = buffer.len() as u64;
+        self.left -= count;
+        self.gaps.announced.update(|announced| announced + count);
+        Ok(buffer.len())
+    }
+}
+
+impl Gaps {
+    /// A gap for a file of the tree, which takes so many bytes.
+    pub(super) fn leave(&self, file: usize, bytes: u64) -> Gap<'_> {
+        if bytes > 0 {
+            self.files.borrow_mut().push(file);
+        }
+        Gap {
+            gaps: self,
+            left: bytes,
+        }
+    }
+}
+
+impl Out {
+    /// With gaps, if some files of the tree have to be inflated.
+    pub(super) fn new(context: &Context, tree: &Tree) -> Result<Out, StepError> {
+        if !tree.files().any(|file| file.is_layered()) {
+            return Ok(Out::InOrder(context.store.writer()?));
+        }
+        Ok(Out::WithGaps(WithGaps {
+            object: context.store.scattered_writer()?,
+            gaps: Rc::default(),
+            is_in_gap: false,
+        }))
+    }
+
+    /// The gaps that may be left.
+    pub(super) fn gaps(&self) -> Option<Rc<Gaps>> {
+        match self {
+            Out::InOrder(_) => None,
+            Out::WithGaps(out) => Some(Rc::clone(&out.gaps)),
+        }
+    }
+
+    /// Fills the gaps and stores the archive.
+    pub(super) fn commit(
+        self,
+        context: &Context,
+        opener: &Opener,
+        tree: &Tree,
+        bytes: Bytes,
+    ) -> Result<Stored, StepError> {
+        match self {
+            Out::InOrder(object) => Ok(object.commit()?),
+            Out::WithGaps(out) => {
+                out.fill(context, opener, tree, bytes)?;
+                Ok(out.object.commit(&|| Ok(context.cancel.check()?))?)
+            }
+        }
+    }
+}
+
+impl WithGaps {
+    fn fill(
+        &self,
+        context: &Context,
+        opener: &Opener,
+        tree: &Tree,
+        bytes: Bytes,
+    ) -> Result<(), StepError> {
+        let (places, files) = (self.gaps.places.borrow(), self.gaps.files.borrow());
+        let mut lying: Vec<(u32, u64, usize, u64)> = Vec::with_capacity(files.len());
+        for (file, place) in files.iter().zip(places.iter()) {
+            if let Some(origin) = tree.file(*file).and_then(|file| file.origin()) {
+                lying.push((origin.base(), origin.offset(), *file, *place));
+            }
+        }
+        lying.sort_unstable();
+        let mut filler = Filler {
+            bytes,
+            inflater: MemberInflater::default(),
+            whole: Vec::new(),
+            piece: vec![0; PIECE],
+        };
+        for (_, _, file, place) in lying {
+            context.check()?;
+            let Some((file, content)) = tree
+                .file(file)
+                .and_then(|file| Some((file, file.content()?)))
+            else {
+                continue;
+            };
+            let opened = opener.open(&content)?;
+            filler.fill(&self.object, file.path(), &opened, place)?;
+            context.progress.add_bytes(content.bytes());
+            context.progress.add_file();
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Error)]
+#[error("reading the content of member {member:?} failed")]
+struct Unread {
+    member: String,
+    #[source]
+    source: io::Error,
+}
+
+struct Filler {
+    bytes: Bytes,
+    inflater: MemberInflater,
+    whole: Vec<u8>,
+    piece: Vec<u8>,
+}
+
+impl Filler {
+    fn fill(
+        &mut self,
+        object: &ScatteredWriter,
+        member: &str,
+        opened: &OpenContent<'_>,
+        mut place: u64,
+    ) -> Result<(), StepError> {
+        let mut reader: Box<dyn Read> = match (opened.member(), self.bytes) {
+            (Some((file, entry)), Bytes::Compressed) => {
+                opened.check(&mut self.inflater, &mut self.whole)?;
+                let range = entry.locate(file).map_err(ContentError::from)?;
+                Box::new(Section::new(file, range))
+            }
+            _ => opened.reader()?,
+        };
+        loop {
+            let count = match reader.read(&mut self.piece) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(source) => {
+                    let member = member.to_owned();
+                    return Err(StepError::input(Unread { member, source }));
+                }
+            };
+            object.write_at(self.piece.get(..count).unwrap_or_default(), place)?;
+            place += count as u64;
+        }
+    }
+}
+
+impl Write for WithGaps {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let announced = self.gaps.announced.get();
+        if announced == 0 {
+            self.is_in_gap = false;
+            return self.object.write(bytes);
+        }
+        let count = announced.min(bytes.len() as u64);
+        let place = self.object.leave_room(count).map_err(io::Error::other)?;
+        if !self.is_in_gap {
+            self.gaps.places.borrow_mut().push(place);
+        }
+        self.is_in_gap = true;
+        self.gaps.announced.set(announced - count);
+        Ok(usize::try_from(count).unwrap_or(bytes.len()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Out::InOrder(out) => out.write(bytes),
+            Out::WithGaps(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
