@@ -3,7 +3,7 @@
 //! A packed stream is read from its beginning, unless it is known how to begin at other places. Then it is so many [`Spans`],
 //! each of which is unpacked by itself, and [`Unpacked`] is a source of bytes like a file.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -30,21 +30,12 @@ pub trait Spans {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Unpacks a span: adds its bytes, as many as it has, to `bytes`, which is empty.
+    /// Unpacks a span: adds its bytes, as many as it has, to `bytes`, which is empty. Returns how many others had to be
+    /// unpacked for it, and are lost.
     ///
     /// # Errors
     /// Those of the source; [`io::ErrorKind::InvalidData`] and [`io::ErrorKind::UnexpectedEof`] when it is damaged.
-    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()>;
-
-    /// As [`unpack`](Self::unpack), for who cannot hold a long span in memory.
-    ///
-    /// # Errors
-    /// As there, and those of `out`.
-    fn unpack_to(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        self.unpack(number, &mut bytes)?;
-        out.write_all(&bytes)
-    }
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64>;
 }
 
 impl<S: Spans + ?Sized> Spans for Box<S> {
@@ -64,12 +55,8 @@ impl<S: Spans + ?Sized> Spans for Box<S> {
         (**self).read_plain(number, buf, skip)
     }
 
-    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
         (**self).unpack(number, bytes)
-    }
-
-    fn unpack_to(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
-        (**self).unpack_to(number, out)
     }
 }
 
@@ -88,7 +75,7 @@ struct Cache {
     held: Vec<(usize, Held)>,
     /// Which ones were held before.
     known: Vec<bool>,
-    /// Bytes that were unpacked more than once, for who came from anywhere.
+    /// Bytes that were unpacked more than once or in vain, for who came from anywhere.
     again: u64,
 }
 
@@ -115,13 +102,8 @@ impl<S: Spans> Unpacked<S> {
         }
     }
 
-    /// What is read.
-    pub fn spans(&self) -> &S {
-        &self.spans
-    }
-
-    /// Bytes that were unpacked more than once for readers that came from elsewhere than the bytes before them: they are
-    /// read here and there, not several times from front to back.
+    /// Bytes that were unpacked more than once, or in vain, for readers that came from elsewhere than the bytes before them:
+    /// they are read here and there, not several times from front to back.
     pub fn again(&self) -> u64 {
         self.cache().again
     }
@@ -174,11 +156,16 @@ impl<S: Spans> Unpacked<S> {
         if !bytes.is_empty() {
             return Ok(());
         }
-        let unpacked = self.spans.unpack(number, bytes);
-        if unpacked.is_err() {
-            bytes.clear();
+        match self.spans.unpack(number, bytes) {
+            Ok(lost) => {
+                self.cache().again += lost;
+                Ok(())
+            }
+            Err(error) => {
+                bytes.clear();
+                Err(error)
+            }
         }
-        unpacked
     }
 }
 

@@ -209,14 +209,22 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
-    let spans = Decoded::new(bytes, parts);
+    let count = parts.len();
+    let whole = || Decoded::new(bytes.to_vec(), parts.clone(), u64::MAX);
     let mut content = Vec::new();
-    for number in 0..spans.count() {
-        let (mut part, mut streamed) = (Vec::new(), Vec::new());
-        spans.unpack(number, &mut part)?;
-        spans.unpack_to(number, &mut streamed)?;
-        assert!(part == streamed);
-        content.extend(part);
+    Section::new(Unpacked::new(whole(), 1), 0..u64::MAX).read_to_end(&mut content)?;
+    assert_eq!(whole().count(), count);
+    // In pieces, from front to back nothing is lost.
+    let pieces = Unpacked::new(Decoded::new(bytes.to_vec(), parts.clone(), 77_777), 1);
+    let mut again = Vec::new();
+    Section::new(&pieces, 0..u64::MAX).read_to_end(&mut again)?;
+    assert!(content == again);
+    assert_eq!(pieces.again(), 0);
+    for place in [0.9, 0.1, 0.5, 0.4, 0.99, 0.0] {
+        let at = (content.len() as f64 * place) as usize;
+        let mut piece = vec![0; 1000.min(content.len() - at)];
+        pieces.read_exact_at(&mut piece, at as u64)?;
+        assert!(piece == content[at..at + piece.len()]);
     }
     let mut rest = &content[..];
     for (_, kind, crc32) in archive.members()? {
@@ -230,7 +238,7 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
         rest = others;
     }
     assert!(rest.is_empty());
-    Ok(Some((spans.count(), content)))
+    Ok(Some((count, content)))
 }
 
 /// All members' content in the order of reading.

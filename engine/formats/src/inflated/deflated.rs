@@ -64,7 +64,7 @@ impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
         Ok(())
     }
 
-    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
         let Span {
             start,
             source: Source::Coded { at, bit, window },
@@ -87,6 +87,6 @@ impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
-        Ok(())
+        Ok(0)
     }
 }

@@ -9,6 +9,7 @@
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use lzma_rust2::{Lzma2Reader, LzmaReader};
 use sevenz_rust2::{Archive, EncoderMethod};
@@ -52,20 +53,15 @@ pub enum Coder {
 }
 
 impl Part {
-    /// Bytes of memory that decoding takes, with what comes out.
+    /// Bytes that are kept of what comes out, to look back, while it is decoded.
     #[must_use]
-    pub fn memory(&self) -> u64 {
-        self.unpacked.saturating_add(u64::from(self.window()))
-    }
-
-    /// What is kept of the output to look back.
-    fn window(&self) -> u32 {
+    pub fn window(&self) -> u32 {
         let (Coder::Lzma2 { dictionary } | Coder::Lzma { dictionary, .. }) = self.coder;
         u32::try_from(self.unpacked).map_or(dictionary, |unpacked| unpacked.min(dictionary))
     }
 
     /// Reads what comes out, of its packed bytes.
-    fn reader<'a>(&self, packed: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+    fn reader(&self, packed: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         // The end of a stream is a byte, which a part in the middle of one does not have.
         let packed = io::BufReader::with_capacity(1 << 16, packed).chain(&[0][..]);
         Ok(match self.coder {
@@ -217,64 +213,125 @@ fn told(error: io::Error) -> io::Error {
     }
 }
 
-/// The content of an archive in spans: its parts.
-#[derive(Debug)]
+/// The content of an archive in spans: its parts, or pieces of them.
+///
+/// Pieces of a part are decoded one after the other. Where they are not wanted in this order, it is decoded from its
+/// beginning again.
 pub struct Decoded<P> {
-    archive: P,
+    archive: Arc<P>,
     parts: Vec<Part>,
     /// Where each begins in the content.
     starts: Vec<u64>,
+    /// No span is longer.
+    longest: u64,
+    /// The number of the first span of each part.
+    firsts: Vec<usize>,
+    /// What comes next of a part whose first pieces were decoded.
+    under_way: Mutex<Option<UnderWay>>,
 }
 
-impl<P: ReadAt> Decoded<P> {
-    /// Of an archive with these parts.
-    pub fn new(archive: P, parts: Vec<Part>) -> Self {
-        let starts = parts.iter().scan(0_u64, |end, part| {
-            let start = *end;
-            *end = end.saturating_add(part.unpacked);
-            Some(start)
-        });
-        let starts = starts.collect();
+/// A part that is being decoded.
+struct UnderWay {
+    part: usize,
+    /// Bytes of it that came.
+    done: u64,
+    decoding: Decoding<Box<dyn Read + Send>>,
+}
+
+impl<P: ReadAt + Send + Sync + 'static> Decoded<P> {
+    /// Of an archive with these parts, in spans of `longest` bytes at most.
+    pub fn new(archive: P, parts: Vec<Part>, longest: u64) -> Self {
+        let longest = longest.max(1);
+        let (mut starts, mut firsts) = (Vec::new(), Vec::new());
+        let (mut start, mut first) = (0_u64, 0_usize);
+        for part in &parts {
+            starts.push(start);
+            firsts.push(first);
+            start = start.saturating_add(part.unpacked);
+            let pieces = part.unpacked.div_ceil(longest);
+            first = first.saturating_add(usize::try_from(pieces).unwrap_or(usize::MAX));
+        }
+        firsts.push(first);
         Self {
-            archive,
+            archive: Arc::new(archive),
             parts,
             starts,
+            longest,
+            firsts,
+            under_way: Mutex::default(),
         }
     }
 
-    fn part(&self, number: usize) -> io::Result<&Part> {
-        let part = self.parts.get(number);
-        part.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    fn open(&self, part: &Part) -> io::Result<Decoding<Box<dyn Read + Send>>> {
+        let packed = Section::new(Arc::clone(&self.archive), part.packed.clone());
+        part.reader(packed).map(Decoding).map_err(told)
     }
 }
 
-impl<P: ReadAt> Spans for Decoded<P> {
+impl<P: ReadAt + Send + Sync + 'static> Spans for Decoded<P> {
     fn count(&self) -> usize {
-        self.parts.len()
+        self.firsts.last().copied().unwrap_or(0)
     }
 
     fn find(&self, offset: u64) -> Option<(usize, Range<u64>)> {
         let behind = self.starts.partition_point(|start| *start <= offset);
-        let number = behind.checked_sub(1)?;
-        let start = *self.starts.get(number)?;
-        let end = start.checked_add(self.parts.get(number)?.unpacked)?;
-        (offset < end).then_some((number, start..end))
+        let part = behind.checked_sub(1)?;
+        let start = *self.starts.get(part)?;
+        let end = start.checked_add(self.parts.get(part)?.unpacked)?;
+        let piece = (offset - start) / self.longest;
+        let begin = start + piece * self.longest;
+        let number = self.firsts.get(part)? + usize::try_from(piece).ok()?;
+        let end = end.min(begin.saturating_add(self.longest));
+        (offset < end).then_some((number, begin..end))
     }
 
-    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let part = self.part(number)?;
-        let length = usize::try_from(part.unpacked).map_err(io::Error::other)?;
-        bytes.try_reserve_exact(length).map_err(io::Error::other)?;
-        self.unpack_to(number, bytes)
+    fn unpack(&self, number: usize, bytes: &mut Vec<u8>) -> io::Result<u64> {
+        let gone = || io::Error::from(io::ErrorKind::InvalidInput);
+        let place = self.firsts.partition_point(|first| *first <= number);
+        let place = place.checked_sub(1).ok_or_else(gone)?;
+        let (Some(part), Some(first)) = (self.parts.get(place), self.firsts.get(place)) else {
+            return Err(gone());
+        };
+        let start = (number - first) as u64 * self.longest;
+        let length = self.longest.min(part.unpacked - start);
+        bytes
+            .try_reserve_exact(usize::try_from(length).map_err(io::Error::other)?)
+            .map_err(io::Error::other)?;
+        // Whole parts are decoded side by side, pieces of one by one thread.
+        let is_whole = length == part.unpacked;
+        let mut held = (!is_whole).then(|| {
+            let under_way = self.under_way.lock();
+            under_way.unwrap_or_else(PoisonError::into_inner)
+        });
+        let before = held.as_mut().and_then(|held| held.take());
+        let mut one = match before.filter(|one| one.part == place && one.done <= start) {
+            Some(one) => one,
+            None => UnderWay {
+                part: place,
+                done: 0,
+                decoding: self.open(part)?,
+            },
+        };
+        let lost = start - one.done;
+        one.take(lost, &mut io::sink())?;
+        one.take(length, bytes)?;
+        if one.done < part.unpacked {
+            if let Some(held) = held.as_mut() {
+                **held = Some(one);
+            }
+        } else if one.decoding.read(&mut [0])? > 0 {
+            return Err(told(io::ErrorKind::InvalidData.into()));
+        }
+        Ok(lost)
     }
+}
 
-    fn unpack_to(&self, number: usize, out: &mut dyn Write) -> io::Result<()> {
-        let part = self.part(number)?;
-        let packed = Section::new(&self.archive, part.packed.clone());
-        let mut decoded = Decoding(part.reader(packed).map_err(told)?);
-        let count = io::copy(&mut Read::by_ref(&mut decoded).take(part.unpacked), out)?;
-        let more = decoded.read(&mut [0])?;
-        match count == part.unpacked && more == 0 {
+impl UnderWay {
+    /// Hands on the next so many bytes.
+    fn take(&mut self, bytes: u64, out: &mut dyn Write) -> io::Result<()> {
+        let count = io::copy(&mut Read::by_ref(&mut self.decoding).take(bytes), out)?;
+        self.done += count;
+        match count == bytes {
             true => Ok(()),
             false => Err(told(io::ErrorKind::UnexpectedEof.into())),
         }

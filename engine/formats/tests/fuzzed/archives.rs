@@ -56,7 +56,7 @@ fn parts(data: &[u8]) {
     let Ok(Some(parts)) = archive.parts(&data) else {
         return;
     };
-    let spans = Decoded::new(data, parts);
+    let spans = Decoded::new(data.to_vec(), parts, 1000);
     let mut total = 0;
     for number in 0..spans.count() {
         let mut bytes = Vec::new();
