@@ -1,21 +1,40 @@
-//! Bytes that have a checksum of their own.
+//! Bytes whose number is known, and maybe their checksum.
 
 use std::io::{self, Read};
 
-/// Reads bytes whose CRC-32 is known: the read that would tell their end fails when it is another.
+/// Reads bytes to their end, which is an error when it comes too early, or after others than were expected.
 pub struct Checked<R> {
     inner: R,
-    expected: u32,
+    /// Bytes that are still to come.
+    left: u64,
+    crc32: Option<u32>,
     hasher: crc32fast::Hasher,
 }
 
 impl<R: Read> Checked<R> {
-    /// Of all that `inner` yields.
-    pub fn new(inner: R, expected: u32) -> Self {
+    /// Of all that `inner` yields, which is so many bytes, with this CRC-32 if it is told.
+    pub fn new(inner: R, bytes: u64, crc32: Option<u32>) -> Self {
         Self {
             inner,
-            expected,
+            left: bytes,
+            crc32,
             hasher: crc32fast::Hasher::new(),
+        }
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.left > 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let actual = self.hasher.clone().finalize();
+        match self.crc32 {
+            Some(expected) if expected != actual => {
+                let what = format!(
+                    "got the CRC-32 {actual:08x}, expected {expected:08x}: it is damaged; fetch it again"
+                );
+                Err(io::Error::new(io::ErrorKind::InvalidData, what))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -23,18 +42,36 @@ impl<R: Read> Checked<R> {
 impl<R: Read> Read for Checked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.hasher.update(buffer.get(..count).unwrap_or_default());
+        if self.crc32.is_some() {
+            self.hasher.update(buffer.get(..count).unwrap_or_default());
+        }
+        self.left = self.left.saturating_sub(count as u64);
         if count == 0 && !buffer.is_empty() {
-            let (expected, actual) = (self.expected, self.hasher.clone().finalize());
-            if actual != expected {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidData,
-                    format!(
-                        "got the CRC-32 {actual:08x}, expected {expected:08x}: it is damaged; fetch it again"
-                    ),
-                ));
-            }
+            self.check()?;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_that_comes_too_early_and_other_bytes_are_errors() {
+        let crc32 = crc32fast::hash(b"river");
+        let read = |bytes: &[u8], count, crc32| {
+            let mut found = Vec::new();
+            let read = Checked::new(bytes, count, crc32).read_to_end(&mut found);
+            read.map(|_| found).map_err(|error| error.kind())
+        };
+        assert_eq!(read(b"river", 5, Some(crc32)), Ok(b"river".to_vec()));
+        assert_eq!(read(b"river", 5, None), Ok(b"river".to_vec()));
+        assert_eq!(read(b"", 0, Some(0)), Ok(Vec::new()));
+        let damaged = Err(io::ErrorKind::InvalidData);
+        assert_eq!(read(b"rives", 5, Some(crc32)), damaged);
+        let short = Err(io::ErrorKind::UnexpectedEof);
+        assert_eq!(read(b"rive", 5, Some(crc32)), short);
+        assert_eq!(read(b"rive", 5, None), short);
     }
 }

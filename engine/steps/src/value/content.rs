@@ -343,11 +343,8 @@ impl OpenContent<'_> {
                 crc32,
                 ..
             } => {
-                let bytes = self.looked_after(Section::new(file, *offset..offset + bytes));
-                match crc32 {
-                    Some(crc32) => Box::new(Checked::new(bytes, *crc32)),
-                    None => Box::new(bytes),
-                }
+                let section = Section::new(file, *offset..offset + bytes);
+                Box::new(Checked::new(self.looked_after(section), *bytes, *crc32))
             }
             Content::Member { entry, .. } => {
                 Box::new(self.looked_after(entry.clone().into_reader(file)?))

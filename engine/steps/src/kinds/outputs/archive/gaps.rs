@@ -10,6 +10,7 @@ use std::rc::Rc;
 
 use prep_cache::{ObjectWriter, ScatteredWriter, Stored};
 use prep_core::{Context, StepError};
+use prep_formats::checked::Checked;
 use prep_formats::read_at::Section;
 use prep_formats::zip::MemberInflater;
 use thiserror::Error;
@@ -189,7 +190,8 @@ impl Filler {
             (Some((file, entry)), Bytes::Compressed) => {
                 opened.check(&mut self.inflater, &mut self.whole)?;
                 let range = entry.locate(file).map_err(ContentError::from)?;
-                Box::new(Section::new(file, range))
+                let bytes = range.end - range.start;
+                Box::new(Checked::new(Section::new(file, range), bytes, None))
             }
             _ => opened.reader()?,
         };
