@@ -23,7 +23,7 @@ use super::layers::Layers;
 /// The bytes of one file.
 ///
 /// The base of a part is the file that holds it: a bundle, or an object of the store. Where the archive is itself packed in
-/// a bundle (`layered`), it is the object with its [`Layers`], by which it is read.
+/// a bundle (`layered`), it is the object with its layers, by which it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A whole object of the store.
