@@ -3,7 +3,7 @@
 //! A member is a *reference* into the base file: [`ZipEntry`] holds where its
 //! record begins, how long it is and its CRC, so a member of an archive (also
 //! of an archive inside an archive, see [`ZipEntry::section`] for one that is
-//! stored and [`ZipEntry::index`] for one that is deflated) is read without
+//! stored and [`ZipEntry::indexer`] for one that is deflated) is read without
 //! extracting anything first.
 //!
 //! The central directory is the truth, as in Python's `zipfile`. A listing is
