@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use prep_formats::inflated::{Deflated, Index, Indexed, Indexer, Source, Span};
+use prep_formats::inflated::{Deflated, Index, Indexed, Indexer, Source, Span, Window};
 use prep_formats::read_at::ReadAt;
 use prep_formats::spans::Unpacked;
 use proptest::prelude::*;
@@ -150,7 +150,11 @@ proptest! {
         let spans = spans.into_iter().map(|(start, [at, other, window], coded)| Span {
             start,
             source: match coded {
-                true => Source::Coded { at: at.into(), bit: (other % 9) as u8, window: window.into() },
+                true => Source::Coded {
+                    at: at.into(),
+                    bit: (other % 9) as u8,
+                    window: if other % 2 == 0 { Window::Stored } else { Window::Kept(window.into()) },
+                },
                 false => Source::Stored { at: at.into(), block: other.into() },
             },
         });
@@ -178,11 +182,50 @@ fn stored_blocks_are_read_where_they_lie() {
             index.spans().iter().filter(stored).count() <= 9_000_000 / 16_383,
             "level {level}"
         );
-        let coded = index.spans().windows(2).map(|pair| match pair[0].source {
-            Source::Coded { .. } => pair[1].start - pair[0].start,
+        assert!(coded_bytes(&index) < 50_000, "level {level}");
+    }
+}
+
+fn coded_bytes(index: &Index) -> u64 {
+    let ends = index.spans().iter().skip(1).map(|span| span.start);
+    let coded = index
+        .spans()
+        .iter()
+        .zip(ends.chain([index.len()]))
+        .map(|(span, end)| match span.source {
+            Source::Coded { .. } => end - span.start,
             Source::Stored { .. } => 0,
         });
-        assert!(coded.sum::<u64>() < 50_000, "level {level}");
+    coded.sum()
+}
+
+/// The bytes before a coded block are read where they lie, if they are stored. If too few are, it takes a window, or
+/// belongs to the coded block before it.
+#[test]
+fn coded_blocks_among_stored_ones_are_inflated_alone() {
+    // Bytes of noise between 2,000 bytes of text each; bytes that are inflated at most.
+    for (noisy, inflated_at_most) in [(100_000, 100_000), (10_000, 600_000)] {
+        let pieces = |seed| [noise(noisy, seed), text(2_000, seed)].concat();
+        let content: Vec<u8> = (1..=50).flat_map(pieces).collect();
+        let mut out = DeflateEncoder::new(Vec::new(), Compression::new(6));
+        for piece in (1..=50).map(pieces) {
+            for part in [&piece[..noisy], &piece[noisy..]] {
+                out.write_all(part).unwrap();
+                out.flush().unwrap();
+            }
+        }
+        let packed = out.finish().unwrap();
+        let (found, windows) = indexed(&packed);
+        let index = found.index.unwrap();
+        assert!(windows.len() <= 2 << 15, "{noisy}: {}", windows.len());
+        let coded = coded_bytes(&index);
+        assert!(coded <= inflated_at_most, "{noisy}: {coded} bytes");
+        let inflated = Unpacked::new(Deflated::new(&packed[..], &windows[..], index), 1);
+        for at in (0..content.len() - 500).rev().step_by(777) {
+            let mut part = [0; 500];
+            inflated.read_exact_at(&mut part, at as u64).unwrap();
+            assert!(part == content[at..at + 500], "{noisy}: {at}");
+        }
     }
 }
 

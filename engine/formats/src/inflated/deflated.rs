@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use super::index::{Index, STORED_HEAD, Source, Span};
+use super::index::{Index, STORED_HEAD, Source, Span, Window};
 use super::stream::{Stop, Stream};
 use crate::read_at::{ReadAt, Section};
 use crate::spans::Spans;
@@ -29,6 +29,27 @@ impl<P: ReadAt, W: ReadAt> Deflated<P, W> {
     fn span(&self, number: usize) -> io::Result<Span> {
         let span = self.index.spans().get(number).copied();
         span.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    /// What has to be known to begin at the byte `start`.
+    fn before(&self, start: u64, window: Window) -> io::Result<Vec<u8>> {
+        let place = Index::window(start);
+        let mut bytes = vec![0; (place.end - place.start) as usize];
+        match window {
+            Window::Kept(at) => self.windows.read_exact_at(&mut bytes, at)?,
+            Window::Stored => {
+                let mut read = 0;
+                while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
+                    let at = place.start + read as u64;
+                    let (number, span) = self.find(at).ok_or(io::ErrorKind::InvalidInput)?;
+                    let count = rest.len().min((span.end - at) as usize);
+                    let part = rest.get_mut(..count).unwrap_or_default();
+                    self.read_plain(number, part, at - span.start)?;
+                    read += count;
+                }
+            }
+        }
+        Ok(bytes)
     }
 }
 
@@ -72,8 +93,7 @@ impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
         else {
             return Err(io::ErrorKind::InvalidInput.into());
         };
-        let mut before = vec![0; Index::window(start)];
-        self.windows.read_exact_at(&mut before, window)?;
+        let before = self.before(start, window)?;
         let packed = Section::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);

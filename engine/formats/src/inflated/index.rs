@@ -28,9 +28,17 @@ pub struct Span {
 pub enum Source {
     /// As they are: `block` bytes from `at` on, as many behind five others, and so on.
     Stored { at: u64, block: u64 },
-    /// Inflated from the bit `bit` of the byte `at` on, with the 32 KiB before it, or all that is, which lie at `window`
-    /// among the windows.
-    Coded { at: u64, bit: u8, window: u64 },
+    /// Inflated from the bit `bit` of the byte `at` on, with the 32 KiB before it, or all that is.
+    Coded { at: u64, bit: u8, window: Window },
+}
+
+/// Where the bytes before a span are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// In the spans before it, which are stored.
+    Stored,
+    /// At this place among the windows.
+    Kept(u64),
 }
 
 impl Index {
@@ -68,9 +76,9 @@ impl Index {
         &self.spans
     }
 
-    /// Length of what has to be known before a byte: the bytes before it, [`WINDOW`] at most.
-    pub(super) fn window(start: u64) -> usize {
-        start.min(WINDOW) as usize
+    /// What has to be known before a byte: the bytes before it, [`WINDOW`] at most.
+    pub(super) fn window(start: u64) -> Range<u64> {
+        start.saturating_sub(WINDOW)..start
     }
 
     /// Where a span ends.

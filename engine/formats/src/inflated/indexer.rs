@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::io::{self, Read};
 
-use super::index::{Index, STORED_HEAD, Source, Span, WINDOW};
+use super::index::{Index, STORED_HEAD, Source, Span, WINDOW, Window};
 use super::stream::{Block, Step, Stop, Stream};
 
-/// A span that has to be inflated ends with the first block behind so many bytes. So there is a window for as many.
+/// A span that has to be inflated ends before a stored block, or the first block behind so many bytes. So there is a window
+/// for as many.
 const LONG: u64 = 8 << 20;
 /// If it gets as long as that, the stream cannot be begun often enough.
 const TOO_LONG: u64 = 2 * LONG;
@@ -158,6 +159,8 @@ struct Spans<'w> {
     stored: Option<u64>,
     /// The first byte of the coded span that is being read.
     coded: Option<u64>,
+    /// From here on all blocks were stored.
+    plain: u64,
     is_hopeless: bool,
 }
 
@@ -169,6 +172,7 @@ impl<'w> Spans<'w> {
             known: 0,
             stored: None,
             coded: None,
+            plain: 0,
             is_hopeless: false,
         }
     }
@@ -182,11 +186,9 @@ impl<'w> Spans<'w> {
     fn block(&mut self, block: Block, len: u64, window: &[u8]) -> io::Result<()> {
         self.end_stored(block.bit / 8, len);
         self.is_hopeless |= self.spans.len() > MOST;
-        if let Some(start) = self.coded {
-            // The next block that is coded needs a window.
-            let has_window = self.known / WINDOW * LONG <= len;
-            let ends = len - start >= LONG || block.is_stored && has_window;
-            self.coded = self.coded.filter(|_| !ends);
+        let ends = |start: &mut u64| block.is_stored || len - *start >= LONG;
+        if self.coded.take_if(ends).is_some() {
+            self.plain = len;
         }
         if self.coded.is_some() || self.is_hopeless {
             return Ok(());
@@ -195,14 +197,28 @@ impl<'w> Spans<'w> {
             self.stored = Some(len);
             return Ok(());
         }
+        let window = match self.plain <= Index::window(len).start {
+            true => Window::Stored,
+            // One for as many bytes as a span has at most.
+            false if self.known / WINDOW * LONG <= len => {
+                self.known += window.len() as u64;
+                Window::Kept(self.windows.keep(window)?)
+            }
+            // What was stored since the last coded span is too little to begin anew.
+            false => {
+                let is_stored = |span: &mut Span| matches!(span.source, Source::Stored { .. });
+                while self.spans.pop_if(is_stored).is_some() {}
+                self.coded = self.spans.last().map(|last| last.start);
+                return Ok(());
+            }
+        };
         self.coded = Some(len);
-        self.known += window.len() as u64;
         self.spans.push(Span {
             start: len,
             source: Source::Coded {
                 at: block.bit / 8,
                 bit: u8::try_from(block.bit % 8).unwrap_or_default(),
-                window: self.windows.keep(window)?,
+                window,
             },
         });
         Ok(())

@@ -5,7 +5,7 @@
 //! some megabytes apart: the [`Index`]. With it, the stream is read in [spans](crate::spans): it is [`Deflated`].
 //!
 //! What deflate could not shorten, such as an archive in an archive, it stores as it is. Of such blocks the index says where
-//! their bytes lie, and nothing has to be inflated at all.
+//! their bytes lie, and nothing has to be inflated at all. Nor has anything to be kept for the coded blocks among them.
 
 mod deflated;
 mod index;
@@ -13,5 +13,5 @@ mod indexer;
 mod stream;
 
 pub use deflated::Deflated;
-pub use index::{Index, Source, Span};
+pub use index::{Index, Source, Span, Window};
 pub use indexer::{Indexed, Indexer, Windows};

@@ -11,7 +11,7 @@
 //!   a layer: where its packed bytes begin in what the layer before holds, their number, and how they are packed:
 //!     0 deflate: the length of what is packed, and the number of spans
 //!       a span: its first byte, twice the place of its bytes in the stream (and 1 if they are coded), both counted from the
-//!       span before; then the length of a block, or the first bit and the place of the window
+//!       span before; then the length of a block, or the first bit (and 8 if the window is stored) and the place of the window
 //!     1 7z: the number of parts
 //!       a part: its place, counted from the end of the one before, its length, how many bytes come out, the dictionary, and
 //!       0 for LZMA2 or one more than the properties of LZMA
@@ -24,11 +24,14 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use prep_cache::{Digest, ObjectWriter, Store, StoreError};
-use prep_formats::inflated::{Index, Source, Span, Windows};
+use prep_formats::inflated::{Index, Source, Span, Window, Windows};
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{Coder, Part};
 
 use super::compact::{Input, write_difference, write_number};
+
+/// Among the first bit of a coded span, which is below it.
+const WINDOW_IS_STORED: u8 = 8;
 
 /// What lies around an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,10 +157,13 @@ fn write_index(out: &mut impl Write, index: &Index) -> io::Result<()> {
         write_difference(out, now, place)?;
         match span.source {
             Source::Stored { block, .. } => write_number(out, block)?,
-            Source::Coded { bit, window, .. } => {
-                write_number(out, u64::from(bit))?;
-                write_number(out, window)?;
-            }
+            Source::Coded { bit, window, .. } => match window {
+                Window::Stored => write_number(out, u64::from(bit | WINDOW_IS_STORED))?,
+                Window::Kept(place) => {
+                    write_number(out, u64::from(bit))?;
+                    write_number(out, place)?;
+                }
+            },
         }
         (start, place) = (span.start, now);
     }
@@ -177,11 +183,17 @@ fn read_index(input: &mut Input<impl io::Read>) -> io::Result<Index> {
                 at,
                 block: input.number()?,
             },
-            _ => Source::Coded {
-                at,
-                bit: u8::try_from(input.number()?).map_err(io::Error::other)?,
-                window: input.number()?,
-            },
+            _ => {
+                let bit = u8::try_from(input.number()?).map_err(io::Error::other)?;
+                Source::Coded {
+                    at,
+                    bit: bit & !WINDOW_IS_STORED,
+                    window: match bit & WINDOW_IS_STORED {
+                        0 => Window::Kept(input.number()?),
+                        _ => Window::Stored,
+                    },
+                }
+            }
         };
         spans.push(Span { start, source });
     }
@@ -245,19 +257,23 @@ mod tests {
     use super::*;
 
     fn spans() -> impl Strategy<Value = Vec<Span>> {
-        let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), 0..8_u8, any::<bool>());
+        let bits = prop::option::of((0..8_u8, any::<bool>()));
+        let numbers = (1..1_u64 << 40, any::<[u32; 2]>(), bits);
         prop::collection::vec(numbers, 0..20).prop_map(|spans| {
             let mut start = 0;
-            let spans = spans.into_iter().map(|(bytes, [at, other], bit, coded)| {
+            let spans = spans.into_iter().map(|(bytes, [at, other], coded)| {
                 let (first, at, other) = (start, u64::from(at), u64::from(other));
                 start += bytes;
                 let source = match coded {
-                    true => Source::Coded {
+                    Some((bit, is_kept)) => Source::Coded {
                         at,
                         bit,
-                        window: other,
+                        window: match is_kept {
+                            true => Window::Kept(other),
+                            false => Window::Stored,
+                        },
                     },
-                    false => Source::Stored {
+                    None => Source::Stored {
                         at,
                         block: other + 1,
                     },
