@@ -116,14 +116,13 @@ impl<W: Write> CsvWriter<W> {
             return self.missing();
         }
         // Constants and labels come again and again.
-        let mut last = std::mem::take(&mut self.last);
-        if last.bits != value.to_bits() {
-            last.bits = value.to_bits();
-            last.text.clear();
-            print::push_f64(&mut last.text, value);
+        if self.last.bits != value.to_bits() {
+            self.last.bits = value.to_bits();
+            self.last.text.clear();
+            print::push_f64(&mut self.last.text, value);
         }
-        self.field().extend_from_slice(&last.text);
-        self.last = last;
+        self.field();
+        self.buffer.extend_from_slice(&self.last.text);
     }
 
     /// A single in its shortest form; NaN is missing.

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::datatypes::{
-    DataType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type,
-    UInt16Type, UInt32Type, UInt64Type,
+use arrow::array::{
+    ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int8Array,
+    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
 };
+use arrow::datatypes::DataType;
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
@@ -156,7 +157,8 @@ impl Layout {
         batch: &RecordBatch,
         mut row: impl FnMut(&[Cell<'_>]) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
-        let arrays = Arrays::new(batch, &self.sources)?;
+        let arrays = plain_arrays(batch, &self.sources)?;
+        let columns: Vec<_> = arrays.iter().map(Values::of).collect();
         let copied_from = copied_from(&self.sources)?;
         let mut cells = Vec::with_capacity(self.sources.len());
         let mut slices = Slices {
@@ -165,12 +167,13 @@ impl Layout {
         };
         for index in 0..batch.num_rows() {
             cells.clear();
-            for (position, source) in self.sources.iter().enumerate() {
+            let sources = self.sources.iter().zip(&columns).enumerate();
+            for (position, (source, values)) in sources {
                 let cell = match source {
-                    Source::Value => arrays.value(position, index),
+                    Source::Value => values.cell(index),
                     Source::Slice { kind, .. } => {
                         let from = copied_from.get(position).copied().flatten();
-                        match from.zip(arrays.origin(position, index)) {
+                        match from.zip(values.origin(index)) {
                             None => Cell::Missing,
                             Some(((table, column), origin)) => {
                                 Cell::Slice(slices.cell(table, origin, column)?, *kind)
@@ -228,7 +231,9 @@ const LOOKED_UP: LookedUp = LookedUp {
 #[derive(Default)]
 struct Slices<'a> {
     row: Option<(*const TextTable, u64)>,
+    /// Those that were needed, and all before them.
     cells: Vec<&'a [u8]>,
+    rest: Option<Cells<'a>>,
     looked_up: LookedUp,
 }
 
@@ -250,9 +255,12 @@ impl<'a> Slices<'a> {
             let text = table.row(row).map_err(StepError::internal)?;
             self.looked_up.rows += 1;
             self.looked_up.bytes += text.len() as u64;
-            self.cells.extend(Cells::new(text));
+            self.rest = Some(Cells::new(text));
             self.row = Some(place);
         }
+        let missing = (column + 1).saturating_sub(self.cells.len());
+        let rest = self.rest.iter_mut().flatten();
+        self.cells.extend(rest.take(missing));
         let cell = self.cells.get(column).copied();
         cell.ok_or_else(|| {
             StepError::internal(format!(
@@ -263,53 +271,86 @@ impl<'a> Slices<'a> {
 }
 
 /// The arrays of a batch, strings in one encoding.
-struct Arrays(Vec<ArrayRef>);
-
-impl Arrays {
-    fn new(batch: &RecordBatch, sources: &[Source]) -> Result<Arrays, StepError> {
-        let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
-            match (source, array.data_type()) {
-                (
-                    Source::Value,
-                    DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..),
-                ) => arrow::compute::cast(array, &DataType::Utf8).map_err(StepError::pipeline),
-                _ => Ok(array.clone()),
-            }
-        });
-        Ok(Arrays(arrays.collect::<Result<_, _>>()?))
-    }
-
-    fn origin(&self, column: usize, row: usize) -> Option<u64> {
-        let array = self.0[column].as_primitive::<UInt64Type>();
-        array.is_valid(row).then(|| array.value(row))
-    }
-
-    fn value(&self, column: usize, row: usize) -> Cell<'_> {
-        let array = &self.0[column];
-        if array.is_null(row) {
-            return Cell::Missing;
+fn plain_arrays(batch: &RecordBatch, sources: &[Source]) -> Result<Vec<ArrayRef>, StepError> {
+    let arrays = batch.columns().iter().zip(sources).map(|(array, source)| {
+        match (source, array.data_type()) {
+            (
+                Source::Value,
+                DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..),
+            ) => arrow::compute::cast(array, &DataType::Utf8).map_err(StepError::pipeline),
+            _ => Ok(array.clone()),
         }
+    });
+    arrays.collect()
+}
+
+/// One of these arrays: its type is looked at once for all of its rows.
+enum Values<'a> {
+    Int8(&'a Int8Array),
+    Int16(&'a Int16Array),
+    Int32(&'a Int32Array),
+    Int64(&'a Int64Array),
+    UInt8(&'a UInt8Array),
+    UInt16(&'a UInt16Array),
+    UInt32(&'a UInt32Array),
+    UInt64(&'a UInt64Array),
+    Float32(&'a Float32Array),
+    Float64(&'a Float64Array),
+    Boolean(&'a BooleanArray),
+    Text(&'a StringArray),
+    Missing,
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a ArrayRef) -> Values<'a> {
         match array.data_type() {
-            DataType::Int8 => Cell::Integer(array.as_primitive::<Int8Type>().value(row).into()),
-            DataType::Int16 => Cell::Integer(array.as_primitive::<Int16Type>().value(row).into()),
-            DataType::Int32 => Cell::Integer(array.as_primitive::<Int32Type>().value(row).into()),
-            DataType::Int64 => Cell::Integer(array.as_primitive::<Int64Type>().value(row)),
-            DataType::UInt8 => Cell::Unsigned(array.as_primitive::<UInt8Type>().value(row).into()),
-            DataType::UInt16 => {
-                Cell::Unsigned(array.as_primitive::<UInt16Type>().value(row).into())
-            }
-            DataType::UInt32 => {
-                Cell::Unsigned(array.as_primitive::<UInt32Type>().value(row).into())
-            }
-            DataType::UInt64 => Cell::Unsigned(array.as_primitive::<UInt64Type>().value(row)),
-            DataType::Float32 => single(array.as_primitive::<Float32Type>().value(row)),
-            DataType::Float64 => double(array.as_primitive::<Float64Type>().value(row)),
-            DataType::Boolean => Cell::Bool(array.as_boolean().value(row)),
-            DataType::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
+            DataType::Int8 => Values::Int8(array.as_primitive()),
+            DataType::Int16 => Values::Int16(array.as_primitive()),
+            DataType::Int32 => Values::Int32(array.as_primitive()),
+            DataType::Int64 => Values::Int64(array.as_primitive()),
+            DataType::UInt8 => Values::UInt8(array.as_primitive()),
+            DataType::UInt16 => Values::UInt16(array.as_primitive()),
+            DataType::UInt32 => Values::UInt32(array.as_primitive()),
+            DataType::UInt64 => Values::UInt64(array.as_primitive()),
+            DataType::Float32 => Values::Float32(array.as_primitive()),
+            DataType::Float64 => Values::Float64(array.as_primitive()),
+            DataType::Boolean => Values::Boolean(array.as_boolean()),
+            DataType::Utf8 => Values::Text(array.as_string()),
             // Layout::new lets no other type pass; Null arrays are null in every row.
-            _ => Cell::Missing,
+            _ => Values::Missing,
         }
     }
+
+    fn cell(&self, row: usize) -> Cell<'a> {
+        let cell = match self {
+            Values::Int8(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            Values::Int16(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            Values::Int32(array) => at(*array, row).map(|value| Cell::Integer(value.into())),
+            Values::Int64(array) => at(*array, row).map(Cell::Integer),
+            Values::UInt8(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            Values::UInt16(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            Values::UInt32(array) => at(*array, row).map(|value| Cell::Unsigned(value.into())),
+            Values::UInt64(array) => at(*array, row).map(Cell::Unsigned),
+            Values::Float32(array) => at(*array, row).map(single),
+            Values::Float64(array) => at(*array, row).map(double),
+            Values::Boolean(array) => at(*array, row).map(Cell::Bool),
+            Values::Text(array) => at(*array, row).map(Cell::Text),
+            Values::Missing => None,
+        };
+        cell.unwrap_or(Cell::Missing)
+    }
+
+    /// The row of a stored table from which the cells of a column are copied.
+    fn origin(&self, row: usize) -> Option<u64> {
+        match self {
+            Values::UInt64(array) => at(*array, row),
+            _ => None,
+        }
+    }
+}
+
+fn at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
+    array.is_valid(row).then(|| array.value(row))
 }
 
 /// NaN is a missing value, as in pandas.
