@@ -8,7 +8,7 @@ use crate::writer::Unfinished;
 use crate::{Permit, StoreError};
 
 /// Pieces on their way. More would only hold memory.
-const PIECES: usize = 4;
+const PIECES: usize = 2;
 
 /// A running thread. It ends when this is finished or dropped, or when a write
 /// fails; who drops this waits for it, so that nothing of the object is left.

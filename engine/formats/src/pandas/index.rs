@@ -20,6 +20,14 @@ pub struct RowIndex {
 }
 
 impl RowIndex {
+    fn with_capacity(rows: usize) -> Self {
+        Self {
+            bases: Vec::with_capacity(rows / GROUP + 1),
+            deltas: Vec::with_capacity(rows + 1),
+            end: 0,
+        }
+    }
+
     /// Number of rows; the header is row 0 of the index.
     pub(crate) fn len(&self) -> usize {
         self.deltas.len()
@@ -38,6 +46,7 @@ impl RowIndex {
     /// Ends the last row.
     fn close(&mut self, end: u64) {
         self.end = end;
+        self.bases.shrink_to_fit();
         self.deltas.shrink_to_fit();
     }
 
@@ -78,9 +87,10 @@ impl RowIndex {
 pub(crate) struct Noted(Option<RowIndex>);
 
 impl Noted {
-    /// Notes the rows that follow.
+    /// Notes the rows that follow. There is room for all that are noted, of which only what is used takes memory: who grows
+    /// from nothing takes three times as much.
     pub fn begin() -> Self {
-        Self(Some(RowIndex::default()))
+        Self(Some(RowIndex::with_capacity(MOST_NOTED)))
     }
 
     pub fn push(&mut self, start: u64) -> Result<(), CsvError> {
@@ -111,13 +121,8 @@ pub(crate) struct Indexer {
 
 impl Indexer {
     pub fn new(rows: usize) -> Self {
-        let index = RowIndex {
-            bases: Vec::with_capacity(rows / GROUP + 1),
-            deltas: Vec::with_capacity(rows + 1),
-            end: 0,
-        };
         Self {
-            index,
+            index: RowIndex::with_capacity(rows),
             offset: 0,
             quoted: false,
             fresh: true,

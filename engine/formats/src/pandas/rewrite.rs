@@ -16,11 +16,10 @@ use super::rows::{RawRow, RowReader, RowSink, Shape};
 use super::scan::Inspector;
 use super::{CsvError, ReadOptions, Scan};
 
-/// So many bytes of written rows go on together. What becomes of one piece of a file is mostly somewhat shorter, and should
-/// not wait for that of the next: the buffer would have to grow.
-const PIECE: usize = 1 << 17;
+/// So many bytes of written rows go on together: as many as the buffers hold that pieces of a file come in, but for a row.
+const PIECE: usize = (1 << 18) - (1 << 12);
 /// Buffers that are kept to be filled anew.
-const SPARE: usize = 4;
+const SPARE: usize = 1;
 
 /// What the text is that a [`Rewriter`] made.
 #[derive(Debug, Clone)]
@@ -53,7 +52,6 @@ pub struct Rewriter {
     /// Where the first of them starts in the file.
     from: u64,
     ready: VecDeque<Vec<u8>>,
-    spare: Vec<Vec<u8>>,
 }
 
 impl Rewriter {
@@ -70,7 +68,6 @@ impl Rewriter {
             held: VecDeque::new(),
             from: 0,
             ready: VecDeque::new(),
-            spare: Vec::new(),
         }
     }
 
@@ -91,7 +88,7 @@ impl Rewriter {
             true => self.held.push_back(piece),
             false => self.give(piece),
         }
-        self.pass_on(PIECE);
+        self.pass_on();
         Ok(())
     }
 
@@ -102,13 +99,14 @@ impl Rewriter {
 
     /// Takes a buffer back whose bytes nobody needs any more.
     pub fn give(&mut self, spent: Vec<u8>) {
-        self.spare.push(spent);
+        self.sink.text.spare.push(spent);
     }
 
     /// A buffer whose bytes nobody needs any more, if there are enough of them.
     pub fn spent(&mut self) -> Option<Vec<u8>> {
-        let has_more = self.spare.len() > SPARE;
-        has_more.then(|| self.spare.pop()).flatten()
+        let spare = &mut self.sink.text.spare;
+        let has_more = spare.len() > SPARE;
+        has_more.then(|| spare.pop()).flatten()
     }
 
     /// Ends the file. The last pieces of the text are there to be taken.
@@ -119,7 +117,8 @@ impl Rewriter {
         self.rows.finish(&mut self.sink)?;
         // What may follow the last row is blank lines.
         self.sink.text.is_kept = false;
-        self.pass_on(1);
+        self.sink.text.hand_on();
+        self.pass_on();
         let mut scan = self.sink.inspector.finish(self.rows.rows());
         Ok(match scan.printed {
             true => Rewritten::Canonical(scan),
@@ -147,8 +146,8 @@ impl Rewriter {
         self.sink.text.projection.take()
     }
 
-    /// Makes ready what is known to belong to the text; of rows that are written anew, if there are so many bytes.
-    fn pass_on(&mut self, enough: usize) {
+    /// Makes ready what is known to belong to the text, but for the last rows that are written anew.
+    fn pass_on(&mut self) {
         let kept = self.sink.text.kept;
         while let Some(piece) = self.held.front() {
             let end = self.from + piece.len() as u64;
@@ -162,17 +161,11 @@ impl Rewriter {
             piece.truncate(length);
             self.from = end;
             match piece.is_empty() {
-                true => self.spare.push(piece),
+                true => self.give(piece),
                 false => self.ready.push_back(piece),
             }
         }
-        if self.sink.text.written.len() >= enough {
-            let mut fresh = self.spare.pop().unwrap_or_default();
-            fresh.clear();
-            let written = std::mem::replace(&mut self.sink.text.written, fresh);
-            self.sink.text.handed_on += written.len() as u64;
-            self.ready.push_back(written);
-        }
+        self.ready.append(&mut self.sink.text.full);
     }
 }
 
@@ -215,9 +208,12 @@ struct Text {
     is_kept: bool,
     /// So many bytes of the file are kept, from its start.
     kept: u64,
-    /// Bytes behind them that were written anew, and handed on.
+    /// Bytes behind them that were written anew, up to those in `written`.
     handed_on: u64,
+    /// Of those, what is not ready yet.
+    full: VecDeque<Vec<u8>>,
     written: Vec<u8>,
+    spare: Vec<Vec<u8>>,
     /// Where rows start.
     index: Noted,
     /// Columns that are kept aside.
@@ -237,7 +233,9 @@ impl Text {
             is_kept: has_commas,
             kept: 0,
             handed_on: 0,
+            full: VecDeque::new(),
             written: Vec::new(),
+            spare: Vec::new(),
             index: Noted::begin(),
             projection: Projecting::default(),
             is_readable: true,
@@ -284,6 +282,9 @@ impl Text {
             }
             self.is_kept = false;
         }
+        if self.written.len() >= PIECE {
+            self.hand_on();
+        }
         if stands {
             self.written.extend_from_slice(row.text());
             return Ok(());
@@ -294,6 +295,18 @@ impl Text {
         let line = self.written.get(start..).unwrap_or_default();
         self.is_readable = self.is_readable && memchr(b'\r', line).is_none();
         Ok(())
+    }
+
+    /// Goes on in another buffer.
+    fn hand_on(&mut self) {
+        if self.written.is_empty() {
+            return;
+        }
+        let mut fresh = self.spare.pop().unwrap_or_default();
+        fresh.clear();
+        let written = std::mem::replace(&mut self.written, fresh);
+        self.handed_on += written.len() as u64;
+        self.full.push_back(written);
     }
 }
 

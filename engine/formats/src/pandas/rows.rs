@@ -165,6 +165,19 @@ fn digits(text: &[u8]) -> usize {
     counts.sum()
 }
 
+/// So many bytes from the start of a text are ASCII without NUL; a few more may be. The inner loop becomes vector
+/// instructions, and most text needs no other look at either.
+fn plain_length(text: &[u8]) -> usize {
+    let is_plain = |chunk: &&[u8; 256]| {
+        let bits = chunk
+            .iter()
+            .fold(0, |all, byte| all | byte | byte.wrapping_sub(1));
+        bits < 0x80
+    };
+    let (chunks, _) = text.as_chunks::<256>();
+    256 * chunks.iter().take_while(is_plain).count()
+}
+
 /// How many columns there are and how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
@@ -346,10 +359,11 @@ impl RowReader {
                 at = 3;
             }
         }
-        let valid = self.validate(text, last)?;
+        let plain = plain_length(text);
+        let valid = plain + self.validate(&text[plain..], plain, last)?;
         let text = &text[..valid];
         let last = last && valid == text.len();
-        let nul = memchr(0, text).is_some();
+        let nul = memchr(0, &text[plain..]).is_some();
         let quotes = memchr(b'"', text).is_some();
         let base = self.offset;
         let mut fields = std::mem::take(&mut self.fields);
@@ -391,13 +405,13 @@ impl RowReader {
         Ok(at)
     }
 
-    /// How many bytes of `text` are whole characters; the rest may be the start of one.
-    fn validate(&self, text: &[u8], last: bool) -> Result<usize, CsvError> {
+    /// How many bytes of `text`, before which `plain` others stand, are whole characters; the rest may be the start of one.
+    fn validate(&self, text: &[u8], plain: usize, last: bool) -> Result<usize, CsvError> {
         match std::str::from_utf8(text) {
             Ok(_) => Ok(text.len()),
             Err(error) if error.error_len().is_none() && !last => Ok(error.valid_up_to()),
             Err(error) => {
-                let offset = self.offset + error.valid_up_to() as u64;
+                let offset = self.offset + (plain + error.valid_up_to()) as u64;
                 Err(CsvError::InvalidUtf8 {
                     row: self.current(),
                     offset,

@@ -17,7 +17,7 @@ use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, fill
 /// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
 /// Pieces on their way between two threads.
-const PIECES: usize = 8;
+const PIECES: usize = 2;
 
 pub(super) const FORMAT: Format = Format {
     word: Word {
