@@ -54,6 +54,7 @@ fn lookups(store: &Store) -> Outcome {
             }),
             outputs: BTreeMap::from([("value".to_owned(), Digest::of(&n.to_le_bytes()))]),
             references: Vec::new(),
+            unstored: Vec::new(),
             created: 0,
             millis: 0,
             elsewhere: false,

@@ -28,6 +28,9 @@ pub struct LedgerEntry {
     /// Objects that the outputs need besides themselves: the files of a tree, say.
     #[serde(default)]
     pub references: Vec<Digest>,
+    /// Further objects that the outputs need. They were held in memory and never stored: who wants them makes them anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unstored: Vec<Digest>,
     /// When the step ran, in seconds since 1970.
     pub created: u64,
     /// How long it took, in milliseconds.
@@ -38,7 +41,7 @@ pub struct LedgerEntry {
 }
 
 impl LedgerEntry {
-    /// All objects the entry needs: outputs, then references.
+    /// All objects of the store that the entry needs: outputs, then references.
     pub fn objects(&self) -> impl Iterator<Item = &Digest> {
         self.outputs.values().chain(&self.references)
     }
@@ -84,21 +87,27 @@ impl Store {
     }
 
     /// The objects of an entry that the store does not have, in the entry's
-    /// order. Looks at directory entries only. Empty: the entry is a hit.
-    /// Objects that the tier may have are not missing.
+    /// order, and after them the unstored ones. Looks at directory entries
+    /// only. Empty: the entry is a hit. Objects that the tier may have are not
+    /// missing.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
-        let mut missing = self.missing_here(entry);
-        missing.retain(|digest| !self.is_further(digest));
-        missing
+        let missing = self.absent(entry.objects().chain(&entry.unstored));
+        missing.filter(|digest| !self.is_further(digest)).collect()
     }
 
-    /// [`missing`](Self::missing), whatever the tier may have.
+    /// The objects of an entry that are not here but should be: whatever the
+    /// tier may have, and without the unstored ones.
     pub fn missing_here(&self, entry: &LedgerEntry) -> Vec<Digest> {
-        entry
-            .objects()
+        self.absent(entry.objects()).collect()
+    }
+
+    fn absent<'a>(
+        &self,
+        objects: impl Iterator<Item = &'a Digest>,
+    ) -> impl Iterator<Item = Digest> {
+        objects
             .filter(|digest| self.len_of(digest).is_none())
             .copied()
-            .collect()
     }
 }
 

@@ -53,6 +53,7 @@
 
 mod access;
 mod behind;
+mod buffer;
 mod digest;
 mod error;
 mod gc;
@@ -79,6 +80,7 @@ mod walk;
 mod writer;
 
 pub use access::{Access, Accesses, Watch, Watched};
+pub use buffer::Buffer;
 pub use digest::{Digest, DigestError};
 pub use error::StoreError;
 pub use gc::{GcOptions, GcReport};

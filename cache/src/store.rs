@@ -137,6 +137,11 @@ impl Store {
         }
     }
 
+    /// Whether writers compute the SHA-256 of what they write.
+    pub fn has_sums(&self) -> bool {
+        self.with_sums
+    }
+
     /// The SHA-256 of an object that this process wrote with sums: whoever wants it need not read the object again.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         held(&self.inner.sums).get(digest).copied()

@@ -2,10 +2,11 @@
 //!
 //! The digest is that of the bytes handed to the file, computed while they
 //! are written; nothing is hashed by reading it again. The file gets its
-//! final name only when it is complete.
+//! final name only when it is complete. Bytes that are not worth a file may be
+//! written to memory instead.
 
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind, Seek, Write};
+use std::io::{self, Cursor, ErrorKind, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::behind::Behind;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
-use crate::{Access, Accesses, Digest, Store, StoreError};
+use crate::{Access, Accesses, Buffer, Digest, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
@@ -59,17 +60,32 @@ enum State {
     Failed,
 }
 
-/// The file of an object and the hash of what is in it.
+/// The bytes of an object so far, and the hash of them.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
-    temp: NamedTempFile,
+    store: Store,
+    place: Place,
     hashes: Hashes,
-    accesses: Accesses,
+}
+
+#[derive(Debug)]
+enum Place {
+    File(NamedTempFile),
+    Memory(Buffer),
 }
 
 impl Unfinished {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(&self.accesses, self.temp.as_file(), self.temp.path(), bytes)?;
+        match &mut self.place {
+            Place::File(temp) => self.store.append(temp, bytes)?,
+            Place::Memory(buffer) => {
+                if !buffer.push(bytes) {
+                    let temp = self.store.file_of(buffer)?;
+                    self.store.append(&temp, bytes)?;
+                    self.place = Place::File(temp);
+                }
+            }
+        }
         self.hashes.update(bytes);
         Ok(())
     }
@@ -113,17 +129,39 @@ impl Store {
     /// # Errors
     /// When no file can be made in the store.
     pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
+        Ok(self.writer_to(Place::File(self.temp_file()?)))
+    }
+
+    /// Starts a new object in memory, which is to be ended with
+    /// [`finish`](ObjectWriter::finish). What has no room there goes on in a
+    /// file.
+    pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
+        self.writer_to(Place::Memory(memory))
+    }
+
+    fn writer_to(&self, place: Place) -> ObjectWriter {
         let unfinished = Unfinished {
-            temp: self.temp_file()?,
+            store: self.clone(),
+            place,
             hashes: Hashes::new(self),
-            accesses: self.accesses().clone(),
         };
-        Ok(ObjectWriter {
+        ObjectWriter {
             store: self.clone(),
             state: State::Here(Box::new(unfinished)),
             buffer: Vec::new(),
             len: 0,
-        })
+        }
+    }
+
+    fn append(&self, temp: &NamedTempFile, bytes: &[u8]) -> Result<(), StoreError> {
+        write_all(self.accesses(), temp.as_file(), temp.path(), bytes)
+    }
+
+    /// What was written to memory, in a file.
+    fn file_of(&self, memory: &Buffer) -> Result<NamedTempFile, StoreError> {
+        let temp = self.temp_file()?;
+        self.append(&temp, memory.bytes())?;
+        Ok(temp)
     }
 
     /// Stores `bytes` as an object. Writes nothing if it is there already.
@@ -273,9 +311,32 @@ impl ObjectWriter {
     /// or when an earlier write failed.
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
-        let (temp, digest) = self.end()?;
+        let (place, digest) = self.end()?;
+        let temp = match place {
+            Place::File(temp) => temp,
+            Place::Memory(memory) => store.file_of(&memory)?,
+        };
         store.enter(temp, digest)?;
         Ok(Stored { digest, len })
+    }
+
+    /// Ends an object that was begun in memory: its bytes, if there was room
+    /// for all of them. Otherwise it is in the store, as after
+    /// [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// As those of `commit`.
+    pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
+        let (store, len) = (self.store.clone(), self.len());
+        let (place, digest) = self.end()?;
+        let object = Stored { digest, len };
+        match place {
+            Place::Memory(memory) => Ok((object, Some(memory))),
+            Place::File(temp) => {
+                store.enter(temp, digest)?;
+                Ok((object, None))
+            }
+        }
     }
 
     /// Puts the object into the store if it is the one of this name; `false` if it is another.
@@ -284,38 +345,45 @@ impl ObjectWriter {
     /// As [`commit`](Self::commit).
     pub fn commit_as(self, digest: &Digest) -> Result<bool, StoreError> {
         let store = self.store.clone();
-        let (temp, found) = self.end()?;
+        let (place, found) = self.end()?;
         let is_right = found == *digest;
         if is_right {
+            let temp = match place {
+                Place::File(temp) => temp,
+                Place::Memory(memory) => store.file_of(&memory)?,
+            };
             store.publish(temp, found)?;
         }
         Ok(is_right)
     }
 
-    /// What was written, from its beginning, for one who wants no object of it after all. It takes disk until the reader is
-    /// dropped.
+    /// What was written, from its beginning, for one who wants no object of it after all. It takes disk, or memory, until
+    /// the reader is dropped.
     ///
     /// # Errors
     /// When the last bytes cannot be written, or when an earlier write failed.
-    pub fn read_back(self) -> Result<impl io::Read, StoreError> {
+    pub fn read_back(self) -> Result<Box<dyn io::Read>, StoreError> {
         let accesses = self.store.accesses().clone();
-        let (mut temp, _) = self.end()?;
+        let mut temp = match self.end()?.0 {
+            Place::File(temp) => temp,
+            Place::Memory(memory) => return Ok(Box::new(Cursor::new(memory))),
+        };
         let rewound = accesses.before(Access::Read, temp.path());
         let rewound = rewound.and_then(|()| temp.rewind());
         rewound.map_err(|error| StoreError::io("read", temp.path(), error))?;
-        Ok(temp)
+        Ok(Box::new(temp))
     }
 
-    /// The complete file, and what its bytes hash to.
-    fn end(mut self) -> Result<(NamedTempFile, Digest), StoreError> {
+    /// All bytes, and what they hash to.
+    fn end(mut self) -> Result<(Place, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
             State::Here(unfinished) => unfinished,
             State::Behind(behind) => behind.finish()?,
             State::Failed => return Err(self.failed()),
         };
         unfinished.append(&self.buffer)?;
-        let Unfinished { temp, hashes, .. } = *unfinished;
-        Ok((temp, hashes.finish(&self.store)))
+        let Unfinished { place, hashes, .. } = *unfinished;
+        Ok((place, hashes.finish(&self.store)))
     }
 }
 

@@ -14,7 +14,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use common::{Outcome, count, entry, file_of, fresh, make_old, object_file, stranger};
-use prep_cache::{Digest, History, HistoryStep, Store};
+use prep_cache::{Digest, GcOptions, History, HistoryStep, Store};
 use serde_json::json;
 
 fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>> {
@@ -50,6 +50,23 @@ fn an_entry_whose_objects_are_gone_is_no_hit() -> Outcome {
     fs::remove_file(object_file(&store, &c))?;
     fs::remove_file(object_file(&store, &a))?;
     assert_eq!(store.missing(&written), [a, c]);
+    Ok(())
+}
+
+#[test]
+fn what_was_never_stored_is_missing_but_nothing_to_mend() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let (key, unstored) = (Digest::of(b"key"), Digest::of(b"unstored"));
+    let mut written = entry(&[store.put(b"a")?], 0)?;
+    written.unstored = vec![unstored];
+    store.record(&key, &written)?;
+    assert_eq!(store.missing(&written), [unstored]);
+    assert_eq!(store.missing_here(&written), []);
+    assert!(store.verify(true, &|_| {})?.is_clean());
+    assert!(store.gc(&GcOptions::default())?.entries.is_empty());
+    assert_eq!(store.lookup(&key)?, Some(written.clone()));
+    store.put(b"unstored")?;
+    assert_eq!(store.missing(&written), []);
     Ok(())
 }
 

@@ -17,7 +17,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use common::{Outcome, bytes, count, fresh, make_old, object_file, stranger};
-use prep_cache::{Digest, Store, StoreError};
+use prep_cache::{Buffer, Digest, Store, StoreError};
 
 /// Around the writer's buffer, the reader's chunk, and a BLAKE3 chunk.
 const LENGTHS: [usize; 10] = [
@@ -91,6 +91,43 @@ fn pieces_of_any_size_make_the_same_object() -> Outcome {
         assert_eq!((stored.digest, stored.len), (Digest::of(&content), 300_000));
     }
     assert_eq!(store.stat()?.objects.files, 1);
+    assert_eq!(count(&store, "tmp")?, 0);
+    Ok(())
+}
+
+#[test]
+fn what_is_written_to_memory_stays_there_unless_it_has_no_room() -> Outcome {
+    let (_dir, store) = fresh()?;
+    for len in LENGTHS.into_iter().chain([3 << 20]) {
+        let content = bytes(len, 5 + len as u64);
+        let digest = Digest::of(&content);
+        let write = |room: usize| -> Result<prep_cache::ObjectWriter, Box<dyn std::error::Error>> {
+            let mut writer = store.writer_in_memory(Buffer::with_capacity(room)?);
+            for piece in content.chunks(70_000) {
+                writer.write_all(piece)?;
+            }
+            Ok(writer)
+        };
+        let (stored, held) = write(len)?.finish()?;
+        assert_eq!((stored.digest, stored.len), (digest, len as u64));
+        assert_eq!(held.as_ref().map(Buffer::bytes), Some(content.as_slice()));
+        assert_eq!(store.len_of(&digest), None);
+        assert_eq!(count(&store, "tmp")?, 0, "no file was made");
+        for room in [len, len / 2, 0] {
+            let mut read = Vec::new();
+            write(room)?.read_back()?.read_to_end(&mut read)?;
+            assert_eq!(read, content);
+        }
+        for room in [len / 2, 0] {
+            let (stored, held) = write(room)?.finish()?;
+            assert_eq!(stored.digest, digest);
+            // There is room for a byte at least.
+            assert_eq!(held.is_some(), len <= 1);
+            assert_eq!(store.len_of(&digest).is_some(), len > 1);
+        }
+        assert_eq!(write(len)?.commit()?.digest, digest);
+        assert_eq!(store.read(&digest)?, content);
+    }
     assert_eq!(count(&store, "tmp")?, 0);
     Ok(())
 }

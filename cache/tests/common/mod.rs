@@ -68,6 +68,7 @@ pub fn entry(outputs: &[Digest], days: u64) -> Result<LedgerEntry, Box<dyn Error
             .map(|(n, digest)| (format!("out{n}.csv"), *digest))
             .collect::<BTreeMap<_, _>>(),
         references: Vec::new(),
+        unstored: Vec::new(),
         created: since.as_secs() - days * 24 * 60 * 60,
         millis: 12,
         elsewhere: false,

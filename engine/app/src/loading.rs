@@ -69,6 +69,7 @@ impl<'a> Loader<'a> {
                 record: note.to_json(),
                 outputs: BTreeMap::new(),
                 references: Vec::new(),
+                unstored: Vec::new(),
                 created: SystemTime::now()
                     .duration_since(UNIX_EPOCH)
                     .map_or(0, |since| since.as_secs()),

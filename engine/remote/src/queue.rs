@@ -65,7 +65,7 @@ impl Queue {
 /// Something to be sent.
 pub(crate) enum Job {
     Result {
-        offer: Offer,
+        offer: Box<Offer>,
         store: Store,
     },
     Source {
@@ -342,6 +342,7 @@ mod tests {
             record,
             outputs: BTreeMap::from([("tree".to_owned(), digest)]),
             references: vec![digest; files],
+            unstored: Vec::new(),
             created: 0,
             millis: 0,
             elsewhere: false,
@@ -354,7 +355,10 @@ mod tests {
             given: Vec::new(),
         };
         let store = store.clone();
-        Job::Result { offer, store }
+        Job::Result {
+            offer: Box::new(offer),
+            store,
+        }
     }
 
     #[test]

@@ -110,6 +110,7 @@ impl Tier for Below {
 
     fn offer(&self, offer: Offer) {
         let store = self.store.clone();
+        let offer = Box::new(offer);
         self.link.enqueue(Job::Result { offer, store });
     }
 }

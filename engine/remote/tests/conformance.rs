@@ -62,6 +62,7 @@ impl Machine {
             record: serde_json::json!({ "step": step }),
             outputs: BTreeMap::from([("value".to_owned(), object)]),
             references: given.to_vec(),
+            unstored: Vec::new(),
             created: 1,
             millis: 2,
             elsewhere: false,
