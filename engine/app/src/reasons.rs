@@ -13,6 +13,9 @@ pub fn short(reason: &Reason) -> String {
         Reason::OutputMissing { .. } => {
             "its result is no longer in the store and something needs it".to_owned()
         }
+        Reason::Unstored { .. } => {
+            "its result was held in memory, not stored, and something needs it".to_owned()
+        }
         Reason::InputPending { step } => format!("depends on what `{step}` gives"),
         Reason::NotCurrent => {
             "the data folder does not agree with the results, or was not checked since a restart"

@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use prep_cache::{Access, Digest, LockGuard, Store, Threads};
+use prep_cache::{Access, Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
 
+use crate::held::{Held, HeldObjects};
 use crate::memory::Memory;
 use crate::shared::SharedObjects;
 use crate::{Cancel, Claim, StepError};
@@ -93,6 +94,9 @@ pub struct Context {
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
     shared: Arc<SharedObjects>,
+    held: Arc<HeldObjects>,
+    /// What this step holds.
+    holding: Arc<Mutex<Vec<Arc<Held>>>>,
 }
 
 impl Context {
@@ -110,6 +114,17 @@ impl Context {
             locations: Arc::default(),
             lost: Arc::default(),
             shared: Arc::new(SharedObjects::new(limits.memory / KEPT)),
+            held: Arc::new(HeldObjects::new(None)),
+            holding: Arc::default(),
+        }
+    }
+
+    /// The same surroundings, where steps may hold results in memory that need not be stored, so many bytes of them.
+    #[must_use]
+    pub fn with_room_to_hold(self, bytes: u64) -> Context {
+        Context {
+            held: Arc::new(HeldObjects::new(Some(bytes))),
+            ..self
         }
     }
 
@@ -127,6 +142,7 @@ impl Context {
             threads,
             memory,
             lock,
+            holding: Arc::default(),
             ..self.clone()
         }
     }
@@ -144,6 +160,48 @@ impl Context {
     /// So much more memory, in bytes, if it is free now. A step that gets none does with what it claimed at first.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
+    }
+
+    /// Room for a result that is held in memory, in bytes, if there is some.
+    pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
+        self.held.try_claim(bytes)
+    }
+
+    /// Holds a result of this step, which is not in the store, for the steps that come next: `opened` is what
+    /// [`held`](Context::held) gives them, and `claim` the room that it takes.
+    pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
+        let held = self.held.hold(object, opened, claim);
+        let mut holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
+        holding.push(held);
+    }
+
+    /// An object that is held in memory.
+    pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
+        self.held.get(object)
+    }
+
+    pub(crate) fn is_held(&self, object: &Digest) -> bool {
+        self.held.len_of(object).is_some()
+    }
+
+    /// What this step holds.
+    pub(crate) fn take_holding(&self) -> Vec<Arc<Held>> {
+        let mut holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut holding)
+    }
+
+    /// Length of an object that is held or stored.
+    pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
+        self.held
+            .len_of(object)
+            .or_else(|| self.store.len_of(object))
+    }
+
+    /// The objects of an entry that are neither held nor stored.
+    pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
+        let mut missing = self.store.missing(entry);
+        missing.retain(|object| !self.is_held(object));
+        missing
     }
 
     /// Remembers where content lies that is not in the store (a bundle).

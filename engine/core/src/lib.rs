@@ -6,6 +6,7 @@
 //! resolve   forward: keys and what the ledger knows; backward: what is needed        -> Resolution
 //! reason    why a step runs: the comparison of two key records, field by field        last      what ran last time
 //! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
+//! held      results in memory that are not worth their disk
 //! units     sizes and durations in messages
 //! event     what happened, as data; progress bars, logs and JSON are readers of it
 //! ```
@@ -25,6 +26,7 @@ mod event;
 mod figures;
 mod file;
 mod graph;
+mod held;
 mod key;
 mod last;
 mod memory;
@@ -49,7 +51,7 @@ pub use key::{KeyRecord, canonical};
 pub use last::{LastRun, LastRuns, LastSteps};
 pub use memory::Claim;
 pub use reason::{Change, Reason};
-pub use resolve::{Resolution, ResolveError, State, resolve};
+pub use resolve::{Missing, Resolution, ResolveError, State, resolve};
 pub use run::{RunOptions, RunReport, run};
 pub use timings::{Timing, write_trace};
 pub use value::Value;

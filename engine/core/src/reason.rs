@@ -25,6 +25,8 @@ pub enum Reason {
     Changed { changes: Vec<Change> },
     /// The record is known, but an object that it led to is not in the store any more, and something needs it.
     OutputMissing { object: Digest },
+    /// The record is known, but what it led to was held in memory and not stored, and something needs it.
+    Unstored { object: Digest },
     /// A step that feeds this one has to run first; whether this one runs depends on what comes out.
     InputPending {
         /// Of another name in JSON, where a reason may stand among the fields of a step.

@@ -2,10 +2,11 @@
 //!
 //! Forward, inputs first: a node whose inputs' digests are known has a key, and the ledger tells whether that key led to
 //! outputs before. A node that has no known outputs is *stale*; what comes after it is *pending*, because equal outputs
-//! may still make it a hit. Backward: outputs that the ledger knows but the store has lost (collected as garbage) are
-//! made again only when something that runs needs them.
+//! may still make it a hit. Backward: objects that the ledger knows but the store lacks (collected as garbage, or never
+//! stored) are made again only when something that runs needs them, by the node that makes them: others that pass them on
+//! wait for it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use prep_cache::Digest;
@@ -17,11 +18,12 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 /// What is known about one node.
 #[derive(Debug, Clone)]
 pub enum State {
-    /// Its outputs are known; `missing` names an object that the store lacks.
+    /// Its outputs are known.
     Known {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
-        missing: Option<Digest>,
+        /// Objects of theirs that the store lacks.
+        missing: Vec<Missing>,
     },
     /// A sink that agrees with its inputs.
     Current { record: KeyRecord },
@@ -32,6 +34,25 @@ pub enum State {
     },
     /// It cannot be told before the named step has run.
     Pending { step: String },
+}
+
+/// An object that the store lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Missing {
+    pub object: Digest,
+    /// It was never stored.
+    pub is_unstored: bool,
+}
+
+impl Missing {
+    /// Why a step runs that makes it.
+    pub(crate) fn reason(&self) -> Reason {
+        let object = self.object;
+        match self.is_unstored {
+            true => Reason::Unstored { object },
+            false => Reason::OutputMissing { object },
+        }
+    }
 }
 
 /// States of all nodes.
@@ -71,7 +92,8 @@ pub fn resolve(
     for part in resolved {
         states.extend(part?);
     }
-    let work = work(graph, &order, &states);
+    let (work, waiting) = work(graph, &order, &states);
+    states.extend(waiting);
     Ok(Resolution {
         states,
         order,
@@ -138,11 +160,14 @@ pub(crate) fn resolve_node(
     if let Action::Source(source) = &node.action {
         return Ok(match source.state(context)? {
             SourceState::Known { value } => {
-                let missing = context.store.len_of(&value).is_none().then_some(value);
+                let missing = context.store.len_of(&value).is_none().then_some(Missing {
+                    object: value,
+                    is_unstored: false,
+                });
                 State::Known {
                     record: None,
                     outputs: BTreeMap::from([("value".into(), value)]),
-                    missing,
+                    missing: missing.into_iter().collect(),
                 }
             }
             SourceState::Unread { bytes } => State::Stale {
@@ -188,11 +213,15 @@ pub(crate) fn resolve_node(
     };
     match found {
         Some(entry) => {
-            let missing = context.store.missing(&entry).into_iter().next();
+            let missing = context.missing(&entry).into_iter();
+            let missing = missing.map(|object| Missing {
+                object,
+                is_unstored: entry.unstored.contains(&object),
+            });
             Ok(State::Known {
                 record: Some(record),
+                missing: missing.collect(),
                 outputs: entry.outputs,
-                missing,
             })
         }
         None => {
@@ -236,22 +265,53 @@ fn reason(last: &LastRuns, node: &Node, new: &KeyRecord) -> Result<Option<Reason
     Ok(changes.map(|changes| Reason::Changed { changes }))
 }
 
-/// What runs or may run: stale and pending nodes, and lost outputs that those need.
+/// What runs or may run: stale and pending nodes, and those that make missing objects which something that runs needs.
+/// Also the new states of nodes that only pass such objects on: once these are made, they are as they were.
 fn work(
     graph: &Graph,
     order: &[NodeId],
     states: &HashMap<NodeId, State>,
-) -> HashMap<NodeId, Reason> {
+) -> (HashMap<NodeId, Reason>, Vec<(NodeId, State)>) {
+    let missing_of = |id: &NodeId| match states.get(id) {
+        Some(State::Known { missing, .. }) => missing.as_slice(),
+        _ => &[],
+    };
     let mut work: HashMap<NodeId, Reason> = HashMap::new();
+    // Missing objects that are needed of nodes which pass them on.
+    let mut passed_on: HashMap<NodeId, BTreeSet<Missing>> = HashMap::new();
+    let mut waiting = Vec::new();
     for &id in order.iter().rev() {
         let reason = match states.get(&id) {
             Some(State::Stale { reason, .. }) => Some(reason.clone()),
             Some(State::Pending { step }) => Some(Reason::InputPending { step: step.clone() }),
-            Some(State::Known {
-                missing: Some(object),
-                ..
-            }) if graph.users(id).iter().any(|user| work.contains_key(user)) => {
-                Some(Reason::OutputMissing { object: *object })
+            Some(State::Known { missing, .. }) if !missing.is_empty() => {
+                let users = graph.users(id);
+                let is_needed = |one: &Missing| {
+                    users.iter().any(|user| match passed_on.get(user) {
+                        Some(needed) => needed.contains(one),
+                        None => work.contains_key(user),
+                    })
+                };
+                let needed = missing.iter().copied().filter(is_needed);
+                let needed: BTreeSet<Missing> = needed.collect();
+                let feeding: Vec<NodeId> =
+                    graph.inputs(id).iter().map(|(_, port)| port.node).collect();
+                let giver =
+                    |one: &Missing| feeding.iter().find(|node| missing_of(node).contains(one));
+                match (
+                    needed.iter().find(|one| giver(one).is_none()),
+                    needed.first(),
+                ) {
+                    (Some(own), _) => Some(own.reason()),
+                    (None, None) => None,
+                    (None, Some(given)) => {
+                        let step = giver(given).map(|node| graph.node(*node).name.clone());
+                        let step = step.unwrap_or_default();
+                        waiting.push((id, State::Pending { step: step.clone() }));
+                        passed_on.insert(id, needed);
+                        Some(Reason::InputPending { step })
+                    }
+                }
             }
             _ => None,
         };
@@ -259,5 +319,5 @@ fn work(
             work.insert(id, reason);
         }
     }
-    work
+    (work, waiting)
 }

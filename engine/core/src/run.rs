@@ -18,6 +18,7 @@
 //! running steps stop at their next check; nothing of theirs becomes visible.
 
 mod execute;
+mod holding;
 mod remember;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -29,12 +30,14 @@ use tokio::task::JoinSet;
 
 use crate::figures::millis;
 use crate::graph::{Graph, NodeId};
+use crate::held::Held;
 use crate::resolve::{ResolveError, State, resolve, resolve_node};
 use crate::{
-    Context, Event, Failure, Figures, LastRuns, Reason, Reporter, Resolution, StepError,
+    Context, Event, Failure, Figures, LastRuns, Missing, Reason, Reporter, Resolution, StepError,
     StepOutcome, Value, Waited, chain,
 };
 use execute::{Ended, Task};
+use holding::Holding;
 
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -88,6 +91,8 @@ struct Scheduler {
     /// When a node became ready, and when its lock was first found taken.
     ready_since: HashMap<NodeId, Instant>,
     blocked_since: HashMap<NodeId, Instant>,
+    /// Results in memory that steps may want.
+    holding: Holding,
     /// Why the nodes that started did.
     reasons: HashMap<NodeId, Reason>,
     stop: bool,
@@ -216,6 +221,7 @@ impl Scheduler {
             ready,
             blocked: Vec::new(),
             blocked_since: HashMap::new(),
+            holding: Holding::default(),
             reasons: HashMap::new(),
             stop: false,
             lost: HashMap::new(),
@@ -232,6 +238,7 @@ impl Scheduler {
         next.reasons = self.reasons;
         next.report.figures = self.report.figures;
         next.report.errors = self.report.errors;
+        next.holding = self.holding;
         for (id, outcome) in self.report.outcomes {
             let ended = match outcome {
                 StepOutcome::Done { .. } => next.report.outcomes.contains_key(&id),
@@ -246,7 +253,24 @@ impl Scheduler {
         }
         let outcomes = &next.report.outcomes;
         next.ready.retain(|id| !outcomes.contains_key(id));
+        next.hold_on();
         next
+    }
+
+    /// What is held goes on to the nodes that have not ended, also by way of those that are known by now.
+    fn hold_on(&mut self) {
+        if self.holding.is_empty() {
+            return;
+        }
+        for (id, outputs) in &self.report.outputs {
+            self.holding.give(
+                Vec::new(),
+                &self.objects_of(outputs.values().copied()),
+                &self.open_users(*id),
+            );
+        }
+        let outcomes = &self.report.outcomes;
+        self.holding.retain(|id| !outcomes.contains_key(&id));
     }
 
     /// Notes an object that a step could not do without. False when it was lost before the last look at the graph:
@@ -280,14 +304,15 @@ impl Scheduler {
                 Ok(State::Known {
                     record,
                     outputs,
-                    missing: None,
-                }) => {
+                    missing,
+                }) if missing.is_empty() => {
                     self.ended(
                         id,
                         Ok(Ended::Outputs {
                             record,
                             outputs,
                             ran: None,
+                            held: Vec::new(),
                         }),
                         true,
                     );
@@ -346,10 +371,9 @@ impl Scheduler {
     fn reason(&self, id: NodeId) -> Reason {
         match self.states.get(&id) {
             Some(State::Stale { reason, .. }) => reason.clone(),
-            Some(State::Known {
-                missing: Some(object),
-                ..
-            }) => Reason::OutputMissing { object: *object },
+            Some(State::Known { missing, .. }) => {
+                missing.first().map_or(Reason::FirstRun, Missing::reason)
+            }
             _ => Reason::FirstRun,
         }
     }
@@ -375,14 +399,16 @@ impl Scheduler {
                 record,
                 outputs,
                 ran,
+                held,
             }) => {
+                self.hold(id, held, &outputs);
                 self.report.outputs.insert(id, outputs.clone());
                 self.states.insert(
                     id,
                     State::Known {
                         record,
                         outputs,
-                        missing: None,
+                        missing: Vec::new(),
                     },
                 );
                 self.done(id, ran)
@@ -429,15 +455,37 @@ impl Scheduler {
         self.ready.append(&mut ready);
     }
 
+    /// Objects in memory are there for who is given them, also by a step that only passes them on.
+    fn hold(&mut self, id: NodeId, held: Vec<Arc<Held>>, outputs: &BTreeMap<String, Digest>) {
+        if held.is_empty() && self.holding.is_empty() {
+            return;
+        }
+        let objects = self.objects_of(outputs.values().copied());
+        let users = self.open_users(id);
+        self.holding.give(held, &objects, &users);
+    }
+
+    /// The users of a node that have not ended.
+    fn open_users(&self, id: NodeId) -> HashSet<NodeId> {
+        let users = self.shared.graph.users(id).into_iter();
+        users
+            .filter(|user| !self.report.outcomes.contains_key(user))
+            .collect()
+    }
+
+    /// The objects that values refer to.
+    fn objects_of(&self, values: impl Iterator<Item = Digest>) -> BTreeSet<Digest> {
+        let store = &self.shared.context.store;
+        let values = values.filter_map(|digest| Value::load(store, &digest).ok());
+        values.flat_map(|value| value.objects).collect()
+    }
+
     /// Bytes of the objects that the inputs of a node refer to.
     fn bytes_given(&self, id: NodeId) -> u64 {
-        let store = &self.shared.context.store;
-        let digests = self.input_digests(id).into_values();
-        let values = digests.filter_map(|digest| Value::load(store, &digest).ok());
-        let objects: BTreeSet<Digest> = values.flat_map(|value| value.objects).collect();
+        let objects = self.objects_of(self.input_digests(id).into_values());
+        let objects = objects.iter();
         objects
-            .iter()
-            .filter_map(|object| store.len_of(object))
+            .filter_map(|object| self.shared.context.len_of(object))
             .sum()
     }
 
@@ -460,6 +508,7 @@ impl Scheduler {
             outcome: outcome.clone(),
         });
         self.report.outcomes.insert(id, outcome);
+        self.holding.retain(|user| user != id);
     }
 
     fn skip_users(&mut self, id: NodeId) {

@@ -10,6 +10,7 @@ use prep_cache::{Digest, LedgerEntry, LockGuard, Offer, Permit, StoreError, Usag
 use super::Shared;
 use crate::figures::millis;
 use crate::graph::NodeId;
+use crate::held::Held;
 use crate::{
     Action, Claim, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value,
     Waited,
@@ -35,6 +36,8 @@ pub(super) enum Ended {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
         ran: Option<Figures>,
+        /// What it holds in memory.
+        held: Vec<Arc<Held>>,
     },
     Sink {
         record: KeyRecord,
@@ -148,18 +151,20 @@ impl Task {
                     record: None,
                     outputs: BTreeMap::from([("value".to_owned(), digest)]),
                     ran: Some(watch.stop(shared, context)),
+                    held: Vec::new(),
                 })
             }
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
                 // Another process may have done it while this one waited.
                 if let Some(entry) = context.store.lookup(&key)?
-                    && context.store.missing(&entry).is_empty()
+                    && context.missing(&entry).is_empty()
                 {
                     return Ok(Ended::Outputs {
                         record: Some(record),
                         outputs: entry.outputs,
                         ran: None,
+                        held: Vec::new(),
                     });
                 }
                 if context.only_found && step.is_shared() {
@@ -178,11 +183,16 @@ impl Task {
                 }
                 references.sort();
                 references.dedup();
+                let is_unstored = |object: &Digest| {
+                    context.is_held(object) && context.store.len_of(object).is_none()
+                };
+                let (unstored, references) = references.into_iter().partition(is_unstored);
                 let ran = watch.stop(shared, context);
                 let entry = LedgerEntry {
                     record: record.to_json(),
                     outputs: outputs.clone(),
                     references,
+                    unstored,
                     created: unix_seconds(),
                     millis: ran.wall,
                     elsewhere: false,
@@ -201,6 +211,7 @@ impl Task {
                     record: Some(record),
                     outputs,
                     ran: Some(ran),
+                    held: context.take_holding(),
                 })
             }
             (Action::Sink(sink), Some(record)) => {
