@@ -10,8 +10,9 @@ use super::entry::{Method, ZipEntry};
 use super::error::ZipError;
 use crate::read_at::{ReadAt, Section};
 
-/// Compressed bytes are read in pieces of this size.
-const BUFFER: usize = 64 * 1024;
+/// Compressed bytes are read in pieces of at most this size. Where a piece ends the inflater is slow for a while, and copies
+/// what it may look back to.
+const BUFFER: u64 = 256 * 1024;
 
 impl ZipEntry {
     /// Opens the member for reading.
@@ -38,9 +39,12 @@ impl<'a, R: ReadAt> MemberReader<'a, R> {
         let section = Section::new(section.into_base(), range);
         let content = match entry.method {
             Method::Stored => Content::Stored(section),
-            Method::Deflate => Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
-                BUFFER, section,
-            ))),
+            Method::Deflate => {
+                let piece = entry.compressed_size.clamp(1, BUFFER) as usize;
+                Content::Deflate(DeflateDecoder::new(BufReader::with_capacity(
+                    piece, section,
+                )))
+            }
         };
         let crc = crc32fast::Hasher::new();
         Ok(MemberReader {
