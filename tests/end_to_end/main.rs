@@ -16,6 +16,7 @@
 //! expand        archives of `public` as folders
 //! export        copies to take elsewhere
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
+//! held          long tables, which are in memory instead of the store
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! leaks         known leaks, planted as the real bundles have them
@@ -67,6 +68,7 @@ mod expand;
 mod export;
 mod faults;
 mod freshness;
+mod held;
 mod kill;
 mod kinds;
 mod leaks;

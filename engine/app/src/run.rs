@@ -29,6 +29,9 @@ const STACK: usize = 16 << 20;
 /// Between two looks whether results are sent.
 const GLANCE: Duration = Duration::from_millis(20);
 
+/// Beside the memory of running steps, this part of it is for results that are held instead of being stored.
+const PART_TO_HOLD: u64 = 4;
+
 /// A run that is about to begin.
 pub struct Run {
     pub plan: Plan,
@@ -69,6 +72,12 @@ impl Run {
         let engine = prep_sql::Session::new(&store.temp_dir());
         let store = settings.below(store);
         let context = Context::new(store, settings.limits(), cancel.clone());
+        // What is not stored is read from the bundle once more, by a later run or by another machine.
+        let stays_here = task.options.keep_bundles && settings.remote.is_none();
+        let context = match stays_here {
+            true => context.with_room_to_hold(settings.memory / PART_TO_HOLD),
+            false => context,
+        };
         prepared::settle(settings, &task.options.variant, ids, &context, notes)?;
         let mut plan = Plan::make(task, ids, &engine, &context)?;
         if !task.options.keep_going && !plan.refused.is_empty() {

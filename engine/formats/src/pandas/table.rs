@@ -27,6 +27,8 @@ const AROUND: u64 = 1 << 21;
 /// The bytes of a table.
 enum Bytes {
     Owned(Vec<u8>),
+    /// Pages of memory, and how many bytes of them are text.
+    Pages(Mmap, usize),
     Mapped(Mapped),
 }
 
@@ -59,6 +61,7 @@ impl Bytes {
     fn text(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
+            Self::Pages(pages, len) => pages.get(..*len).unwrap_or_default(),
             Self::Mapped(mapped) => &mapped.map,
         }
     }
@@ -140,7 +143,24 @@ impl TextTable {
         room: u64,
         index: RowIndex,
     ) -> Result<Self, CsvError> {
-        let bytes = Self::bytes(file, room)?;
+        Self::with_index(Self::bytes(file, room)?, schema, index)
+    }
+
+    /// A table in memory, in the first `len` bytes of these pages, which belong to no file; by who may know where the rows
+    /// start.
+    ///
+    /// # Errors
+    /// The text does not have the rows of the schema.
+    pub fn from_pages(
+        pages: Mmap,
+        len: usize,
+        schema: Schema,
+        index: Option<RowIndex>,
+    ) -> Result<Self, CsvError> {
+        Self::with_index(Bytes::Pages(pages, len), schema, index.unwrap_or_default())
+    }
+
+    fn with_index(bytes: Bytes, schema: Schema, index: RowIndex) -> Result<Self, CsvError> {
         if index.end() != bytes.text().len() as u64 {
             return Self::new(bytes, schema);
         }
@@ -218,6 +238,12 @@ impl TextTable {
             });
         }
         Ok(self)
+    }
+
+    /// Whether the text is in memory, and not read from a file.
+    #[must_use]
+    pub fn is_in_memory(&self) -> bool {
+        !matches!(self.lines.bytes, Bytes::Mapped(_))
     }
 
     /// Bytes of memory that the offsets of the rows take.

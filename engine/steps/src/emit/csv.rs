@@ -6,13 +6,13 @@ use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, Inputs, StepError};
-use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, gather};
+use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
 use super::cells::{Cell, Layout};
 use crate::relation::{Running, Wanted, open_tables};
-use crate::value::room_for_text;
+use crate::value::{StoredText, room_for_text};
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
@@ -27,11 +27,15 @@ pub(crate) fn write_csv(
     let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let (stored, count) = store_rows(context, rows, &mut layout, delimiter, quoting)?;
+    if let Some(text) = context.held::<StoredText>(&stored.digest) {
+        text.store(context)?;
+    }
     let columns = layout.columns.into_iter().map(|column| column.name);
     Ok(FileValue::table(stored, count, columns.collect()))
 }
 
-/// Stores header and rows as an object; returns it and the number of rows.
+/// Stores header and rows as an object; returns it and the number of rows. Rows that are those of a table are its object,
+/// which may be held in memory.
 pub(super) fn store_rows(
     context: &Context,
     mut rows: Running<'_>,
@@ -68,7 +72,7 @@ pub(super) fn store_rows(
         let origins = (0..unchanged.rows).chain(unchanged.next).chain(origins);
         let scratch = context.temp_dir();
         let mut options = GatherOptions::new(&scratch);
-        let claim = claim_for_text(context, table.text().len(), &mut options);
+        let claim = claim_for_text(context, table, &mut options);
         let count =
             gather(table, origins, &places, &mut out, &options).map_err(StepError::machine)?;
         drop(claim);
@@ -103,13 +107,17 @@ pub(super) fn store_rows(
     Ok((out.commit()?, count))
 }
 
-/// A large text is copied in random order, too, if so much memory is free: in two steps it takes twice as long.
+/// A large text is copied in random order, too, if it is in memory or so much memory is free: in two steps it takes twice as
+/// long.
 fn claim_for_text(
     context: &Context,
-    text: usize,
+    table: &TextTable,
     options: &mut GatherOptions<'_>,
 ) -> Option<Claim> {
-    let bytes = text as u64;
+    let (text, bytes) = (table.text().len(), table.text().len() as u64);
+    if table.is_in_memory() {
+        options.budget = text;
+    }
     if text <= options.budget || bytes > room_for_text(context) {
         return None;
     }

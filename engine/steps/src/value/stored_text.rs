@@ -2,8 +2,9 @@
 //!
 //! Whoever writes a text knows where its rows start, and may keep a few of its columns in memory. That is enough for most
 //! queries, and for an output that is the table as it stands; then the text is never mapped, and publishing it is one
-//! more name for its file. Texts are kept for the steps that come next.
+//! more name for its file. Texts are kept for the steps that come next; a text may be in memory only (`held_text`).
 
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::array::ArrayRef;
@@ -11,6 +12,8 @@ use arrow::compute::concat_batches;
 use prep_cache::{Digest, Store, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, Projection, RowIndex, RowSelection, Schema, TextTable};
+
+use super::HeldText;
 
 /// Bytes of a text that may stay mapped after rows were looked up anywhere: half of all memory.
 pub(crate) fn room_for_text(context: &Context) -> u64 {
@@ -24,7 +27,7 @@ pub(crate) struct Known {
     pub projection: Option<Projection>,
 }
 
-/// A stored text with a schema.
+/// A text with a schema, stored or held in memory.
 pub(crate) struct StoredText {
     schema: Schema,
     store: Store,
@@ -68,6 +71,47 @@ impl StoredText {
         kept.map(drop)
     }
 
+    /// Holds a text in memory for the steps that come next; `known` says what is known of it.
+    pub fn hold(
+        context: &Context,
+        object: Stored,
+        schema: &Schema,
+        text: HeldText,
+        known: Option<Known>,
+    ) -> Result<(), StepError> {
+        let (index, projection) = match known {
+            Some(known) => (Some(known.index), known.projection),
+            None => (None, None),
+        };
+        let few = projection.map(|projection| Few::of(projection, schema));
+        let (pages, len) = text.buffer.into_pages().map_err(StepError::machine)?;
+        let whole = TextTable::from_pages(pages, len, schema.clone(), index);
+        let opened = StoredText {
+            schema: schema.clone(),
+            store: context.store.clone(),
+            object,
+            room: room_for_text(context),
+            index: Mutex::default(),
+            whole: whole.map_err(StepError::internal)?.into(),
+            few: few.transpose()?,
+        };
+        context.hold(object, Arc::new(opened), text.claim);
+        Ok(())
+    }
+
+    /// Stores the text, if it is not there yet.
+    pub fn store(&self, context: &Context) -> Result<(), StepError> {
+        let store = &context.store;
+        if store.len_of(&self.object.digest).is_some() {
+            return Ok(());
+        }
+        let mut out = store.writer()?;
+        out.write_all(self.whole()?.text())
+            .map_err(StepError::machine)?;
+        out.commit()?;
+        Ok(())
+    }
+
     /// The text of this name as a table with a schema; mapped, if nothing is known of it yet.
     pub fn open(
         context: &Context,
@@ -91,7 +135,10 @@ impl StoredText {
                 few: None,
             })
         };
-        let text = context.kept(object, open, StoredText::memory)?;
+        let text = match context.held(object) {
+            Some(text) => text,
+            None => context.kept(object, open, StoredText::memory)?,
+        };
         // The same bytes may have been read with other types.
         match text.schema == *schema {
             true => Ok(text),
@@ -128,7 +175,7 @@ impl StoredText {
         &self.schema
     }
 
-    /// The object that holds the text.
+    /// The object that holds the text, if it is stored.
     pub fn object(&self) -> Stored {
         self.object
     }

@@ -5,14 +5,13 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use prep_cache::{ObjectWriter, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::Word;
 
 use super::{Format, Read, ReadError, check_columns, each, failed, fits};
-use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, fill};
+use crate::value::{Content, Known, Opener, Storage, StoredText, TableValue, TextWriter, fill};
 
 /// Bytes that go from one thread to the next at a time.
 const PIECE: usize = 1 << 18;
@@ -39,7 +38,7 @@ fn read(
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
-    let text = context.store.writer()?;
+    let text = TextWriter::new(context, content.bytes())?;
     let (inflated, scanned) = match context.threads.try_take() {
         Some(thread) => {
             let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
@@ -73,12 +72,13 @@ fn read(
         known,
         text,
     } = scanned?;
-    let stored = match &rewritten {
-        Rewritten::Canonical(_) => text.commit()?,
+    let bytes = content.bytes();
+    let text = match &rewritten {
+        Rewritten::Canonical(_) => text,
         // What was written is there still, and quicker to read than to inflate again.
         Rewritten::Cells(scan, options) => {
             let mut cells = text.read_back()?;
-            printed(context, |out| {
+            printed(context, bytes, |out| {
                 normalise(context.cancel.reader(&mut cells), scan, options, out)
             })?
         }
@@ -86,34 +86,40 @@ fn read(
             drop(text);
             let opened = opener.open(content).map_err(|cause| failed(read, cause))?;
             let raw = opened.reader().map_err(|cause| failed(read, cause))?;
-            printed(context, |out| {
+            printed(context, bytes, |out| {
                 normalise(context.cancel.reader(raw), scan, &options, out)
             })?
         }
     };
+    let (object, held) = text.finish()?;
     // What is printed anew has its rows elsewhere.
     let known = known.filter(|_| matches!(rewritten, Rewritten::Canonical(_)));
     let mut schema = rewritten.into_scan().schema;
     let declared = check_columns(read, &mut schema)
         .map_err(|error| with_cell(error, opener, content, read, &options).blamed(read))?;
-    let object = stored.digest;
-    let table = declared.table(schema, Storage::Text { object });
-    if let Some(known) = known {
-        StoredText::keep(context, stored, &table.schema, known)?;
+    let storage = Storage::Text {
+        object: object.digest,
+    };
+    let table = declared.table(schema, storage);
+    match (held, known) {
+        (Some(text), known) => StoredText::hold(context, object, &table.schema, text, known)?,
+        (None, Some(known)) => StoredText::keep(context, object, &table.schema, known)?,
+        (None, None) => {}
     }
     Ok(table)
 }
 
-/// An object of what is printed in a second pass.
+/// The text that is printed in a second pass, of a file of so many bytes.
 fn printed(
     context: &Context,
-    print: impl FnOnce(&mut ObjectWriter) -> Result<(), CsvError>,
-) -> Result<Stored, StepError> {
-    let mut out = context.store.writer()?;
+    bytes: u64,
+    print: impl FnOnce(&mut TextWriter) -> Result<(), CsvError>,
+) -> Result<TextWriter, StepError> {
+    let mut out = TextWriter::new(context, bytes)?;
     let done = print(&mut out);
     context.check()?;
     done.map_err(StepError::machine)?;
-    Ok(out.commit()?)
+    Ok(out)
 }
 
 /// An error about a column's type, with the first cell that it is about: the file is read once more to find it.
@@ -188,18 +194,18 @@ struct Scanned {
     rewritten: Rewritten,
     /// What was noted on the way.
     known: Option<Known>,
-    text: ObjectWriter,
+    text: TextWriter,
 }
 
 /// Scans pieces as they come, and passes their text on to the store.
 struct Scanning<'a> {
     rewriter: Rewriter,
     read: &'a Read,
-    text: ObjectWriter,
+    text: TextWriter,
 }
 
 impl<'a> Scanning<'a> {
-    fn new(options: &ReadOptions, read: &'a Read, text: ObjectWriter) -> Scanning<'a> {
+    fn new(options: &ReadOptions, read: &'a Read, text: TextWriter) -> Scanning<'a> {
         // The columns that are declared are those that queries compute with.
         let declared = read.columns.iter().map(|one| one.name.value.clone());
         Scanning {
@@ -245,7 +251,7 @@ fn scan_pieces(
     options: &ReadOptions,
     read: &Read,
     pieces: Receiver<Vec<u8>>,
-    text: ObjectWriter,
+    text: TextWriter,
     empty: SyncSender<Vec<u8>>,
 ) -> Result<Scanned, StepError> {
     let mut scan = Scanning::new(options, read, text);

@@ -1,0 +1,179 @@
+//! Tables that are held in memory instead of the store: they are long, and not published as they stand.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::support::{Archive, Ended, Harbour, Sandbox};
+
+const ROWS: usize = 140_000;
+
+/// 20 MB, as `write` makes a row of it.
+fn table(head: &str, write: impl Fn(usize, &str) -> String) -> String {
+    let note = "laden with coal and bound for the north ".repeat(3);
+    let rows = (0..ROWS).map(|id| write(id, &note));
+    format!("{head}\n{}", rows.collect::<String>())
+}
+
+fn sandbox(pipeline: &str, file: &str, table: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let bundle = Archive::new().file(file, table);
+    sandbox.bundle(Harbour::ID, &bundle.bytes());
+    sandbox.pipeline(Harbour::ID, pipeline);
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, memory: &str) -> Ended {
+    let mut command = sandbox.run_command(&[Harbour::ID]);
+    Ended::of(command.args(["--memory", memory])).code(0)
+}
+
+/// A quarter of it holds the table.
+const ENOUGH: &str = "1GB";
+const LITTLE: &str = "64MB";
+
+/// Bytes of the store's files that are not what is published.
+fn bytes_beside(sandbox: &Sandbox) -> u64 {
+    let published = files(&sandbox.data());
+    let stored = files(&sandbox.store()).into_iter();
+    let beside = stored.filter(|one| published.iter().all(|other| other.0 != one.0));
+    beside.map(|(_, bytes)| bytes).sum()
+}
+
+/// Inode and length of each file below.
+fn files(folder: &Path) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let metadata = entry.metadata().expect("metadata");
+        match metadata.is_dir() {
+            true => found.extend(files(&entry.path())),
+            false => found.push((metadata.ino(), metadata.len())),
+        }
+    }
+    found
+}
+
+#[test]
+fn a_long_table_is_stored_only_as_what_is_published() {
+    let table = table("id,tons,docked", |id, note| {
+        format!("{id},{note},{}\n", id % 2)
+    });
+    let held = sandbox(Harbour::PIPELINE, "train.csv", &table);
+    run(&held, ENOUGH);
+    let beside = bytes_beside(&held);
+    assert!(beside < 2_000_000, "{beside}");
+    let stored = sandbox(Harbour::PIPELINE, "train.csv", &table);
+    run(&stored, LITTLE);
+    assert!(bytes_beside(&stored) > table.len() as u64);
+    let tree = held.tree(Harbour::ID);
+    assert_eq!(tree.contents(), stored.tree(Harbour::ID).contents());
+
+    // A changed query reads it again, and runs nothing else.
+    assert_eq!(held.run_well(Harbour::ID), 0);
+    let changed = Harbour::PIPELINE.replace("id, 0 AS docked", "id, 1 AS docked");
+    held.pipeline(Harbour::ID, &changed);
+    let plan = [
+        "plan",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--skip-verification",
+    ];
+    held.prep(&plan).code(0).shows(&[
+        "table/labelled",
+        "its result was held in memory, not stored, and something needs it",
+        "may run: depends on what `table/labelled` gives",
+        "sql changed",
+    ]);
+    // The table, the sample, the description, and what publishes them.
+    assert_eq!(held.run_well(Harbour::ID), 4);
+    let touched = held.tree(Harbour::ID);
+    let touched = touched.touched_since(&tree);
+    assert_eq!(
+        touched,
+        ["public/description.md", "public/sample_submission.csv"]
+    );
+    held.prep(&["cache", "verify"]).code(0).shows(&["sound"]);
+    held.prep(&["cache", "gc"]).code(0);
+    assert_eq!(held.run_well(Harbour::ID), 0);
+}
+
+/// Whatever has to be done with its cells, a table in memory is the one that is stored otherwise.
+#[test]
+fn how_it_is_written_makes_no_difference() {
+    let tabs = Harbour::PIPELINE.replace("read: train.csv,", "read: train.tsv,");
+    let plain = Harbour::PIPELINE;
+    let forms = [
+        // Needless quotes.
+        (
+            plain,
+            "train.csv",
+            table("id,tons,docked", |id, note| {
+                format!("{id},\"{note}\",{}\n", id % 2)
+            }),
+        ),
+        // Cells that are printed anew: a missing one makes the others decimals.
+        (
+            plain,
+            "train.csv",
+            table("id,tons,docked", |id, note| {
+                let docked = if id == ROWS / 2 {
+                    String::new()
+                } else {
+                    (id % 2).to_string()
+                };
+                format!("{id},{note},{docked}\n")
+            }),
+        ),
+        // Rows get longer than the file, as all cells want quotes.
+        (
+            &tabs,
+            "train.tsv",
+            table("id\ttons\tdocked", |id, note| {
+                format!("{id}\t{},\t{}\n", &note[..note.len() - id % 90], id % 2)
+            }),
+        ),
+    ];
+    for (pipeline, file, table) in forms {
+        let (held, stored) = (
+            sandbox(pipeline, file, &table),
+            sandbox(pipeline, file, &table),
+        );
+        run(&held, ENOUGH);
+        run(&stored, LITTLE);
+        let (one, other) = (held.tree(Harbour::ID), stored.tree(Harbour::ID));
+        assert_eq!(one.contents(), other.contents(), "{file}");
+        assert_eq!(one.contents().len(), 7);
+    }
+}
+
+/// A query that turns out to give the table as it stands wants it stored after all.
+#[test]
+fn what_is_published_as_it_stands_after_all_is_stored() {
+    let table = table("id,tons,docked", |id, note| {
+        format!("{id},{note},{}\n", id % 2)
+    });
+    let pipeline = Harbour::PIPELINE.replace(
+        "public:",
+        "public:\n  all.csv: SELECT * FROM labelled WHERE id >= 0",
+    );
+    let sandbox = sandbox(&pipeline, "train.csv", &table);
+    run(&sandbox, ENOUGH);
+    let all = fs::read_to_string(sandbox.prepared(Harbour::ID).join("public/all.csv"));
+    assert!(all.expect("a file") == table, "the table is another");
+    let beside = bytes_beside(&sandbox);
+    assert!(beside < 2_000_000, "{beside}");
+}
+
+/// Who may have to do without the bundle keeps what was read.
+#[test]
+fn what_cannot_be_read_again_is_stored() {
+    let table = table("id,tons,docked", |id, note| {
+        format!("{id},{note},{}\n", id % 2)
+    });
+    let sandbox = sandbox(Harbour::PIPELINE, "train.csv", &table);
+    let mut command = sandbox.run_command(&[Harbour::ID]);
+    Ended::of(command.arg("--discard-bundle")).code(0);
+    assert!(bytes_beside(&sandbox) > table.len() as u64);
+}
