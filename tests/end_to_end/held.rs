@@ -15,6 +15,13 @@ fn table(head: &str, write: impl Fn(usize, &str) -> String) -> String {
     format!("{head}\n{}", rows.collect::<String>())
 }
 
+/// Its rows are printed as they stand.
+pub fn long_table() -> String {
+    table("id,tons,docked", |id, note| {
+        format!("{id},{note},{}\n", id % 2)
+    })
+}
+
 fn sandbox(pipeline: &str, file: &str, table: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let bundle = Archive::new().file(file, table);
@@ -56,9 +63,7 @@ fn files(folder: &Path) -> Vec<(u64, u64)> {
 
 #[test]
 fn a_long_table_is_stored_only_as_what_is_published() {
-    let table = table("id,tons,docked", |id, note| {
-        format!("{id},{note},{}\n", id % 2)
-    });
+    let table = long_table();
     let held = sandbox(Harbour::PIPELINE, "train.csv", &table);
     run(&held, ENOUGH);
     let beside = bytes_beside(&held);
@@ -151,9 +156,7 @@ fn how_it_is_written_makes_no_difference() {
 /// A query that turns out to give the table as it stands wants it stored after all.
 #[test]
 fn what_is_published_as_it_stands_after_all_is_stored() {
-    let table = table("id,tons,docked", |id, note| {
-        format!("{id},{note},{}\n", id % 2)
-    });
+    let table = long_table();
     let pipeline = Harbour::PIPELINE.replace(
         "public:",
         "public:\n  all.csv: SELECT * FROM labelled WHERE id >= 0",
@@ -169,9 +172,7 @@ fn what_is_published_as_it_stands_after_all_is_stored() {
 /// Who may have to do without the bundle keeps what was read.
 #[test]
 fn what_cannot_be_read_again_is_stored() {
-    let table = table("id,tons,docked", |id, note| {
-        format!("{id},{note},{}\n", id % 2)
-    });
+    let table = long_table();
     let sandbox = sandbox(Harbour::PIPELINE, "train.csv", &table);
     let mut command = sandbox.run_command(&[Harbour::ID]);
     Ended::of(command.arg("--discard-bundle")).code(0);

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::nested;
 use crate::support::{Ended, Gallery, Harbour, Sandbox};
+use crate::{held, nested};
 
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
@@ -286,6 +286,22 @@ fn a_push_sends_what_a_run_did_not() {
     let (new, bytes) = push("new");
     assert!(new > 5 && bytes > 0);
     assert_eq!(push("new"), (0, 0), "what is there does not move");
+    let (two, _) = lab.machine(&[&key], "");
+    pull(&two).code(0);
+    same(&one, &two);
+}
+
+/// Checks of the other machine read the table, which it cannot read from a bundle.
+#[test]
+fn a_push_sends_tables_that_a_run_held_in_memory() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    one.bundle(Harbour::ID, &Harbour::bundle(&held::long_table()));
+    one.bundle(Gallery::ID, &Gallery::archive(5, 1).bytes());
+    let mut run = one.run_command(&BOTH);
+    Ended::of(run.arg("--no-remote")).code(0);
+    one.prep(&["push", "--skip-verification", "--source", "source"])
+        .code(0);
     let (two, _) = lab.machine(&[&key], "");
     pull(&two).code(0);
     same(&one, &two);

@@ -12,7 +12,7 @@
 //! check      whether a pipeline is sound                            draft     a first pipeline for a bundle
 //! export     a copy that can be taken elsewhere                     audit     why data are not what was published
 //! jobs       scripts and manifests for clusters
-//! push       results and bundles for other machines                unit     a share of many competitions
+//! push       results and bundles for other machines (unstored)     unit     a share of many competitions
 //! reasons    why steps run, in words
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
@@ -62,6 +62,7 @@ mod settings;
 mod sources;
 mod summary;
 mod unit;
+mod unstored;
 mod validation;
 mod watch;
 

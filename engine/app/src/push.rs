@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::plan::{Plan, Task};
 use crate::settings::Settings;
 use crate::sources::remembered_as;
+use crate::unstored;
 
 /// What became of a competition's results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -32,7 +33,7 @@ pub struct Pushed {
 }
 
 /// Sends the results of competitions, one after the other; `done` is told of each. What is there already does not move,
-/// so this goes on where it was interrupted.
+/// so this goes on where it was interrupted. Tables that were held in memory are read once more before that, and stored.
 ///
 /// # Errors
 /// When nothing can be planned, or the remote does not take something.
@@ -47,7 +48,7 @@ pub fn push(
         remote: None,
         ..task.settings.clone()
     };
-    let store = Store::look(&settings.store_dir)?;
+    let store = Store::open(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), cancel.clone());
     let task = Task {
         settings: &settings,
@@ -57,6 +58,7 @@ pub fn push(
     if !plan.refused.is_empty() {
         return Err(plan.refused.swap_remove(0).1);
     }
+    unstored::store(&mut plan, &context, &task.options.variant)?;
     let mut all = Vec::new();
     for competition in &plan.competitions {
         let one = Pushing {
@@ -100,10 +102,14 @@ impl Pushing<'_> {
             return Ok(());
         }
         let state = self.plan.resolution.states.get(&id);
+        let is_whole = |state: &&State| match state {
+            State::Known { missing, .. } => missing.iter().all(|one| !one.is_unstored),
+            _ => false,
+        };
         let Some(State::Known {
             record: Some(record),
             ..
-        }) = state
+        }) = state.filter(is_whole)
         else {
             pushed.not_here.push(node.name.clone());
             return Ok(());

@@ -197,10 +197,11 @@ impl Context {
             .or_else(|| self.store.len_of(object))
     }
 
-    /// The objects of an entry that are neither held nor stored.
+    /// The objects of an entry that are not there: in the store, or at least held where the entry calls them unstored. Who
+    /// once stored one may have given it to others who look into the store alone.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
-        missing.retain(|object| !self.is_held(object));
+        missing.retain(|object| !(entry.unstored.contains(object) && self.is_held(object)));
         missing
     }
 
