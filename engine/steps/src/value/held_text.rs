@@ -10,7 +10,7 @@ use prep_cache::{Buffer, ObjectWriter, Stored};
 use prep_core::{Claim, Context, StepError};
 
 /// A text of fewer bytes is stored: its disk is not worth reading it twice.
-const SHORT: u64 = 16 << 20;
+const SHORT: u64 = 4 << 20;
 
 /// By so much a text may be longer than the file that it is read from, as cells get quotes: this, and a part of it.
 const LONGER: u64 = 1 << 16;
