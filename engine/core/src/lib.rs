@@ -3,7 +3,7 @@
 //! ```text
 //! graph     which steps there are and what feeds what (petgraph)
 //! key       what a step's result depends on, as a stored record; its hash is the step's key
-//! resolve   forward: keys and what the ledger knows; backward: what is needed        -> Resolution
+//! resolve   forward: keys and what the ledger knows; backward: what is needed (work) -> Resolution
 //! reason    why a step runs: the comparison of two key records, field by field        last      what ran last time
 //! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
 //! held      results in memory that are not worth their disk
@@ -38,6 +38,7 @@ mod spread;
 mod timings;
 pub mod units;
 mod value;
+mod work;
 
 pub use action::{Action, Inputs, Outputs, Sink, Source, SourceState, Step};
 pub use cancel::{Cancel, Cancellable};

@@ -6,13 +6,14 @@
 //! stored) are made again only when something that runs needs them, by the node that makes them: others that pass them on
 //! wait for it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use prep_cache::Digest;
 
 use crate::graph::{Graph, GraphError, Node, NodeId};
 use crate::reason::changes;
+use crate::work::Work;
 use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, StepError};
 
 /// What is known about one node.
@@ -92,12 +93,12 @@ pub fn resolve(
     for part in resolved {
         states.extend(part?);
     }
-    let (work, waiting) = work(graph, &order, &states);
+    let Work { reasons, waiting } = Work::of(graph, &order, &states);
     states.extend(waiting);
     Ok(Resolution {
         states,
         order,
-        work,
+        work: reasons,
         last,
     })
 }
@@ -263,61 +264,4 @@ fn reason(last: &LastRuns, node: &Node, new: &KeyRecord) -> Result<Option<Reason
     let changes = steps.get(&node.name).map(|last| changes(&last.record, new));
     let changes = changes.filter(|changes| !changes.is_empty());
     Ok(changes.map(|changes| Reason::Changed { changes }))
-}
-
-/// What runs or may run: stale and pending nodes, and those that make missing objects which something that runs needs.
-/// Also the new states of nodes that only pass such objects on: once these are made, they are as they were.
-fn work(
-    graph: &Graph,
-    order: &[NodeId],
-    states: &HashMap<NodeId, State>,
-) -> (HashMap<NodeId, Reason>, Vec<(NodeId, State)>) {
-    let missing_of = |id: &NodeId| match states.get(id) {
-        Some(State::Known { missing, .. }) => missing.as_slice(),
-        _ => &[],
-    };
-    let mut work: HashMap<NodeId, Reason> = HashMap::new();
-    // Missing objects that are needed of nodes which pass them on.
-    let mut passed_on: HashMap<NodeId, BTreeSet<Missing>> = HashMap::new();
-    let mut waiting = Vec::new();
-    for &id in order.iter().rev() {
-        let reason = match states.get(&id) {
-            Some(State::Stale { reason, .. }) => Some(reason.clone()),
-            Some(State::Pending { step }) => Some(Reason::InputPending { step: step.clone() }),
-            Some(State::Known { missing, .. }) if !missing.is_empty() => {
-                let users = graph.users(id);
-                let is_needed = |one: &Missing| {
-                    users.iter().any(|user| match passed_on.get(user) {
-                        Some(needed) => needed.contains(one),
-                        None => work.contains_key(user),
-                    })
-                };
-                let needed = missing.iter().copied().filter(is_needed);
-                let needed: BTreeSet<Missing> = needed.collect();
-                let feeding: Vec<NodeId> =
-                    graph.inputs(id).iter().map(|(_, port)| port.node).collect();
-                let giver =
-                    |one: &Missing| feeding.iter().find(|node| missing_of(node).contains(one));
-                match (
-                    needed.iter().find(|one| giver(one).is_none()),
-                    needed.first(),
-                ) {
-                    (Some(own), _) => Some(own.reason()),
-                    (None, None) => None,
-                    (None, Some(given)) => {
-                        let step = giver(given).map(|node| graph.node(*node).name.clone());
-                        let step = step.unwrap_or_default();
-                        waiting.push((id, State::Pending { step: step.clone() }));
-                        passed_on.insert(id, needed);
-                        Some(Reason::InputPending { step })
-                    }
-                }
-            }
-            _ => None,
-        };
-        if let Some(reason) = reason {
-            work.insert(id, reason);
-        }
-    }
-    (work, waiting)
 }

@@ -1,0 +1,92 @@
+//! What has to run, once it is known what there is.
+//!
+//! Stale and pending nodes run, or may. A node whose outputs are known runs only if the store lacks an object of theirs that
+//! something which runs needs, and if it is the one that makes it. Others were given the object and pass it on: they wait
+//! until it is there again, and are what they were.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::Reason;
+use crate::graph::{Graph, NodeId};
+use crate::resolve::{Missing, State};
+
+/// Nodes that run, or may run once their inputs are known, with the reason.
+pub(crate) struct Work {
+    pub reasons: HashMap<NodeId, Reason>,
+    /// New states of nodes that are known and wait for what they pass on.
+    pub waiting: Vec<(NodeId, State)>,
+}
+
+/// Looks at nodes, those that use a node before it.
+struct Finder<'a> {
+    graph: &'a Graph,
+    states: &'a HashMap<NodeId, State>,
+    work: Work,
+    /// Missing objects that are needed of the nodes that wait.
+    passed_on: HashMap<NodeId, BTreeSet<Missing>>,
+}
+
+impl Work {
+    /// `order` has all nodes, inputs first.
+    pub fn of(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, State>) -> Work {
+        let mut finder = Finder {
+            graph,
+            states,
+            work: Work {
+                reasons: HashMap::new(),
+                waiting: Vec::new(),
+            },
+            passed_on: HashMap::new(),
+        };
+        for id in order.iter().rev() {
+            if let Some(reason) = finder.reason(*id) {
+                finder.work.reasons.insert(*id, reason);
+            }
+        }
+        finder.work
+    }
+}
+
+impl Finder<'_> {
+    fn reason(&mut self, id: NodeId) -> Option<Reason> {
+        match self.states.get(&id)? {
+            State::Stale { reason, .. } => Some(reason.clone()),
+            State::Pending { step } => Some(Reason::InputPending { step: step.clone() }),
+            State::Known { missing, .. } if !missing.is_empty() => self.of_missing(id, missing),
+            State::Known { .. } | State::Current { .. } => None,
+        }
+    }
+
+    fn of_missing(&mut self, id: NodeId, missing: &[Missing]) -> Option<Reason> {
+        let needed = missing.iter().filter(|one| self.is_needed(id, one));
+        let needed: BTreeSet<Missing> = needed.copied().collect();
+        if let Some(own) = needed.iter().find(|one| self.giver(id, one).is_none()) {
+            return Some(own.reason());
+        }
+        let giver = self.giver(id, needed.first()?)?;
+        let step = self.graph.node(giver).name.clone();
+        let state = State::Pending { step: step.clone() };
+        self.work.waiting.push((id, state));
+        self.passed_on.insert(id, needed);
+        Some(Reason::InputPending { step })
+    }
+
+    /// Whether a user of the node runs, or waits for this object itself.
+    fn is_needed(&self, id: NodeId, one: &Missing) -> bool {
+        let users = self.graph.users(id);
+        users.iter().any(|user| match self.passed_on.get(user) {
+            Some(needed) => needed.contains(one),
+            None => self.work.reasons.contains_key(user),
+        })
+    }
+
+    /// A node that gives this object to `id`.
+    fn giver(&self, id: NodeId, one: &Missing) -> Option<NodeId> {
+        let feeding = self.graph.inputs(id).into_iter();
+        let mut feeding = feeding.map(|(_, port)| port.node);
+        feeding.find(|node| match self.states.get(node) {
+            Some(State::Known { missing, .. }) => missing.contains(one),
+            _ => false,
+        })
+    }
+}
