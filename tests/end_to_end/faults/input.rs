@@ -60,7 +60,10 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
                     assert!(!world.sandbox.prepared(&world.id).exists(), "{note}");
                     for (failure, message) in failed {
                         let blames = matches!(failure, Failure::Input | Failure::Check);
-                        assert!(blames, "{note}: {failure:?}, {message}");
+                        // A number that is another one now may be too large for a query to double it.
+                        let is_too_large = failure == Failure::Pipeline
+                            && message.contains("beyond 64-bit integers");
+                        assert!(blames || is_too_large, "{note}: {failure:?}, {message}");
                     }
                 }
             }
