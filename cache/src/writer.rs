@@ -74,13 +74,22 @@ enum Place {
     Memory(Buffer),
 }
 
+impl Place {
+    fn into_file(self, store: &Store) -> Result<NamedTempFile, StoreError> {
+        match self {
+            Place::File(temp) => Ok(temp),
+            Place::Memory(buffer) => store.file_of(buffer.bytes()),
+        }
+    }
+}
+
 impl Unfinished {
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         match &mut self.place {
             Place::File(temp) => self.store.append(temp, bytes)?,
             Place::Memory(buffer) => {
                 if !buffer.push(bytes) {
-                    let temp = self.store.file_of(buffer)?;
+                    let temp = self.store.file_of(buffer.bytes())?;
                     self.store.append(&temp, bytes)?;
                     self.place = Place::File(temp);
                 }
@@ -157,10 +166,10 @@ impl Store {
         write_all(self.accesses(), temp.as_file(), temp.path(), bytes)
     }
 
-    /// What was written to memory, in a file.
-    fn file_of(&self, memory: &Buffer) -> Result<NamedTempFile, StoreError> {
+    /// A file in `tmp` that holds `bytes`.
+    fn file_of(&self, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let temp = self.temp_file()?;
-        self.append(&temp, memory.bytes())?;
+        self.append(&temp, bytes)?;
         Ok(temp)
     }
 
@@ -172,9 +181,7 @@ impl Store {
         self.must_be_writable()?;
         let digest = Digest::of(bytes);
         if !self.has_verified(&digest)? {
-            let temp = self.temp_file()?;
-            write_all(self.accesses(), temp.as_file(), temp.path(), bytes)?;
-            self.publish(temp, digest)?;
+            self.publish(self.file_of(bytes)?, digest)?;
         }
         Ok(digest)
     }
@@ -312,11 +319,7 @@ impl ObjectWriter {
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (place, digest) = self.end()?;
-        let temp = match place {
-            Place::File(temp) => temp,
-            Place::Memory(memory) => store.file_of(&memory)?,
-        };
-        store.enter(temp, digest)?;
+        store.enter(place.into_file(&store)?, digest)?;
         Ok(Stored { digest, len })
     }
 
@@ -348,11 +351,7 @@ impl ObjectWriter {
         let (place, found) = self.end()?;
         let is_right = found == *digest;
         if is_right {
-            let temp = match place {
-                Place::File(temp) => temp,
-                Place::Memory(memory) => store.file_of(&memory)?,
-            };
-            store.publish(temp, found)?;
+            store.publish(place.into_file(&store)?, found)?;
         }
         Ok(is_right)
     }

@@ -146,8 +146,8 @@ impl TextTable {
         Self::with_index(Self::bytes(file, room)?, schema, index)
     }
 
-    /// A table in memory, in the first `len` bytes of these pages, which belong to no file; by who may know where the rows
-    /// start.
+    /// A table in memory, in the first `len` bytes of these pages, which belong to no file. Where `index` is not that of the
+    /// text, the rows are looked for.
     ///
     /// # Errors
     /// The text does not have the rows of the schema.
@@ -155,9 +155,9 @@ impl TextTable {
         pages: Mmap,
         len: usize,
         schema: Schema,
-        index: Option<RowIndex>,
+        index: RowIndex,
     ) -> Result<Self, CsvError> {
-        Self::with_index(Bytes::Pages(pages, len), schema, index.unwrap_or_default())
+        Self::with_index(Bytes::Pages(pages, len), schema, index)
     }
 
     fn with_index(bytes: Bytes, schema: Schema, index: RowIndex) -> Result<Self, CsvError> {

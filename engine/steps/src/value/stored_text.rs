@@ -21,8 +21,9 @@ pub(crate) fn room_for_text(context: &Context) -> u64 {
 }
 
 /// What is known of a text that was just written.
+#[derive(Default)]
 pub(crate) struct Known {
-    /// Where its rows start.
+    /// Where its rows start; nothing, if that has to be looked for.
     pub index: RowIndex,
     pub projection: Option<Projection>,
 }
@@ -56,17 +57,7 @@ impl StoredText {
         schema: &Schema,
         known: Known,
     ) -> Result<(), StepError> {
-        let Known { index, projection } = known;
-        let few = projection.map(|projection| Few::of(projection, schema));
-        let text = StoredText {
-            schema: schema.clone(),
-            store: context.store.clone(),
-            object,
-            room: room_for_text(context),
-            index: Mutex::new(index),
-            whole: OnceLock::new(),
-            few: few.transpose()?,
-        };
+        let text = StoredText::known(context, object, schema, OnceLock::new(), known)?;
         let kept = context.kept(&object.digest, || Ok(text), StoredText::memory);
         kept.map(drop)
     }
@@ -79,24 +70,34 @@ impl StoredText {
         text: HeldText,
         known: Option<Known>,
     ) -> Result<(), StepError> {
-        let (index, projection) = match known {
-            Some(known) => (Some(known.index), known.projection),
-            None => (None, None),
-        };
-        let few = projection.map(|projection| Few::of(projection, schema));
+        let mut known = known.unwrap_or_default();
         let (pages, len) = text.buffer.into_pages().map_err(StepError::machine)?;
+        let index = std::mem::take(&mut known.index);
         let whole = TextTable::from_pages(pages, len, schema.clone(), index);
-        let opened = StoredText {
+        let whole = whole.map_err(StepError::internal)?.into();
+        let opened = StoredText::known(context, object, schema, whole, known)?;
+        context.hold(object, Arc::new(opened), text.claim);
+        Ok(())
+    }
+
+    fn known(
+        context: &Context,
+        object: Stored,
+        schema: &Schema,
+        whole: OnceLock<TextTable>,
+        known: Known,
+    ) -> Result<StoredText, StepError> {
+        let Known { index, projection } = known;
+        let few = projection.map(|projection| Few::of(projection, schema));
+        Ok(StoredText {
             schema: schema.clone(),
             store: context.store.clone(),
             object,
             room: room_for_text(context),
-            index: Mutex::default(),
-            whole: whole.map_err(StepError::internal)?.into(),
+            index: Mutex::new(index),
+            whole,
             few: few.transpose()?,
-        };
-        context.hold(object, Arc::new(opened), text.claim);
-        Ok(())
+        })
     }
 
     /// Stores the text, if it is not there yet.
