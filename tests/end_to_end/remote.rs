@@ -308,6 +308,14 @@ fn a_push_sends_tables_that_a_run_held_in_memory() {
 }
 
 #[test]
+fn a_push_of_nothing_makes_no_store() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.prep(&["push", Harbour::ID]);
+    assert!(!one.store().exists());
+}
+
+#[test]
 fn a_push_that_sends_nothing_says_why() {
     let lab = Lab::new();
     let (one, _) = lab.machine(&[], "");

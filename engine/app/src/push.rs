@@ -48,7 +48,7 @@ pub fn push(
         remote: None,
         ..task.settings.clone()
     };
-    let store = Store::open(&settings.store_dir)?;
+    let store = Store::look(&settings.store_dir)?;
     let context = Context::new(store, settings.limits(), cancel.clone());
     let task = Task {
         settings: &settings,
@@ -58,7 +58,7 @@ pub fn push(
     if !plan.refused.is_empty() {
         return Err(plan.refused.swap_remove(0).1);
     }
-    unstored::store(&mut plan, &context, &task.options.variant)?;
+    unstored::store(&mut plan, &context, &settings, &task.options.variant)?;
     let mut all = Vec::new();
     for competition in &plan.competitions {
         let one = Pushing {
@@ -102,17 +102,16 @@ impl Pushing<'_> {
             return Ok(());
         }
         let state = self.plan.resolution.states.get(&id);
-        let is_whole = |state: &&State| match state {
-            State::Known { missing, .. } => missing.iter().all(|one| !one.is_unstored),
-            _ => false,
-        };
-        let Some(State::Known {
-            record: Some(record),
-            ..
-        }) = state.filter(is_whole)
-        else {
-            pushed.not_here.push(node.name.clone());
-            return Ok(());
+        let record = match state {
+            Some(State::Known {
+                record: Some(record),
+                missing,
+                ..
+            }) if missing.iter().all(|one| !one.is_unstored) => record,
+            _ => {
+                pushed.not_here.push(node.name.clone());
+                return Ok(());
+            }
         };
         let (store, key) = (&self.context.store, record.key());
         let Some(entry) = store.lookup(&key)? else {

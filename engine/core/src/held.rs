@@ -65,13 +65,15 @@ impl HeldObjects {
     }
 
     pub fn get<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
-        let held = self.known().get(object)?.upgrade()?;
-        held.opened.clone().downcast().ok()
+        self.find(object)?.opened.clone().downcast().ok()
     }
 
     pub fn len_of(&self, object: &Digest) -> Option<u64> {
-        let held = self.known().get(object)?.upgrade()?;
-        Some(held.object.len)
+        Some(self.find(object)?.object.len)
+    }
+
+    fn find(&self, object: &Digest) -> Option<Arc<Held>> {
+        self.known().get(object)?.upgrade()
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Digest, Weak<Held>>> {

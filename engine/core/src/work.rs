@@ -8,13 +8,47 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::Reason;
 use crate::graph::{Graph, NodeId};
-use crate::resolve::{Missing, State};
+use crate::resolve::{Missing, Resolution, State};
 
 /// Nodes that run, or may run once their inputs are known, with the reason.
 pub(crate) struct Work {
     pub reasons: HashMap<NodeId, Reason>,
     /// New states of nodes that are known and wait for what they pass on.
     pub waiting: Vec<(NodeId, State)>,
+}
+
+impl Resolution {
+    /// Nodes that made what was never stored, with that as the reason to run.
+    pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
+        let made = |id: &NodeId| {
+            let mut unstored = missing_of(&self.states, *id)
+                .iter()
+                .filter(|one| one.is_unstored);
+            let own = unstored.find(|one| giver(graph, &self.states, *id, one).is_none())?;
+            Some((*id, own.reason()))
+        };
+        self.order.iter().filter_map(made).collect()
+    }
+}
+
+/// Objects of a node's known outputs that the store lacks.
+fn missing_of(states: &HashMap<NodeId, State>, id: NodeId) -> &[Missing] {
+    match states.get(&id) {
+        Some(State::Known { missing, .. }) => missing,
+        _ => &[],
+    }
+}
+
+/// A node that gives this object to `id`; none if `id` makes it.
+fn giver(
+    graph: &Graph,
+    states: &HashMap<NodeId, State>,
+    id: NodeId,
+    one: &Missing,
+) -> Option<NodeId> {
+    let feeding = graph.inputs(id).into_iter();
+    let mut feeding = feeding.map(|(_, port)| port.node);
+    feeding.find(|node| missing_of(states, *node).contains(one))
 }
 
 /// Looks at nodes, those that use a node before it.
@@ -80,13 +114,7 @@ impl Finder<'_> {
         })
     }
 
-    /// A node that gives this object to `id`.
     fn giver(&self, id: NodeId, one: &Missing) -> Option<NodeId> {
-        let feeding = self.graph.inputs(id).into_iter();
-        let mut feeding = feeding.map(|(_, port)| port.node);
-        feeding.find(|node| match self.states.get(node) {
-            Some(State::Known { missing, .. }) => missing.contains(one),
-            _ => false,
-        })
+        giver(self.graph, self.states, id, one)
     }
 }
