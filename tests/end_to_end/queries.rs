@@ -28,6 +28,59 @@ fn result(columns: &str, table: &str, query: &str) -> String {
     std::fs::read_to_string(path).expect("the output")
 }
 
+/// Last columns that hold one value in all rows of a batch are printed once. A batch has thousands of rows.
+#[test]
+fn cells_that_all_rows_share_are_printed_as_any_other() {
+    let rows = 20_000;
+    let table = (0..rows).fold("a,c\n".to_owned(), |table, row| {
+        format!("{table}{row},{row}\n")
+    });
+    let one = |row: i32, is: i32, cell: &str, others: &str| match row == is {
+        true => format!("{row},{cell}"),
+        false => format!("{row},{others}"),
+    };
+    type Line = Box<dyn Fn(i32) -> String>;
+    let all: [(&str, Line); 9] = [
+        (
+            "a, 0.5 AS x, 'q\"s,' AS t, true AS b, 7 AS n",
+            Box::new(|row| format!("{row},0.5,\"q\"\"s,\",True,7")),
+        ),
+        ("0.5 AS x, 'u' AS t", Box::new(|_| "0.5,u".into())),
+        ("'' AS x", Box::new(|_| "\"\"".into())),
+        ("NULL AS x", Box::new(|_| "\"\"".into())),
+        (
+            "a, CASE WHEN c = 9 THEN -0.0 ELSE 0.0 END AS x",
+            Box::new(move |row| one(row, 9, "-0.0", "0.0")),
+        ),
+        (
+            "a, CASE WHEN c = 19999 THEN NULL ELSE 1.5 END AS x",
+            Box::new(move |row| one(row, 19_999, "", "1.5")),
+        ),
+        (
+            "a, 1 AS n, CASE WHEN c = 0 THEN 'u' ELSE 'v' END AS t, 2 AS m",
+            Box::new(move |row| one(row, 0, "1,u,2", "1,v,2")),
+        ),
+        (
+            "a, CASE WHEN c < 10000 THEN 'u' ELSE 'v' END AS t",
+            Box::new(|row| format!("{row},{}", if row < 10_000 { 'u' } else { 'v' })),
+        ),
+        (
+            "0.5 AS x, a, c > -1 AS b",
+            Box::new(|row| format!("0.5,{row},True")),
+        ),
+    ];
+    for (columns, line) in all {
+        let found = result(
+            "a: text, c: number",
+            &table,
+            &format!("SELECT {columns} FROM t"),
+        );
+        let found: Vec<&str> = found.lines().skip(1).collect();
+        let expected: Vec<String> = (0..rows).map(line).collect();
+        assert!(found == expected, "{columns}: {:?}", &found[..3]);
+    }
+}
+
 /// What is computed does not depend on how the numbers of a file are spelled.
 #[test]
 fn a_number_is_a_double_whatever_the_cells_look_like() {

@@ -34,23 +34,6 @@ pub struct CsvWriter<W> {
     handed_on: u64,
     /// Where rows start, if somebody wants to know.
     index: Noted,
-    last: Double,
-}
-
-/// The double that was printed last.
-struct Double {
-    bits: u64,
-    text: Vec<u8>,
-}
-
-impl Default for Double {
-    /// NaN is never printed.
-    fn default() -> Self {
-        Self {
-            bits: f64::NAN.to_bits(),
-            text: Vec::new(),
-        }
-    }
 }
 
 impl<W: Write> CsvWriter<W> {
@@ -70,7 +53,6 @@ impl<W: Write> CsvWriter<W> {
             fields: 0,
             handed_on: 0,
             index: Noted::default(),
-            last: Double::default(),
         }
     }
 
@@ -113,16 +95,10 @@ impl<W: Write> CsvWriter<W> {
     /// A double in its shortest form; NaN is missing.
     pub fn f64(&mut self, value: f64) {
         if value.is_nan() {
-            return self.missing();
+            self.missing();
+        } else {
+            print::push_f64(self.field(), value);
         }
-        // Constants and labels come again and again.
-        if self.last.bits != value.to_bits() {
-            self.last.bits = value.to_bits();
-            self.last.text.clear();
-            print::push_f64(&mut self.last.text, value);
-        }
-        self.field();
-        self.buffer.extend_from_slice(&self.last.text);
     }
 
     /// A single in its shortest form; NaN is missing.
@@ -176,6 +152,22 @@ impl<W: Write> CsvWriter<W> {
             }
             (Quoting::NonNumeric, _) => self.field().extend_from_slice(cell),
         }
+    }
+
+    /// So many fields as they were printed at the same place of another row, delimiters among them.
+    pub fn fields(&mut self, text: &[u8], count: usize) {
+        self.buffer.extend_from_slice(text);
+        self.fields += count;
+    }
+
+    /// The bytes of the row so far.
+    pub fn row_len(&self) -> usize {
+        self.buffer.len() - self.row
+    }
+
+    /// The row so far, from its byte `start` on.
+    pub fn row_from(&self, start: usize) -> &[u8] {
+        self.buffer.get(self.row + start..).unwrap_or_default()
     }
 
     /// Ends the row.

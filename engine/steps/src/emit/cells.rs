@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int8Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
-    UInt32Array, UInt64Array,
+    Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int8Array,
+    Int16Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array,
+    UInt16Array, UInt32Array, UInt64Array,
 };
-use arrow::datatypes::DataType;
+use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, DataType};
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
@@ -151,24 +151,27 @@ impl Layout {
         Some((single?.clone(), places))
     }
 
-    /// Hands the cells of every row of a batch to `row`, from left to right.
+    /// Hands every row of a batch to `row`.
     pub(crate) fn for_each_row(
         &mut self,
         batch: &RecordBatch,
-        mut row: impl FnMut(&[Cell<'_>]) -> Result<(), StepError>,
+        mut row: impl FnMut(Row<'_>) -> Result<(), StepError>,
     ) -> Result<(), StepError> {
         let arrays = plain_arrays(batch, &self.sources)?;
         let columns: Vec<_> = arrays.iter().map(Values::of).collect();
         let copied_from = copied_from(&self.sources)?;
-        let mut cells = Vec::with_capacity(self.sources.len());
+        let own = self.own(&columns);
+        let mut cells = vec![Cell::Missing; self.sources.len()];
         let mut slices = Slices {
             looked_up: self.looked_up,
             ..Slices::default()
         };
         for index in 0..batch.num_rows() {
-            cells.clear();
             let sources = self.sources.iter().zip(&columns).enumerate();
             for (position, (source, values)) in sources {
+                if index > 0 && position == own {
+                    break;
+                }
                 let cell = match source {
                     Source::Value => values.cell(index),
                     Source::Slice { kind, .. } => {
@@ -182,12 +185,37 @@ impl Layout {
                     }
                 };
                 self.columns[position].nullable |= matches!(cell, Cell::Missing | Cell::Text(""));
-                cells.push(cell);
+                cells[position] = cell;
             }
-            row(&cells)?;
+            row(Row { cells: &cells, own })?;
         }
         self.looked_up = slices.looked_up;
         Ok(())
+    }
+
+    /// How many columns are left without the last ones, each of which holds one value only.
+    fn own(&self, columns: &[Values<'_>]) -> usize {
+        let is_same = |(source, values): &(&Source, &Values<'_>)| {
+            matches!(source, Source::Value) && values.are_one()
+        };
+        let last = self.sources.iter().zip(columns).rev();
+        self.sources.len() - last.take_while(is_same).count()
+    }
+}
+
+/// A row of a batch.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a> {
+    /// From left to right.
+    pub cells: &'a [Cell<'a>],
+    /// The cells behind so many are the same in all rows of the batch.
+    own: usize,
+}
+
+impl<'a> Row<'a> {
+    /// The row's own cells, and those that it shares with all rows of its batch.
+    pub fn own_and_shared(self) -> (&'a [Cell<'a>], &'a [Cell<'a>]) {
+        self.cells.split_at(self.own)
     }
 }
 
@@ -340,6 +368,25 @@ impl<'a> Values<'a> {
         cell.unwrap_or(Cell::Missing)
     }
 
+    /// Is the value of all rows the same, and none of them null?
+    fn are_one(&self) -> bool {
+        match self {
+            Values::Int8(array) => is_one(array),
+            Values::Int16(array) => is_one(array),
+            Values::Int32(array) => is_one(array),
+            Values::Int64(array) => is_one(array),
+            Values::UInt8(array) => is_one(array),
+            Values::UInt16(array) => is_one(array),
+            Values::UInt32(array) => is_one(array),
+            Values::UInt64(array) => is_one(array),
+            Values::Float32(array) => is_one(array),
+            Values::Float64(array) => is_one(array),
+            Values::Boolean(array) => are_first(*array),
+            Values::Text(array) => are_first(*array),
+            Values::Missing => false,
+        }
+    }
+
     /// The row of a stored table from which the cells of a column are copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
@@ -347,6 +394,17 @@ impl<'a> Values<'a> {
             _ => None,
         }
     }
+}
+
+/// By its bits: 0.0 is not -0.0.
+fn is_one<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> bool {
+    let values = array.values();
+    let is_first = |value: &T::Native| value.is_eq(values[0]);
+    array.null_count() == 0 && values.iter().all(is_first)
+}
+
+fn are_first<A: ArrayAccessor<Item: PartialEq>>(array: A) -> bool {
+    array.null_count() == 0 && (1..array.len()).all(|row| array.value(row) == array.value(0))
 }
 
 fn at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {

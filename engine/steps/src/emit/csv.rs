@@ -87,17 +87,16 @@ pub(super) fn store_rows(
     let mut count = 0;
     while let Some(batch) = rows.next()? {
         count += batch.num_rows() as u64;
-        layout.for_each_row(&batch, |cells| {
-            for cell in cells {
-                match *cell {
-                    Cell::Missing => writer.missing(),
-                    Cell::Integer(value) => writer.integer(value),
-                    Cell::Unsigned(value) => writer.integer(value),
-                    Cell::Float(value) => writer.f64(value),
-                    Cell::Single(value) => writer.f32(value),
-                    Cell::Bool(value) => writer.bool(value),
-                    Cell::Text(value) => writer.text(value),
-                    Cell::Slice(cell, kind) => writer.slice(cell, kind),
+        let mut shared_text: Option<Vec<u8>> = None;
+        layout.for_each_row(&batch, |row| {
+            let (own, shared) = row.own_and_shared();
+            own.iter().for_each(|cell| push(&mut writer, *cell));
+            match &shared_text {
+                Some(text) => writer.fields(text, shared.len()),
+                None => {
+                    let start = writer.row_len();
+                    shared.iter().for_each(|cell| push(&mut writer, *cell));
+                    shared_text = Some(writer.row_from(start).to_vec());
                 }
             }
             writer.end_row().map_err(StepError::machine)
@@ -105,6 +104,19 @@ pub(super) fn store_rows(
     }
     writer.finish().map_err(StepError::machine)?;
     Ok((out.commit()?, count))
+}
+
+fn push(writer: &mut CsvWriter<impl Write>, cell: Cell<'_>) {
+    match cell {
+        Cell::Missing => writer.missing(),
+        Cell::Integer(value) => writer.integer(value),
+        Cell::Unsigned(value) => writer.integer(value),
+        Cell::Float(value) => writer.f64(value),
+        Cell::Single(value) => writer.f32(value),
+        Cell::Bool(value) => writer.bool(value),
+        Cell::Text(value) => writer.text(value),
+        Cell::Slice(cell, kind) => writer.slice(cell, kind),
+    }
 }
 
 /// A large text is copied in random order, too, if it is in memory or so much memory is free: in two steps it takes twice as

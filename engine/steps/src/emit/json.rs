@@ -146,9 +146,9 @@ fn for_each_row(
     let is_record = matches!(names.as_slice(), [name] if name == RECORD);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
-        layout.for_each_row(&batch, |cells| {
+        layout.for_each_row(&batch, |row| {
             count += 1;
-            act(match cells {
+            act(match row.cells {
                 [cell] if is_record => Row::Record(json_text(cell)?),
                 cells => {
                     let mut object = Object::new();

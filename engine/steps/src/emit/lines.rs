@@ -26,9 +26,9 @@ pub(crate) fn write_lines(
     let mut piece = Vec::with_capacity(PIECE);
     let mut count = 0;
     while let Some(batch) = rows.next()? {
-        layout.for_each_row(&batch, |cells| {
+        layout.for_each_row(&batch, |row| {
             count += 1;
-            let (line, ended) = match cells {
+            let (line, ended) = match row.cells {
                 [line] => (line, true),
                 [line, ended] => (line, !is_false(ended)),
                 _ => return Err(StepError::pipeline("lines are made of one column, or two")),
