@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// A number of threads that all who work side by side share. Cheap to clone.
 ///
 /// Nobody waits for a thread: who gets none does the work on its own. So the
@@ -100,11 +102,11 @@ impl Drop for Permit {
 impl Usage {
     /// What the calling thread used since it began.
     pub fn of_this_thread() -> Usage {
-        let mut usage = Usage::default();
-        let times = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-        if let Some(nanos) = times.split(' ').next().and_then(|nanos| nanos.parse().ok()) {
-            usage.cpu = Duration::from_nanos(nanos);
-        }
+        let cpu = clock_gettime(ClockId::ThreadCPUTime);
+        let mut usage = Usage {
+            cpu: cpu.try_into().unwrap_or_default(),
+            ..Usage::default()
+        };
         let bytes = fs::read_to_string("/proc/thread-self/io").unwrap_or_default();
         for line in bytes.lines() {
             match line.split_once(": ") {
