@@ -196,7 +196,7 @@ impl Layout {
     /// How many columns are left without the last ones, each of which holds one value only.
     fn own(&self, columns: &[Values<'_>]) -> usize {
         let is_same = |(source, values): &(&Source, &Values<'_>)| {
-            matches!(source, Source::Value) && values.are_one()
+            matches!(source, Source::Value) && values.are_same()
         };
         let last = self.sources.iter().zip(columns).rev();
         self.sources.len() - last.take_while(is_same).count()
@@ -369,20 +369,20 @@ impl<'a> Values<'a> {
     }
 
     /// Is the value of all rows the same, and none of them null?
-    fn are_one(&self) -> bool {
+    fn are_same(&self) -> bool {
         match self {
-            Values::Int8(array) => is_one(array),
-            Values::Int16(array) => is_one(array),
-            Values::Int32(array) => is_one(array),
-            Values::Int64(array) => is_one(array),
-            Values::UInt8(array) => is_one(array),
-            Values::UInt16(array) => is_one(array),
-            Values::UInt32(array) => is_one(array),
-            Values::UInt64(array) => is_one(array),
-            Values::Float32(array) => is_one(array),
-            Values::Float64(array) => is_one(array),
-            Values::Boolean(array) => are_first(*array),
-            Values::Text(array) => are_first(*array),
+            Values::Int8(array) => have_same_bits(array),
+            Values::Int16(array) => have_same_bits(array),
+            Values::Int32(array) => have_same_bits(array),
+            Values::Int64(array) => have_same_bits(array),
+            Values::UInt8(array) => have_same_bits(array),
+            Values::UInt16(array) => have_same_bits(array),
+            Values::UInt32(array) => have_same_bits(array),
+            Values::UInt64(array) => have_same_bits(array),
+            Values::Float32(array) => have_same_bits(array),
+            Values::Float64(array) => have_same_bits(array),
+            Values::Boolean(array) => have_same_value(*array),
+            Values::Text(array) => have_same_value(*array),
             Values::Missing => false,
         }
     }
@@ -396,14 +396,14 @@ impl<'a> Values<'a> {
     }
 }
 
-/// By its bits: 0.0 is not -0.0.
-fn is_one<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> bool {
+/// Of doubles 0.0 and -0.0 are two.
+fn have_same_bits<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> bool {
     let values = array.values();
     let is_first = |value: &T::Native| value.is_eq(values[0]);
     array.null_count() == 0 && values.iter().all(is_first)
 }
 
-fn are_first<A: ArrayAccessor<Item: PartialEq>>(array: A) -> bool {
+fn have_same_value<A: ArrayAccessor<Item: PartialEq>>(array: A) -> bool {
     array.null_count() == 0 && (1..array.len()).all(|row| array.value(row) == array.value(0))
 }
 
