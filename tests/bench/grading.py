@@ -1,7 +1,8 @@
 """Recorded submissions, beside scikit-learn's metrics; a submission of many rows, beside reading it and its answers."""
-import json, multiprocessing, os, random, subprocess, zipfile
+import json, multiprocessing, os, random, subprocess
 from pathlib import Path
 
+import bundles
 from measure import PIPELINES, Cost, Row, prep, run
 
 HERE = Path(__file__).resolve().parent
@@ -65,7 +66,7 @@ def write_submission(answers, path):
 
 def many_rows(args, work):
     rows, draw = args.rows * 5, random.Random(0)
-    with zipfile.ZipFile(work / "bench-grading.zip", "w", zipfile.ZIP_DEFLATED) as bundle:
+    with bundles.archive(work / "bench-grading.zip") as bundle:
         with bundle.open("train.csv", "w", force_zip64=True) as out:
             out.write(b"id,target\n")
             for begin in range(0, rows + 1000, 1000):

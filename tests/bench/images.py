@@ -1,13 +1,14 @@
 """Many small images, beside unzip."""
-import random, shutil, zipfile
+import random, shutil
 
+import bundles
 from measure import Row, prep, run
 
 
 def images(args, work):
     draw = random.Random(0)
     bundle = work / "bench-images.zip"
-    with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as out:
+    with bundles.archive(bundle) as out:
         rows = ["id,label\n"]
         for number in range(args.images):
             out.writestr(f"images/{number:06}.jpg", draw.randbytes(12_000))

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayAccessor, ArrayRef, AsArray, BooleanArray, Float32Array, Float64Array, Int8Array,
-    Int16Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch, StringArray, UInt8Array,
-    UInt16Array, UInt32Array, UInt64Array,
+    Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
+    UInt32Array, UInt64Array,
 };
-use arrow::datatypes::{ArrowNativeTypeOp, ArrowPrimitiveType, DataType};
+use arrow::datatypes::DataType;
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
@@ -160,18 +160,16 @@ impl Layout {
         let arrays = plain_arrays(batch, &self.sources)?;
         let columns: Vec<_> = arrays.iter().map(Values::of).collect();
         let copied_from = copied_from(&self.sources)?;
-        let own = self.own(&columns);
+        let own = self.own(&arrays);
         let mut cells = vec![Cell::Missing; self.sources.len()];
         let mut slices = Slices {
             looked_up: self.looked_up,
             ..Slices::default()
         };
         for index in 0..batch.num_rows() {
+            let changing = if index == 0 { cells.len() } else { own };
             let sources = self.sources.iter().zip(&columns).enumerate();
-            for (position, (source, values)) in sources {
-                if index > 0 && position == own {
-                    break;
-                }
+            for (position, (source, values)) in sources.take(changing) {
                 let cell = match source {
                     Source::Value => values.cell(index),
                     Source::Slice { kind, .. } => {
@@ -194,12 +192,12 @@ impl Layout {
     }
 
     /// How many columns are left without the last ones, each of which holds one value only.
-    fn own(&self, columns: &[Values<'_>]) -> usize {
-        let is_same = |(source, values): &(&Source, &Values<'_>)| {
-            matches!(source, Source::Value) && values.are_same()
-        };
-        let last = self.sources.iter().zip(columns).rev();
-        self.sources.len() - last.take_while(is_same).count()
+    fn own(&self, arrays: &[ArrayRef]) -> usize {
+        let last = self.sources.iter().zip(arrays).rev();
+        let same = last.take_while(|(source, array)| {
+            matches!(source, Source::Value) && holds_one_value(array)
+        });
+        self.sources.len() - same.count()
     }
 }
 
@@ -368,25 +366,6 @@ impl<'a> Values<'a> {
         cell.unwrap_or(Cell::Missing)
     }
 
-    /// Is the value of all rows the same, and none of them null?
-    fn are_same(&self) -> bool {
-        match self {
-            Values::Int8(array) => have_same_bits(array),
-            Values::Int16(array) => have_same_bits(array),
-            Values::Int32(array) => have_same_bits(array),
-            Values::Int64(array) => have_same_bits(array),
-            Values::UInt8(array) => have_same_bits(array),
-            Values::UInt16(array) => have_same_bits(array),
-            Values::UInt32(array) => have_same_bits(array),
-            Values::UInt64(array) => have_same_bits(array),
-            Values::Float32(array) => have_same_bits(array),
-            Values::Float64(array) => have_same_bits(array),
-            Values::Boolean(array) => have_same_value(*array),
-            Values::Text(array) => have_same_value(*array),
-            Values::Missing => false,
-        }
-    }
-
     /// The row of a stored table from which the cells of a column are copied.
     fn origin(&self, row: usize) -> Option<u64> {
         match self {
@@ -396,15 +375,10 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Of doubles 0.0 and -0.0 are two.
-fn have_same_bits<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> bool {
-    let values = array.values();
-    let is_first = |value: &T::Native| value.is_eq(values[0]);
-    array.null_count() == 0 && values.iter().all(is_first)
-}
-
-fn have_same_value<A: ArrayAccessor<Item: PartialEq>>(array: A) -> bool {
-    array.null_count() == 0 && (1..array.len()).all(|row| array.value(row) == array.value(0))
+/// Whether all rows hold the same, or nothing. Arrow compares doubles by their bits, as they are printed: 0.0 is not -0.0.
+fn holds_one_value(array: &ArrayRef) -> bool {
+    let rest = array.len().saturating_sub(1);
+    array.slice(0, rest) == array.slice(array.len() - rest, rest)
 }
 
 fn at<A: ArrayAccessor>(array: A, row: usize) -> Option<A::Item> {
