@@ -80,6 +80,11 @@ pub enum FetchError {
         reason: &'static str,
     },
     #[error(
+        "the address of {item} is plain http, and no checksum is compared\n\
+         Use https, or give its md5 or sha256 in the pipeline; or put the file into the folder that --source names"
+    )]
+    Plain { item: String },
+    #[error(
         "{host} does not tell the length of the file, so a complete one cannot be told from a cut-off one"
     )]
     NoLength { host: String },
@@ -130,6 +135,8 @@ pub enum FetchError {
         needed: u64,
         free: u64,
     },
+    #[error("the server claims that {item} has {}, which is more than can be fetched", units::bytes(*.bytes))]
+    TooLong { item: String, bytes: u64 },
     #[error("cannot {action} {path}: {cause}")]
     Io {
         action: &'static str,

@@ -16,6 +16,10 @@ use std::time::Duration;
 use common::{ID, Outcome, World, content};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 
+/// Downloads by each of four threads in `addresses_that_serve_one_request_each`. Before refusals of addresses that had
+/// served were told apart from others, one download in six failed.
+const RUNS: usize = 10;
+
 const LENGTH: usize = 1_000_003;
 
 /// The first byte, in the first piece, at and around edges of pieces and ranges, and the last bytes.
@@ -345,4 +349,63 @@ fn a_server_without_ranges_that_drops_starts_at_the_front() {
     ];
     let extra = 1_200_000;
     check("drop", bundle, faults, None, &End::Right { api: 1, extra });
+}
+
+/// Addresses that serve one request each: another address comes for each range, whatever order the answers arrive in.
+#[test]
+fn addresses_that_serve_one_request_each() {
+    let bytes = content(LENGTH, 1);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..RUNS {
+                    let single = Fault::at(At::Store, Kind::SingleUse).always();
+                    let bundle = Bundle::new(ID, bytes.clone());
+                    let world = World::with(vec![bundle], vec![single], |options| {
+                        options.connections = 8;
+                        options.first_connections = 8;
+                    });
+                    world
+                        .run(None)
+                        .unwrap_or_else(|error| panic!("single use: {error}"));
+                    world.assert_complete(&bytes);
+                }
+            });
+        }
+    });
+}
+
+/// An address that never serves a request is a failure all the same.
+#[test]
+fn addresses_that_serve_nothing_end_the_download() {
+    let refused = Fault::at(At::Store, Kind::status(403)).after(1).always();
+    let world = World::new(Bundle::new(ID, content(LENGTH, 1)), vec![refused]);
+    let error = world.run(None).expect_err("refused").to_string();
+    assert!(
+        error.contains("does not accept the signed address"),
+        "{error}"
+    );
+    assert!(error.contains("after 3 attempts in a row"), "{error}");
+    // The first address has served a request, so it is not one of the three; each of its pieces starts the count again.
+    let calls = world.server.requests_of(Side::Api).len();
+    assert!((4..16).contains(&calls), "{calls}");
+}
+
+/// A refusal whose text never ends does not hold the download beyond the stall timer.
+#[test]
+fn a_slow_refusal_is_cut_off() {
+    let slow = Kind::SlowStatus {
+        code: 418,
+        pause: Duration::from_millis(200),
+    };
+    let bundle = Bundle::new(ID, content(LENGTH, 1));
+    let world = World::new(bundle, vec![Fault::at(At::Api, slow)]);
+    let begun = std::time::Instant::now();
+    let error = world.run(None).expect_err("slow").to_string();
+    assert!(error.contains("answered 418"), "{error}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        begun.elapsed()
+    );
 }

@@ -60,6 +60,16 @@ pub(crate) fn status(code: u16, retry_after: Option<&str>, body: String) -> Resp
     answer
 }
 
+/// A status whose text never ends.
+pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Body> {
+    let mut answer = text(code, "text/plain", "");
+    *answer.body_mut() = streamed(futures::stream::unfold((), move |()| async move {
+        tokio::time::sleep(pause).await;
+        Some((Ok(Bytes::from_static(b".")), ()))
+    }));
+    answer
+}
+
 pub(crate) fn redirect(to: &str) -> Response<Body> {
     let mut answer = text(302, "text/plain", "");
     if let Ok(to) = to.parse() {

@@ -30,6 +30,7 @@ fn respond(shared: &Shared, request: &Request<Incoming>) -> Response<Body> {
                 retry_after,
                 body,
             } => return answer::status(code, retry_after.as_deref(), body),
+            Kind::SlowStatus { code, pause } => return answer::slow_status(code, pause),
             Kind::Html => return answer::html(),
             Kind::RedirectToHtml => {
                 return answer::redirect(&format!("http://{}/page", shared.store));

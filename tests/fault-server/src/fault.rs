@@ -23,12 +23,16 @@ pub enum Kind {
         retry_after: Option<String>,
         body: String,
     },
+    /// Another status, whose text comes a byte at a time with this pause between, and never ends.
+    SlowStatus { code: u16, pause: Duration },
     /// 200 with a web page.
     Html,
     /// A redirect to a web page.
     RedirectToHtml,
     /// The signature is no longer valid: 403 until the API gave a new one.
     Expire,
+    /// Each signature serves one request; further ones get 403.
+    SingleUse,
     /// 200 with the whole bundle, whatever was asked for.
     IgnoreRange,
     /// The object is replaced (for good) before the request is answered.

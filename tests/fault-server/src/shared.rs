@@ -1,5 +1,6 @@
 //! What both servers know.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +29,8 @@ pub(crate) struct State {
     /// How many signatures were given, and from which on they are valid.
     pub(crate) signatures: usize,
     pub(crate) first_valid: usize,
+    /// Signatures that have served a request, where each serves only one.
+    pub(crate) used: HashSet<String>,
 }
 
 impl Shared {
@@ -38,6 +41,7 @@ impl Shared {
             log: Vec::new(),
             signatures: 0,
             first_valid: 0,
+            used: HashSet::new(),
         };
         Shared {
             store,

@@ -90,6 +90,7 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
                 retry_after,
                 body,
             } => return answer::status(code, retry_after.as_deref(), body),
+            Kind::SlowStatus { code, pause } => return answer::slow_status(code, pause),
             Kind::Html => return answer::html(),
             Kind::RedirectToHtml => {
                 return answer::redirect(&format!("http://{}/page", shared.store));
@@ -97,6 +98,12 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
             Kind::Expire => {
                 state.first_valid = state.signatures;
                 return answer::text(403, "application/xml", EXPIRED);
+            }
+            Kind::SingleUse => {
+                let signature = signature.unwrap_or_default().to_owned();
+                if !state.used.insert(signature) {
+                    return answer::text(403, "application/xml", EXPIRED);
+                }
             }
             Kind::Replace(content) => {
                 if let Some(bundle) = state.bundles.iter_mut().find(|bundle| bundle.id == id) {

@@ -35,6 +35,8 @@ pub struct WebFile {
     bundles: LocalBundle,
     target: PathBuf,
     md5: Option<String>,
+    /// Encryption or a checksum tells whether the right bytes arrive.
+    may_fetch: bool,
     network: LazyNetwork,
 }
 
@@ -69,6 +71,7 @@ impl WebFile {
         // No bundle's name has a slash.
         let name = format!("{id}/{source}/{file}");
         let md5 = sums.md5.clone();
+        let may_fetch = sums.md5.is_some() || sums.sha256.is_some() || item.is_private();
         Ok(WebFile {
             item,
             file: file.to_owned(),
@@ -76,6 +79,7 @@ impl WebFile {
             bundles: LocalBundle::new(id, &bundles, None),
             target,
             md5,
+            may_fetch,
             network: network.into(),
         })
     }
@@ -112,6 +116,10 @@ impl WebFile {
 
     /// Fetches the file, unless another process has just done so.
     fn fetch(&self, context: &Context) -> Result<(), StepError> {
+        if !self.may_fetch {
+            let item = self.item.to_string();
+            return Err(self.local.not_fetched(FetchError::Plain { item }));
+        }
         let network = self.network.any();
         let network = network.map_err(|cause| self.local.not_fetched(cause))?;
         let Some(partial) = lock(&self.target, context)? else {

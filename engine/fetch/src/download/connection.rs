@@ -1,6 +1,7 @@
 //! One connection's work: one range, asked for and written.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -21,21 +22,31 @@ pub(crate) enum Failed {
     Fatal(FetchError),
 }
 
-/// Asks for `range` of `object` and writes it; an answer that is `ready` is used instead of asking.
+/// What is requested from where.
+pub(crate) struct Request<'a> {
+    pub(crate) object: &'a Identity,
+    pub(crate) location: Option<Location>,
+    /// Set when the location has answered with bytes.
+    pub(crate) has_served: &'a AtomicBool,
+}
+
+/// Asks for `range` of an object and writes it; an answer that is `ready` is used instead of asking.
 pub(crate) async fn connection(
     shared: &Shared,
     sink: &Sink,
-    object: &Identity,
-    location: Option<Location>,
+    request: Request<'_>,
     range: &Range<u64>,
     ready: Option<(Answer, OwnedSemaphorePermit)>,
 ) -> Result<(), Failed> {
-    let (answer, _permit) = match (ready, location) {
+    let (answer, _permit) = match (ready, request.location) {
         (Some(ready), _) => ready,
         (None, Some(location)) => {
             let permit = shared.permit().await.map_err(Failed::Fatal)?;
-            match ask(shared, &location, range.clone(), Some(object)).await {
-                Ok(answer) => (answer, permit),
+            match ask(shared, &location, range.clone(), Some(request.object)).await {
+                Ok(answer) => {
+                    request.has_served.store(true, Ordering::Relaxed);
+                    (answer, permit)
+                }
                 Err(NoAnswer::Changed) => return Err(Failed::Changed),
                 Err(NoAnswer::Refused(error)) => return Err(Failed::Fatal(error)),
                 Err(NoAnswer::Trouble(trouble)) => return Err(Failed::Trouble(trouble)),

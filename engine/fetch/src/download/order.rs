@@ -12,6 +12,9 @@ use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::shared::Shared;
 
+/// Pieces of a file at most; each takes a byte of memory. With the default piece, a file may have 8 TB.
+const MAX_PIECES: u64 = 1 << 25;
+
 /// What to fetch, and where to.
 #[derive(Clone)]
 pub(crate) struct Order {
@@ -30,10 +33,20 @@ impl Order {
     pub(crate) fn needed(&self, object: &Identity) -> u64 {
         match &self.wanted {
             None => object.total,
-            Some(wanted) => wanted
-                .iter()
-                .map(|range| 2 * (range.end - range.start))
-                .sum(),
+            Some(wanted) => wanted.iter().fold(0, |sum: u64, range| {
+                sum.saturating_add((range.end - range.start).saturating_mul(2))
+            }),
+        }
+    }
+
+    /// Refuses a length whose map of pieces would not fit into memory: of a part, the disk says nothing about the whole.
+    pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
+        match object.total / self.shared.options.piece.max(1) {
+            0..MAX_PIECES => Ok(()),
+            _ => Err(FetchError::TooLong {
+                item: self.item.to_string(),
+                bytes: object.total,
+            }),
         }
     }
 

@@ -5,10 +5,14 @@
 //! what arrives, and end. Whatever was taken and not written is then missing again, and the next connection takes it. Failures are counted
 //! in rounds: what several connections suffered at the same time is one failure, and a piece that was completed
 //! starts the count anew.
+//!
+//! An address that the store refuses counts as a failure only if it never served a request. After a refusal, one
+//! connection tries the new address, and the others wait until it was answered. So an address that has expired, or that
+//! serves a single request, costs a call of the API and is not mistaken for one that does not work.
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -16,7 +20,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, interval, sleep_until};
 
-use crate::download::connection::{Failed, connection};
+use crate::download::connection::{Failed, Request, connection};
 use crate::download::first::{End, Step, Stop, first_answer};
 use crate::download::order::Order;
 use crate::download::pace::Pace;
@@ -70,6 +74,10 @@ pub(crate) struct Session<'a> {
     /// Rounds of failures and addresses so far: what an older one led to is counted already.
     round: u64,
     address: u64,
+    /// Whether the current address has served a request.
+    has_served: Arc<AtomicBool>,
+    /// A connection tries the current address, which has not served a request yet.
+    is_tried: bool,
     /// No connection begins before.
     pause: Option<Instant>,
 }
@@ -119,6 +127,7 @@ impl<'a> Session<'a> {
                 let object = first.0.object.clone();
                 check_md5(order, &object)?;
                 order.require_space(order.needed(&object))?;
+                order.require_map(&object)?;
                 let state = left::begin(&order.partial, &object, order.shared.options.piece)?;
                 (object, state, Some(first))
             }
@@ -142,6 +151,7 @@ impl<'a> Session<'a> {
             }
         };
         let options = &order.shared.options;
+        let has_served = Arc::new(AtomicBool::new(first.is_some()));
         let mut session = Session {
             order,
             location,
@@ -161,6 +171,8 @@ impl<'a> Session<'a> {
             rereads: 0,
             round: 0,
             address: 0,
+            has_served,
+            is_tried: false,
             pause: None,
         };
         if let Some(ready) = first {
@@ -232,6 +244,10 @@ impl<'a> Session<'a> {
         }
         let options = &self.order.shared.options;
         while self.connections.len() < self.pace.connections() {
+            let has_served = self.has_served.load(Ordering::Relaxed);
+            if self.is_tried && !has_served {
+                return Ok(());
+            }
             // Near the end the ranges get shorter, so that all connections end together.
             let share = self.pieces.missing_bytes() / (2 * self.pace.connections() as u64);
             let Some(range) = self.pieces.take(share.min(options.range)) else {
@@ -240,6 +256,7 @@ impl<'a> Session<'a> {
             if self.location.is_none() {
                 *self.location = Some(api::address(&self.order.shared, &self.order.item).await?);
             }
+            self.is_tried = !has_served;
             self.spawn(range, None);
         }
         Ok(())
@@ -251,8 +268,14 @@ impl<'a> Session<'a> {
         let object = self.object.clone();
         let location = self.location.clone();
         let (round, address) = (self.round, self.address);
+        let has_served = Arc::clone(&self.has_served);
         self.connections.spawn(async move {
-            let result = connection(&shared, &sink, &object, location, &range, ready).await;
+            let request = Request {
+                object: &object,
+                location,
+                has_served: &has_served,
+            };
+            let result = connection(&shared, &sink, request, &range, ready).await;
             Ended {
                 range,
                 round,
@@ -322,6 +345,9 @@ impl<'a> Session<'a> {
     /// A connection ended.
     fn ended(&mut self, ended: Ended) -> Step<()> {
         self.pieces.give_back(&ended.range);
+        if ended.address == self.address {
+            self.is_tried = false;
+        }
         let trouble = match ended.result {
             Ok(()) => return Ok(()),
             Err(Failed::Changed) => return Err(Stop::End(End::Changed)),
@@ -340,6 +366,10 @@ impl<'a> Session<'a> {
             self.address += 1;
             *self.location = None;
             self.order.shared.addresses.forget(&self.order.item.key());
+            let address = std::mem::take(&mut self.has_served);
+            if address.load(Ordering::Relaxed) {
+                return Ok(());
+            }
         } else {
             if ended.round < self.round {
                 return Ok(());

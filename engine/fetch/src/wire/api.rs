@@ -186,14 +186,18 @@ pub(crate) fn wanted_pause(answer: &Response) -> Option<Duration> {
     backoff::retry_after(value, SystemTime::now())
 }
 
-/// The start of a body as text; empty when it does not come.
+/// The start of a body as text: what arrives before the stall timer ends. The timer runs once for the whole text, because a
+/// server that sends a byte now and then would otherwise hold the download for weeks.
 pub(crate) async fn body(shared: &Shared, mut answer: Response) -> String {
     let mut bytes = Vec::new();
-    while bytes.len() < BODY {
-        match timeout(shared.options.stall, answer.chunk()).await {
-            Ok(Ok(Some(chunk))) => bytes.extend_from_slice(&chunk),
-            _ => break,
+    let reading = async {
+        while bytes.len() < BODY
+            && let Ok(Some(chunk)) = answer.chunk().await
+        {
+            bytes.extend_from_slice(&chunk);
         }
-    }
+    };
+    // A text that is cut off still says something.
+    let _ = timeout(shared.options.stall, reading).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

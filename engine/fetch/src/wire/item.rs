@@ -5,7 +5,7 @@ use std::fmt;
 use reqwest::Url;
 
 use crate::error::FetchError;
-use crate::wire::location::{Expected, Location, host};
+use crate::wire::location::{Expected, Location, host, is_private};
 
 /// A bundle of Kaggle's, or a file at an address of its own.
 #[derive(Clone, PartialEq, Eq)]
@@ -53,6 +53,14 @@ impl Item {
         match self {
             Item::Bundle(_) => "Kaggle".to_owned(),
             Item::File { location, .. } => host(&location.url()),
+        }
+    }
+
+    /// Whether nobody on the way can read or change it.
+    pub(crate) fn is_private(&self) -> bool {
+        match self {
+            Item::Bundle(_) => true,
+            Item::File { location, .. } => is_private(&location.url()),
         }
     }
 

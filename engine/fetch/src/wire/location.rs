@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prep_core::is_loopback;
 use reqwest::Url;
 
 use crate::error::FetchError;
@@ -87,6 +88,11 @@ pub(crate) fn host(url: &Url) -> String {
         Some(port) => format!("{host}:{port}"),
         None => host.to_owned(),
     }
+}
+
+/// Whether nobody between here and the server can read or change what is sent: it is encrypted, or stays on this machine.
+pub(crate) fn is_private(url: &Url) -> bool {
+    url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
 /// Where a redirect from `from` leads.

@@ -12,6 +12,7 @@ use crate::credentials::Credentials;
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::wire::addresses::Addresses;
+use crate::wire::location::is_private;
 use crate::wire::rate::RateLimit;
 
 pub(crate) struct Shared {
@@ -44,6 +45,10 @@ impl Shared {
             return Err(setup(
                 "the endpoint is not an address of http or https".into(),
             ));
+        }
+        if !is_private(&endpoint) {
+            let cause = "the endpoint is plain http, which would show the credentials to the network; use https";
+            return Err(setup(cause.into()));
         }
         if !endpoint.username().is_empty() || endpoint.password().is_some() {
             let cause = "the endpoint holds a user or password, which do not belong in an address";
