@@ -57,6 +57,7 @@ fn lookups(store: &Store) -> Outcome {
             unstored: Vec::new(),
             created: 0,
             millis: 0,
+            lengths: Vec::new(),
             elsewhere: false,
         };
         let key = Digest::of(format!("key {n}").as_bytes());

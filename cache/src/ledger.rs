@@ -31,6 +31,10 @@ pub struct LedgerEntry {
     /// Further objects that the outputs need. They were held in memory and never stored: who wants them makes them anew.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
+    /// Lengths of the [`objects`](Self::objects) in bytes, in their order, of an entry that came from a tier: no more than
+    /// that is fetched. Empty where they are not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lengths: Vec<u64>,
     /// When the step ran, in seconds since 1970.
     pub created: u64,
     /// How long it took, in milliseconds.
@@ -60,19 +64,20 @@ impl Store {
                 if !self.is_read_only() {
                     note_use(&file);
                 }
+                self.expect(&entry);
                 Ok(Some(entry))
             }
             Loaded::Absent | Loaded::Garbled => Ok(None),
         }
     }
 
-    /// [`lookup`](Self::lookup), and then the tier's.
+    /// [`lookup`](Self::lookup), and then the tier's, for a step of this competition.
     ///
     /// # Errors
     /// Those of `lookup`; when an entry that was found cannot be written.
-    pub fn find(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
+    pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
-            None => self.lookup_further(key),
+            None => self.lookup_further(key, competition),
             found => Ok(found),
         }
     }

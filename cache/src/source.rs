@@ -6,7 +6,9 @@
 //! modified just now is given a moment to age before it is read.
 //!
 //! A record can be kept under a name, too (`a competition's bundle`). That one outlives its file: it tells what the file
-//! held, so that results made of it stay valid when the file is thrown away.
+//! held, so that results made of it stay valid when the file is thrown away. A name has two records: the content that was
+//! seen last, and the content that results were made of ([`Store::confirm_source`]). A file that turns out to be unusable
+//! changes the first one only.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -54,6 +56,9 @@ pub struct SourceRecord {
     /// The record stands under this name, not under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// The serial number of the remote's record of this content.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    serial: Option<u64>,
 }
 
 /// What a file holds, wherever it lies.
@@ -72,6 +77,19 @@ pub struct Content {
 }
 
 impl SourceRecord {
+    /// A content that is in no file here.
+    fn of_content(content: &Content) -> SourceRecord {
+        SourceRecord {
+            path: String::new(),
+            digest: content.digest,
+            md5: content.md5.clone(),
+            sha256: content.sha256.clone(),
+            stamp: Stamp::of_nothing(content.bytes),
+            name: None,
+            serial: None,
+        }
+    }
+
     /// What the file holds.
     pub fn content(&self) -> Content {
         Content {
@@ -212,6 +230,7 @@ impl Store {
             sha256: None,
             stamp,
             name: None,
+            serial: None,
         };
         self.save(Bucket::Sources, &key_of(canonical), &record)?;
         Ok(record)
@@ -251,27 +270,72 @@ impl Store {
         Ok(record)
     }
 
-    /// Keeps as what `name` stands for a content that never was a file here: one that lies in a mirror.
+    /// [`name_source`](Self::name_source) for a content that never was a file here: one that lies in a mirror.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn name_content(&self, name: &str, content: &Content) -> Result<(), StoreError> {
-        let record = SourceRecord {
-            path: String::new(),
-            digest: content.digest,
-            md5: content.md5.clone(),
-            sha256: content.sha256.clone(),
-            stamp: Stamp::of_nothing(content.bytes),
-            name: None,
-        };
-        self.name_source(name, &record)
+        self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// Keeps `record` as what `name` stands for.
+    /// The highest serial number that a record of `remote` about `name` had; 0 if there was none. It is kept with the cache.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn remote_serial(&self, remote: &str, name: &str) -> Result<u64, StoreError> {
+        let found = self.named(&in_remote(remote, name))?;
+        Ok(found.and_then(|found| found.serial).unwrap_or(0))
+    }
+
+    /// Keeps `serial` as the highest serial number of a record of `remote` about `name`, which holds `content`.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn set_remote_serial(
+        &self,
+        remote: &str,
+        name: &str,
+        content: &Content,
+        serial: u64,
+    ) -> Result<(), StoreError> {
+        let record = SourceRecord {
+            serial: Some(serial),
+            ..SourceRecord::of_content(content)
+        };
+        self.set_named(&in_remote(remote, name), &record)
+    }
+
+    /// Keeps `record` as the content of `name` that was seen last. It stands for `name` as long as no other one is confirmed.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn name_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
+        self.set_named(&seen(name), record)
+    }
+
+    /// Keeps `record` as the content of `name` that results were made of.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn confirm_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
+        let old = self.named(name)?;
+        if old.is_some_and(|old| old.content() == record.content()) {
+            return Ok(());
+        }
+        self.set_named(name, record)
+    }
+
+    /// The contents that `name` may stand for, whether or not files with them are still there: the one that results were
+    /// made of, then the one that was seen last. Callers use the first one that fits.
+    ///
+    /// # Errors
+    /// When a record cannot be read.
+    pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
+        let records = [self.named(name)?, self.named(&seen(name))?];
+        Ok(records.into_iter().flatten().collect())
+    }
+
+    fn set_named(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
         self.must_be_writable()?;
         let named = SourceRecord {
             name: Some(name.to_owned()),
@@ -280,11 +344,7 @@ impl Store {
         self.save(Bucket::Sources, &key_of_name(name), &named)
     }
 
-    /// What `name` stood for last, whether or not the file is still there.
-    ///
-    /// # Errors
-    /// When the record cannot be read.
-    pub fn named_source(&self, name: &str) -> Result<Option<SourceRecord>, StoreError> {
+    fn named(&self, name: &str) -> Result<Option<SourceRecord>, StoreError> {
         match self.load::<SourceRecord>(Bucket::Sources, &key_of_name(name))? {
             Loaded::Found(record, _) if record.name.as_deref() == Some(name) => Ok(Some(record)),
             _ => Ok(None),
@@ -313,6 +373,15 @@ fn key_of(canonical: &Path) -> Digest {
 /// No path has a NUL character, so no name is taken for one.
 fn key_of_name(name: &str) -> Digest {
     Digest::of(format!("name\0{name}").as_bytes())
+}
+
+/// The name of the content that was seen last. No name of a source has a NUL character.
+fn seen(name: &str) -> String {
+    format!("{name}\0seen")
+}
+
+fn in_remote(remote: &str, name: &str) -> String {
+    format!("{remote}\0{name}\0remote")
 }
 
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own

@@ -15,14 +15,17 @@ use crate::{Digest, LedgerEntry, Store, StoreError};
 
 /// Looks after its own troubles: it waits no longer than it likes, says what is wrong to whom it wants, and has nothing then.
 pub trait Tier: Debug + Send + Sync {
-    /// What a step key led to. Only an entry that may be trusted.
-    fn entry(&self, key: &Digest) -> Option<LedgerEntry>;
+    /// What a step key led to, for a step of `competition`. Only an entry that may be trusted there.
+    fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
+
+    /// An object of this length may be fetched. The length comes from a trusted entry.
+    fn expect(&self, object: &Digest, length: u64);
 
     /// False when it is known not to have this object. Asks nobody.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object; false if they are not to be had, whatever was written until then. The store holds
-    /// them against the name.
+    /// Writes the bytes of an object; false if they are not to be had, whatever was written until then. Writes no more than
+    /// the length that was [expected](Self::expect). The store holds the bytes against the name.
     ///
     /// # Errors
     /// Those of `to` alone.
@@ -64,17 +67,32 @@ impl Store {
     }
 
     /// Looks for an entry in the tier, and keeps it.
-    pub(crate) fn lookup_further(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
+    pub(crate) fn lookup_further(
+        &self,
+        key: &Digest,
+        competition: &str,
+    ) -> Result<Option<LedgerEntry>, StoreError> {
         let Some(tier) = &self.tier else {
             return Ok(None);
         };
-        let Some(entry) = tier.entry(key) else {
+        let Some(entry) = tier.entry(key, competition) else {
             return Ok(None);
         };
+        self.expect(&entry);
         if !self.is_read_only() {
             self.record(key, &entry)?;
         }
         Ok(Some(entry))
+    }
+
+    /// Tells the tier how long the objects are that it may be asked for.
+    pub(crate) fn expect(&self, entry: &LedgerEntry) {
+        let Some(tier) = &self.tier else { return };
+        for (object, length) in entry.objects().zip(&entry.lengths) {
+            if self.len_of(object).is_none() {
+                tier.expect(object, *length);
+            }
+        }
     }
 
     /// Whether an object that is not here may still be had.

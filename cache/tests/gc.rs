@@ -221,9 +221,24 @@ fn records_of_sources_go_with_their_files() -> Outcome {
     assert_eq!(collect(&store, GcOptions::default())?.records.len(), 1);
     assert_eq!(store.stat()?.sources.files, 3);
     assert!(store.source(&kept)?.is_some());
-    let found = store.named_source("a competition")?.ok_or("no record")?;
-    assert_eq!((found.digest, found.md5), (named.digest, named.md5));
-    assert_eq!(store.named_source("another")?, None);
+    let digests = |name: &str| {
+        let found = store.named_sources(name)?;
+        let contents = found.into_iter().map(|one| (one.digest, one.md5));
+        Ok::<_, Box<dyn std::error::Error>>(contents.collect::<Vec<_>>())
+    };
+    let named = (named.digest, named.md5);
+    assert_eq!(digests("a competition")?, [named.clone()]);
+    assert_eq!(digests("another")?, []);
+    // A content that results were made of is not replaced by one that was only seen.
+    let confirmed = store.named_sources("a competition")?;
+    store.confirm_source("a competition", confirmed.first().ok_or("no record")?)?;
+    fs::write(&gone, "another bundle")?;
+    let other = store.ingest(&gone, true, &|_| {})?;
+    store.name_source("a competition", &other)?;
+    let seen = (other.digest, other.md5.clone());
+    assert_eq!(digests("a competition")?, [named, seen.clone()]);
+    store.confirm_source("a competition", &other)?;
+    assert_eq!(digests("a competition")?, [seen.clone(), seen]);
     Ok(())
 }
 

@@ -329,7 +329,7 @@ fn a_push_that_sends_nothing_says_why() {
         .code(0);
     // Prepared with a bundle that is not the published one.
     one.prep(&["push", Harbour::ID])
-        .code(0)
+        .code(4)
         .says(&["harbour: no result of a run with these options is here"]);
     // Of two keys none is chosen.
     one.prep(&["key", "new", "another"]).code(0);
@@ -389,4 +389,109 @@ fn scripts_and_manifests_hold_no_secret() {
         url["from"].as_str().unwrap().ends_with("prep.toml"),
         "{url}"
     );
+}
+
+/// A folder with another file as the bundle, from which nothing can be made.
+fn bad_source(sandbox: &Sandbox) -> &'static str {
+    sandbox.write(&format!("bad/{}.zip", Harbour::ID), b"no zip");
+    "bad"
+}
+
+/// The remote learns which bundle results are of from the results, not from what was looked at last.
+#[test]
+fn a_push_names_the_bundle_that_results_were_made_of() {
+    let lab = Lab::new();
+    let (one, key) = lab.machine(&[], "mirror = true\n");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let run = |source: Option<&str>| {
+        let mut run = vec!["run", Harbour::ID, "--no-remote", "--no-download", "--json"];
+        run.push("--skip-verification");
+        run.extend(source.map(|_| "--source"));
+        run.extend(source);
+        one.prep(&run)
+    };
+    run(Some("source")).code(0);
+    assert_ne!(run(Some(bad_source(&one))).code, Some(0));
+    // What was up to date without a source still is.
+    let ended = run(None).code(0);
+    assert_eq!(ran(&ended), Vec::<String>::new());
+    let push = ["push", Harbour::ID, "--skip-verification", "--json"];
+    let report = one.prep(&push).code(0).json();
+    assert_eq!(
+        report["competitions"][0]["not_here"],
+        serde_json::Value::Null
+    );
+    let path = lab.remote.path().join("v1/sources").join(Harbour::ID);
+    let record = fs::read_to_string(&path).unwrap();
+    let bytes = Harbour::bundle(&Harbour::table()).len();
+    assert!(record.contains(&format!("\"bytes\":{bytes},")), "{record}");
+    let with_bundle = [&push[..], &["--source", "source"]].concat();
+    one.prep(&with_bundle).code(0);
+    let (two, _) = lab.machine(&[&key], "");
+    two.prep(&["pull", Harbour::ID, "--skip-verification"])
+        .code(0);
+    assert_eq!(
+        one.tree(Harbour::ID).contents(),
+        two.tree(Harbour::ID).contents()
+    );
+}
+
+/// A run that fails tells others nothing of its bundle.
+#[test]
+fn a_failed_run_does_not_name_its_bundle() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "mirror = true\n");
+    let run = |source: &str| {
+        let run = [
+            "run",
+            Harbour::ID,
+            "--skip-verification",
+            "--no-download",
+            "--source",
+        ];
+        one.prep(&[&run[..], &[source]].concat())
+    };
+    assert_ne!(run(bad_source(&one)).code, Some(0));
+    assert!(!lab.remote.path().join("v1/sources").exists());
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    run("source").code(0);
+    let [path] = &lab.files("v1/sources")[..] else {
+        panic!("one record");
+    };
+    let record = fs::read(path).unwrap();
+    assert_ne!(run("bad").code, Some(0));
+    assert_eq!(fs::read(path).unwrap(), record);
+}
+
+/// A data folder that somebody else can write does not decide where results go.
+#[test]
+fn a_data_folder_of_others_decides_nothing() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let elsewhere = tempfile::tempdir().unwrap();
+    let text = format!(
+        "[remote]\nurl = \"file://{}\"\n",
+        elsewhere.path().display()
+    );
+    let path = one.write("data/prep.toml", text);
+    let run = [
+        "run",
+        Harbour::ID,
+        "--skip-verification",
+        "--source",
+        "source",
+    ];
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    one.prep(&run)
+        .code(2)
+        .says(&["can be written by other users", "safe_data_dirs"]);
+    assert_eq!(elsewhere.path().read_dir().unwrap().count(), 0);
+    // One's own is used, and says so.
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let ended = one.prep(&run).code(0);
+    let set = format!("(set in {})", path.display());
+    assert_eq!(ended.stderr.matches(&set).count(), 1, "{}", ended.stderr);
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use prep_cache::Store;
+use prep_cache::{Content, Store};
 use prep_core::{Cancel, Context, Failure, Source as _};
 use prep_fetch::KaggleBundle;
 
@@ -50,26 +50,44 @@ pub fn fetch(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<PathBuf, Erro
 /// As [`fetch`]; when the remote does not take it.
 pub fn mirror(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<bool, Error> {
     let link = remote_of(task.settings)?;
+    let store = Store::open(&task.settings.store_dir)?;
+    link.remember_in(&store);
     let pipeline = task.catalog.get(id)?.load(&task.options.variant)?;
     let published = pipeline.bundle.md5.as_deref();
-    if let Some(known) = link.source(id)? {
-        let is_published = published.is_none_or(|published| {
-            let told = known.content.md5.as_deref();
+    let is_published = |content: &Content| {
+        published.is_none_or(|published| {
+            let told = content.md5.as_deref();
             told.is_some_and(|told| told.eq_ignore_ascii_case(published))
-        });
-        if known.mirrored && is_published {
-            return Ok(false);
-        }
+        })
+    };
+    let known = link.source(id)?;
+    if let Some(known) = &known
+        && known.mirrored
+        && is_published(&known.content)
+    {
+        return Ok(false);
     }
     let path = fetch(task, id, cancel)?;
-    let store = Store::open(&task.settings.store_dir)?;
     let record = match store.source(&path)? {
         Some(record) => record,
         None => store.ingest(&path, true, &|_| {})?,
     };
+    let content = record.content();
+    // Results were made of the other one, and no checksum tells that this one is better.
+    if let Some(known) = known
+        && known.content.digest != content.digest
+        && (published.is_none() || !is_published(&content))
+    {
+        let message = format!(
+            "{} is not the bundle of `{id}` that the remote's results were made of",
+            path.display()
+        );
+        return Err(Error::new(Failure::Check, message)
+            .help("prepare it with `prep run`, which sends bundle and results if they are right"));
+    }
     let file = std::fs::File::open(&path);
     let file = file.map_err(|error| Error::reading("read", &path, &error))?;
-    link.send_source(id, &record.content(), Some(file))?;
+    link.send_source(id, &content, Some(file))?;
     if !task.options.keep_bundles {
         prep_fetch::discard(&task.settings.data_dir, id);
     }

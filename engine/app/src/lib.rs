@@ -52,6 +52,7 @@ mod loading;
 mod lock;
 mod moments;
 mod note;
+mod origins;
 mod plan;
 mod prepared;
 mod push;

@@ -74,6 +74,7 @@ impl<'a> Loader<'a> {
                     .duration_since(UNIX_EPOCH)
                     .map_or(0, |since| since.as_secs()),
                 millis: 0,
+                lengths: Vec::new(),
                 elsewhere: false,
             };
             store.record(&note.key(), &entry)?;

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use crate::assemble::Competition;
 use crate::error::Error;
+use crate::origins::origins;
 use crate::plan::{Plan, Task};
 use crate::settings::Settings;
-use crate::sources::remembered_as;
 use crate::unstored;
 
 /// What became of a competition's results.
@@ -85,10 +85,13 @@ impl Pushing<'_> {
             id: competition.id.clone(),
             ..Pushed::default()
         };
-        self.sources(competition, &mut pushed)?;
         for node in self.plan.nodes_of(&competition.id) {
             self.context.check()?;
             self.result(*node, &mut pushed)?;
+        }
+        // Of a bundle from which not everything was made, nobody knows that it is the right one.
+        if pushed.not_here.is_empty() {
+            self.sources(competition, &mut pushed)?;
         }
         Ok(pushed)
     }
@@ -158,31 +161,25 @@ impl Pushing<'_> {
         Ok(Some(given))
     }
 
+    /// Sends what the sources of a competition hold, of which its results were made, and the bundle to the mirror.
     fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
-        let mut names = vec![(competition.id.clone(), competition.bundle.as_ref())];
-        for source in &competition.sources {
-            if let Some(file) = &source.file {
-                let name = remembered_as(&competition.id, &source.name, file);
-                names.push((name, source.path.as_ref()));
-            }
-        }
-        let store = &self.context.store;
-        for (number, (name, path)) in names.into_iter().enumerate() {
-            let Some(record) = store.named_source(&name)? else {
-                continue;
-            };
-            // Only the very bytes that were read.
-            let file = match path.filter(|_| self.link.mirrors()) {
-                Some(path) if store.source(path)?.map(|now| now.digest) == Some(record.digest) => {
-                    let opened = File::open(path);
-                    Some(opened.map_err(|error| Error::reading("read", path, &error))?)
+        let (plan, store) = (self.plan, &self.context.store);
+        let value = |id| match plan.resolution.states.get(&id) {
+            Some(State::Known { outputs, .. }) => outputs.get("value").copied(),
+            _ => None,
+        };
+        let nodes = plan.nodes_of(&competition.id);
+        for origin in origins(&plan.graph, nodes, competition, store, value)? {
+            let file = match origin.path.filter(|_| self.link.mirrors()) {
+                Some(path) => {
+                    let opened = File::open(&path);
+                    Some(opened.map_err(|error| Error::reading("read", &path, &error))?)
                 }
-                _ => None,
+                None => None,
             };
-            if number == 0 {
-                pushed.mirrored = file.is_some();
-            }
-            self.link.send_source(&name, &record.content(), file)?;
+            let content = origin.record.content();
+            let mirrored = self.link.send_source(&origin.name, &content, file)?;
+            pushed.mirrored |= origin.is_bundle && mirrored;
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ use crate::audit;
 use crate::error::Error;
 use crate::lock;
 use crate::note::Note;
+use crate::origins;
 use crate::plan::{Plan, Task};
 use crate::prepared;
 use crate::settings::{Options, Settings};
@@ -138,6 +139,11 @@ impl Run {
             watch.clone(),
         );
         let report = running.await?;
+        for competition in &competitions {
+            let nodes = nodes.get(&competition.id).map_or(&[][..], Vec::as_slice);
+            let (store, link) = (&around.store, settings.remote.as_ref());
+            origins::confirm(&graph, nodes, competition, store, &report, link)?;
+        }
         if let Some(link) = &settings.remote {
             sent(link, &cancel).await;
         }

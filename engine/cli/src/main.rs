@@ -21,6 +21,7 @@ mod exit;
 mod interrupt;
 mod options;
 mod output;
+mod prep_toml;
 mod remote;
 mod samples;
 mod select;

@@ -1,15 +1,15 @@
 //! The remote: from options, variables and `prep.toml` to a link.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_remote::{Address, Config, Credentials, Link, PublicKey, SigningKey};
-use serde::Deserialize;
+use prep_remote::{Address, Config, Credentials, Link, SigningKey, Trusted};
 
 use crate::Session;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::prep_toml::{self, File, TrustedKey};
 use crate::settings::Places;
 
 /// Which remote is used.
@@ -25,34 +25,6 @@ pub struct RemoteArgs {
     pub no_remote: bool,
 }
 
-/// The file's name, in the user's folder and in the data folder.
-pub const FILE: &str = "prep.toml";
-
-/// What a `prep.toml` may say.
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct File {
-    #[serde(default)]
-    pub remote: Section,
-}
-
-#[derive(Debug, Default, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Section {
-    /// The remote.
-    pub url: Option<String>,
-    /// Name of the key that signs what is offered.
-    pub key: Option<String>,
-    /// Public keys of those whose results are believed.
-    #[serde(default)]
-    pub trusted: Vec<String>,
-    /// Whether bundles that were downloaded are sent to the mirror.
-    pub mirror: Option<bool>,
-    /// Address of an S3 server that is not Amazon's.
-    pub endpoint: Option<String>,
-    pub region: Option<String>,
-}
-
 /// A value, and what says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said<T> {
@@ -65,17 +37,18 @@ pub struct Said<T> {
 pub struct InForce {
     pub url: Option<Said<String>>,
     pub key: Option<Said<String>>,
-    pub trusted: Vec<Said<String>>,
+    pub trusted: Vec<Said<TrustedKey>>,
+    pub same_as: Vec<Said<String>>,
     pub mirror: Option<Said<bool>>,
     pub endpoint: Option<Said<String>>,
     pub region: Option<Said<String>>,
 }
 
 impl InForce {
-    /// Options before variables before the data folder's file before the user's. Keys that are trusted add up.
+    /// Options before variables before the data folder's file before the user's. Lists of both files add up.
     ///
     /// # Errors
-    /// When a file cannot be read, or says what is not known.
+    /// When a file cannot be read, or says what is not known; when another user could have written the data folder's.
     pub fn of(args: &RemoteArgs, places: &Places, data_dir: &Path) -> Result<InForce, CliError> {
         let mut force = InForce::default();
         let said = |value: &String, by: &str| Said {
@@ -87,27 +60,28 @@ impl InForce {
         } else if let Some(url) = places.text("PREP_REMOTE") {
             force.url = Some(said(&url, "PREP_REMOTE"));
         }
-        let user = places.config_dir.as_ref().map(|folder| folder.join(FILE));
-        for path in [Some(data_dir.join(FILE)), user].into_iter().flatten() {
-            let Some(File { remote }) = read(&path)? else {
-                continue;
-            };
+        for (path, File { remote: from }) in prep_toml::both(places, data_dir)? {
             let by = path.display().to_string();
             let or = |now: &mut Option<Said<String>>, new: &Option<String>| {
                 if now.is_none() {
                     *now = new.as_ref().map(|value| said(value, &by));
                 }
             };
-            or(&mut force.url, &remote.url);
-            or(&mut force.key, &remote.key);
-            or(&mut force.endpoint, &remote.endpoint);
-            or(&mut force.region, &remote.region);
+            or(&mut force.url, &from.url);
+            or(&mut force.key, &from.key);
+            or(&mut force.endpoint, &from.endpoint);
+            or(&mut force.region, &from.region);
             if force.mirror.is_none() {
                 let by = by.clone();
-                force.mirror = remote.mirror.map(|value| Said { value, by });
+                force.mirror = from.mirror.map(|value| Said { value, by });
             }
-            let trusted = remote.trusted.iter().map(|key| said(key, &by));
-            force.trusted.extend(trusted);
+            let trusted = from.trusted.into_iter();
+            force.trusted.extend(trusted.map(|value| Said {
+                value,
+                by: by.clone(),
+            }));
+            let same_as = from.same_as.iter();
+            force.same_as.extend(same_as.map(|value| said(value, &by)));
         }
         if args.no_remote {
             force.url = None;
@@ -158,27 +132,6 @@ pub fn key(error: prep_remote::KeyError) -> CliError {
     CliError::new(exit, error.to_string())
 }
 
-fn read(path: &PathBuf) -> Result<Option<File>, CliError> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(prep_app::Error::reading("read", path, &error).into()),
-    };
-    toml::from_str(&text).map(Some).map_err(|error| {
-        let line = error.span().map(|span| {
-            let before = text.get(..span.start).unwrap_or_default();
-            format!(":{}", before.matches('\n').count() + 1)
-        });
-        let message = error.message();
-        CliError::usage(format!(
-            "{}{}: {message}",
-            path.display(),
-            line.unwrap_or_default()
-        ))
-        .help("`[remote]` takes url, key, trusted, mirror, endpoint, region")
-    })
-}
-
 impl Session {
     /// The same session, with the remote that is in force, if there is one.
     ///
@@ -189,16 +142,24 @@ impl Session {
         let Some(url) = &force.url else {
             return Ok(self.clone());
         };
-        let trusted = force.trusted.iter();
-        let trusted: Result<Vec<PublicKey>, _> =
-            trusted.map(|trusted| trusted.value.parse()).collect();
+        let trusted = force.trusted.iter().map(|trusted| trusted.value.parse());
+        let trusted: Result<Vec<Trusted>, _> = trusted.collect();
+        let address = |text: &str| Address::parse(text).map_err(prep_app::Error::from);
+        let same_as = force.same_as.iter().map(|one| address(&one.value));
         let config = Config {
-            address: Address::parse(&url.value).map_err(prep_app::Error::from)?,
+            address: address(&url.value)?,
             credentials: force.credentials(&self.places),
             key: force.signing(&self.places)?,
             trusted: trusted.map_err(key)?,
+            same_as: same_as.collect::<Result<_, _>>()?,
             mirror: force.mirror.as_ref().is_some_and(|mirror| mirror.value),
         };
+        // What the command line names needs no mention.
+        if args.remote.is_none() {
+            let (shown, by) = (config.address.shown(), &url.by);
+            self.printer
+                .message(format!("remote: {shown} (set in {by})"));
+        }
         let printer = self.printer.clone();
         let say = Arc::new(move |text: &str| printer.warning(text));
         let link = Link::new(config, say).map_err(prep_app::Error::from)?;
@@ -211,6 +172,7 @@ impl Session {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prep_toml::FILE;
 
     fn places(config: &Path) -> Places {
         Places {
@@ -246,7 +208,7 @@ mod tests {
         assert_eq!(force.url.unwrap().value, "s3://data");
         assert_eq!(force.key.unwrap().value, "k");
         assert!(!force.mirror.unwrap().value);
-        let trusted: Vec<String> = force.trusted.into_iter().map(|one| one.value).collect();
+        let trusted: Vec<String> = force.trusted.into_iter().map(|one| one.value.key).collect();
         assert_eq!(trusted, ["b", "a"]);
         let force = of(&RemoteArgs::default(), &places(user.path()));
         assert_eq!(force.url.unwrap().by, "PREP_REMOTE");

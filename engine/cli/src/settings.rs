@@ -55,7 +55,7 @@ pub struct Places {
 }
 
 /// Variables in which clouds' own tools are told who asks.
-const CLOUD: [&str; 32] = [
+const CLOUD: [&str; 33] = [
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
@@ -64,6 +64,7 @@ const CLOUD: [&str; 32] = [
     "AWS_ENDPOINT_URL",
     "AWS_ENDPOINT_URL_S3",
     "AWS_ENDPOINT",
+    "AWS_ALLOW_HTTP",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_ROLE_ARN",
     "AWS_ROLE_SESSION_NAME",

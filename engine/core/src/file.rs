@@ -45,6 +45,14 @@ impl FileValue {
         }
     }
 
+    /// A file outside the store: a bundle, or the file of a further source.
+    pub fn outside(digest: Digest, bytes: u64) -> FileValue {
+        FileValue {
+            outside: true,
+            ..FileValue::stored(Stored { digest, len: bytes })
+        }
+    }
+
     pub fn of(value: &Value) -> Result<FileValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(

@@ -209,7 +209,7 @@ pub(crate) fn resolve_node(
     }
     let is_shared = matches!(&node.action, Action::Step(step) if step.is_shared());
     let found = match is_shared {
-        true => context.store.find(&key)?,
+        true => context.store.find(&key, &node.competition)?,
         false => context.store.lookup(&key)?,
     };
     match found {

@@ -5,13 +5,17 @@
 //! | `s3://BUCKET/PREFIX` | Amazon S3, and what speaks its language (`AWS_ENDPOINT_URL`) |
 //! | `gs://BUCKET/PREFIX` | Google Cloud Storage |
 //! | `az://CONTAINER/PREFIX` | Azure Blob Storage |
-//! | `http://...`, `https://...` | any web server, for reading |
+//! | `https://...` | any web server, for reading |
 //! | `file:///FOLDER` | a folder that all machines see |
+//!
+//! Plain http is accepted for a web server or an S3 server on this machine only. Elsewhere everybody on the network would
+//! see session tokens and private objects. `AWS_ALLOW_HTTP=true` lifts this for an S3 server.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::ClientConfigKey;
@@ -19,10 +23,12 @@ use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
+use object_store::{
+    BackoffConfig, ClientOptions, CredentialProvider, ObjectStore, ObjectStoreScheme, RetryConfig,
+};
 use url::Url;
 
-use crate::error::RemoteError;
+use crate::error::{NoCredentials, RemoteError};
 
 /// What clouds want to know of who asks: the values of variables by their names (`AWS_SECRET_ACCESS_KEY`). Never shown.
 #[derive(Clone, Default)]
@@ -105,6 +111,8 @@ impl Address {
         let (scheme, path) = parsed.map_err(|_| wrong("it is no address"))?;
         let url = self.0.to_string();
         let unusable = |_| wrong("the settings or credentials for it are not complete");
+        let plain = |url: &Url| url.scheme() == "http";
+        let is_here = |url: &Url| url.host_str().is_some_and(prep_core::is_loopback);
         let store: Arc<dyn ObjectStore> = match scheme {
             ObjectStoreScheme::Local => {
                 let folder = self.0.to_file_path();
@@ -118,16 +126,31 @@ impl Address {
             }
             ObjectStoreScheme::AmazonS3 => {
                 let mut builder = AmazonS3Builder::new().with_url(url);
-                let mut plain = false;
+                let (mut endpoint, mut is_allowed) = (None, false);
                 credentials.for_each(|name, value| {
                     if let Ok(key) = name.parse::<AmazonS3ConfigKey>() {
-                        plain |= matches!(key, AmazonS3ConfigKey::Endpoint)
-                            && value.starts_with("http://");
+                        match key {
+                            AmazonS3ConfigKey::Endpoint => endpoint = Url::parse(value).ok(),
+                            AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp) => {
+                                is_allowed = value.eq_ignore_ascii_case("true");
+                            }
+                            _ => {}
+                        }
                         builder = std::mem::take(&mut builder).with_config(key, value);
                     }
                 });
-                let options = client().with_allow_http(plain);
+                let endpoint = endpoint.filter(plain);
+                if endpoint.as_ref().is_some_and(|url| !is_here(url)) && !is_allowed {
+                    return Err(wrong(
+                        "its endpoint is plain http, which shows tokens and private data to the network; use https, or set \
+                         AWS_ALLOW_HTTP=true if you trust the network",
+                    ));
+                }
+                let options = client().with_allow_http(endpoint.is_some());
                 let builder = builder.with_client_options(options).with_retry(retry());
+                let store = builder.clone().build().map_err(unusable)?;
+                let typed = Typed(Arc::clone(store.credentials()));
+                let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
             ObjectStoreScheme::GoogleCloudStorage => {
@@ -138,6 +161,9 @@ impl Address {
                     }
                 });
                 let builder = builder.with_client_options(client()).with_retry(retry());
+                let store = builder.clone().build().map_err(unusable)?;
+                let typed = Typed(Arc::clone(store.credentials()));
+                let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
             ObjectStoreScheme::MicrosoftAzure => {
@@ -148,14 +174,23 @@ impl Address {
                     }
                 });
                 let builder = builder.with_client_options(client()).with_retry(retry());
+                let store = builder.clone().build().map_err(unusable)?;
+                let typed = Typed(Arc::clone(store.credentials()));
+                let builder = builder.with_credentials(Arc::new(typed));
                 Arc::new(builder.build().map_err(unusable)?)
             }
             ObjectStoreScheme::Http => {
+                if plain(&self.0) && !is_here(&self.0) {
+                    return Err(wrong(
+                        "it is plain http, which anybody on the network can read; use https",
+                    ));
+                }
                 let base = &self.0[..url::Position::BeforePath];
+                // Otherwise a redirect could lead from https to http.
+                let options = client().with_allow_http(plain(&self.0));
                 let builder = HttpBuilder::new()
                     .with_url(base)
-                    .with_client_options(client())
-                    .with_config(ClientConfigKey::AllowHttp, "true")
+                    .with_client_options(options)
                     .with_retry(retry());
                 Arc::new(builder.build().map_err(unusable)?)
             }
@@ -168,6 +203,24 @@ impl Address {
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())
+    }
+}
+
+/// A cloud's credentials, whose absence has a type of its own: the library's errors do not tell it from a network that is
+/// away.
+#[derive(Debug)]
+struct Typed<C>(Arc<dyn CredentialProvider<Credential = C>>);
+
+#[async_trait]
+impl<C: fmt::Debug + Send + Sync> CredentialProvider for Typed<C> {
+    type Credential = C;
+
+    async fn get_credential(&self) -> object_store::Result<Arc<C>> {
+        let got = self.0.get_credential().await;
+        got.map_err(|error| object_store::Error::Unauthenticated {
+            path: String::new(),
+            source: Box::new(NoCredentials(error)),
+        })
     }
 }
 
@@ -227,15 +280,44 @@ mod tests {
         for text in [
             "s3://b/p",
             "az://c/p",
-            "http://h/p",
+            "http://127.0.0.1:9/p",
+            "http://localhost/p",
             "https://h/p",
             "file:///tmp",
         ] {
             let opened = Address::parse(text).unwrap().open(&credentials);
             assert!(opened.is_ok(), "{text}: {:?}", opened.err());
         }
+        for text in ["http://h/p", "http://127.0.0.1.example.org/p"] {
+            let opened = Address::parse(text).unwrap().open(&credentials).map(drop);
+            let error = opened.unwrap_err().to_string();
+            assert!(error.contains("plain http"), "{text}: {error}");
+        }
         let gone = Address::parse("file:///nowhere/at/all").unwrap();
         let opened = gone.open(&credentials).map(drop);
         assert!(matches!(opened, Err(RemoteError::NoPlace { .. })));
+    }
+
+    #[test]
+    fn a_plain_endpoint_is_on_this_machine_or_allowed() {
+        for (endpoint, allow, is_good) in [
+            ("http://127.0.0.1:8333", None, true),
+            ("http://[::1]:8333", None, true),
+            ("https://s3.lab.org", None, true),
+            ("http://s3.lab.org", None, false),
+            ("HTTP://s3.lab.org", None, false),
+            ("http://10.1.2.3:8333", Some("false"), false),
+            ("http://10.1.2.3:8333", Some("true"), true),
+        ] {
+            let mut variables = vec![
+                ("AWS_ENDPOINT_URL".to_owned(), endpoint.to_owned()),
+                ("AWS_ACCESS_KEY_ID".to_owned(), "a".to_owned()),
+                ("AWS_SECRET_ACCESS_KEY".to_owned(), "b".to_owned()),
+            ];
+            variables.extend(allow.map(|value| ("AWS_ALLOW_HTTP".to_owned(), value.to_owned())));
+            let address = Address::parse("s3://bucket/team").unwrap();
+            let opened = address.open(&Credentials::new(variables)).map(drop);
+            assert_eq!(opened.is_ok(), is_good, "{endpoint} {allow:?}: {opened:?}");
+        }
     }
 }

@@ -5,6 +5,8 @@
 
 use std::io::ErrorKind;
 
+use object_store::client::{HttpError, HttpErrorKind};
+
 /// Why the remote could not do something. `remote` is its address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
@@ -74,144 +76,247 @@ impl RemoteError {
     }
 }
 
+/// Codes that providers give in the body of an answer.
 const CLOCK: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
-const FULL: [&str; 9] = [
+const FULL: [&str; 4] = [
     "InsufficientStorage",
-    "507",
-    "no free volumes",
-    "no writable volumes",
-    "No space left",
-    "no space left",
     "XMinioStorageFull",
     "QuotaExceeded",
-    "quota exceeded",
+    "quotaExceeded",
 ];
-const CREDENTIALS: [&str; 8] = [
+const CREDENTIALS: [&str; 6] = [
     "InvalidAccessKeyId",
     "SignatureDoesNotMatch",
     "ExpiredToken",
     "InvalidToken",
     "AuthenticationFailed",
     "InvalidAuthenticationInfo",
-    "401 Unauthorized",
-    "Credentials",
 ];
-const SLOW: [&str; 6] = [
-    "SlowDown",
-    "503 ",
-    "429 ",
-    "timed out",
-    "Timeout",
-    "deadline",
-];
-const AWAY: [&str; 7] = [
-    "error sending request",
-    "Connection refused",
-    "connection closed",
-    "connection reset",
-    "dns error",
-    "Connect",
-    "tcp connect",
-];
-const NO_PLACE: [&str; 3] = ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"];
+const SLOW: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
+const NO_PLACE: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
+
+/// What servers without a code for it write when their disk is full.
+const FULL_IN_WORDS: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
+
+/// No credentials could be got: the cause is the library's.
+#[derive(Debug, thiserror::Error)]
+#[error("no credentials")]
+pub(crate) struct NoCredentials(#[source] pub(crate) object_store::Error);
+
+/// What a server answered.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Answer<'a> {
+    status: Option<u16>,
+    /// The provider's code, from the body.
+    code: Option<&'a str>,
+    body: &'a str,
+}
+
+impl<'a> Answer<'a> {
+    /// The answer that an error of the library tells of. The library does not give the type of this error away, only its text,
+    /// which is the status and the body and nothing else: no address, and nothing that the user named.
+    fn parse(text: &'a str) -> Option<Answer<'a>> {
+        if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
+            let status = rest.get(..3)?.parse().ok()?;
+            let body = rest.split_once(": ").map_or("", |(_, body)| body);
+            return Some(Answer {
+                status: Some(status),
+                code: code(body),
+                body,
+            });
+        }
+        let body = text.strip_prefix("Server returned error response: ")?;
+        Some(Answer {
+            status: None,
+            code: code(body),
+            body,
+        })
+    }
+
+    fn has_code(&self, codes: &[&str]) -> bool {
+        self.code.is_some_and(|code| codes.contains(&code))
+    }
+
+    fn is_full(&self) -> bool {
+        let body = self.body.to_ascii_lowercase();
+        self.status == Some(507)
+            || self.has_code(&FULL)
+            || self.status == Some(500) && FULL_IN_WORDS.iter().any(|words| body.contains(words))
+    }
+}
+
+/// `<Code>X</Code>` as S3 and Azure write it, `"reason": "X"` as Google does.
+fn code(body: &str) -> Option<&str> {
+    let xml = || Some(body.split_once("<Code>")?.1.split_once("</Code>")?.0);
+    let json = || {
+        let value = body.split_once("\"reason\"")?.1.trim_start();
+        let value = value.strip_prefix(':')?.trim_start().strip_prefix('"')?;
+        Some(value.split_once('"')?.0)
+    };
+    xml().or_else(json).map(str::trim)
+}
+
+/// What the library's error is made of, by type.
+struct Parts {
+    texts: Vec<String>,
+    transport: Option<HttpErrorKind>,
+    io: Option<ErrorKind>,
+    has_no_credentials: bool,
+}
+
+impl Parts {
+    fn of(error: &object_store::Error) -> Parts {
+        let mut parts = Parts {
+            texts: Vec::new(),
+            transport: None,
+            io: None,
+            has_no_credentials: false,
+        };
+        for cause in prep_core::causes(error) {
+            if let Some(cause) = cause.downcast_ref::<HttpError>() {
+                parts.transport = Some(cause.kind());
+            }
+            if let Some(cause) = cause.downcast_ref::<std::io::Error>()
+                && cause.kind() != ErrorKind::Other
+            {
+                parts.io = Some(cause.kind());
+            }
+            parts.has_no_credentials |= cause.is::<NoCredentials>();
+            parts.texts.push(cause.to_string());
+        }
+        parts
+    }
+
+    fn answer(&self) -> Answer<'_> {
+        let answer = self.texts.iter().find_map(|text| Answer::parse(text));
+        answer.unwrap_or_default()
+    }
+}
 
 /// Whether the store knows who asks, and does not let him.
 pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
-    let text = format!("{error:?} {error}");
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let parts = Parts::of(error);
+    let answer = parts.answer();
     let is_denied = matches!(error, object_store::Error::PermissionDenied { .. });
-    is_denied && !says(&CLOCK) && !says(&CREDENTIALS)
+    is_denied && !answer.has_code(&CLOCK) && !answer.has_code(&CREDENTIALS)
 }
 
-/// What an error of the library means, while something was read or written.
+/// What an error of the library means, while something was read or written: by its type, the status of the answer, and the
+/// provider's code in it.
 pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
+    use object_store::Error as Library;
+
     let remote = remote.to_owned();
-    // For looking at only.
-    let text = format!("{error:?} {error}");
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    if let Some(kind) = io_kind(error) {
-        match kind {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                return RemoteError::Full { remote };
-            }
-            ErrorKind::ReadOnlyFilesystem => return RemoteError::ReadOnly { remote },
-            ErrorKind::PermissionDenied if writing => return RemoteError::ReadOnly { remote },
-            ErrorKind::PermissionDenied => return RemoteError::Refused { remote },
-            ErrorKind::TimedOut => return RemoteError::Slow { remote },
-            ErrorKind::NotConnected
-            | ErrorKind::ConnectionRefused
-            | ErrorKind::ConnectionReset
-            | ErrorKind::ConnectionAborted
-            | ErrorKind::HostUnreachable
-            | ErrorKind::NetworkUnreachable
-            | ErrorKind::StaleNetworkFileHandle => return RemoteError::Away { remote },
-            _ => {}
-        }
-    }
+    let parts = Parts::of(error);
+    let answer = parts.answer();
     let is_denied = matches!(
         error,
-        object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. }
+        Library::PermissionDenied { .. } | Library::Unauthenticated { .. }
     );
-    match error {
-        _ if says(&CLOCK) => RemoteError::Clock { remote },
-        _ if says(&NO_PLACE) => RemoteError::NoPlace { remote },
-        _ if says(&CREDENTIALS) => RemoteError::Refused { remote },
-        _ if is_denied && writing => RemoteError::ReadOnly { remote },
-        _ if is_denied => RemoteError::Refused { remote },
-        object_store::Error::NotImplemented { .. } | object_store::Error::NotSupported { .. }
-            if writing =>
-        {
-            RemoteError::ReadOnly { remote }
+    let is_not_done = matches!(
+        error,
+        Library::NotImplemented { .. } | Library::NotSupported { .. }
+    );
+    if answer.has_code(&CLOCK) {
+        return RemoteError::Clock { remote };
+    }
+    if answer.has_code(&NO_PLACE) {
+        return RemoteError::NoPlace { remote };
+    }
+    if parts.has_no_credentials || answer.has_code(&CREDENTIALS) {
+        return RemoteError::Refused { remote };
+    }
+    if is_denied || answer.status == Some(401) || answer.status == Some(403) {
+        return match writing && !matches!(error, Library::Unauthenticated { .. }) {
+            true => RemoteError::ReadOnly { remote },
+            false => RemoteError::Refused { remote },
+        };
+    }
+    if writing && answer.is_full() {
+        return RemoteError::Full { remote };
+    }
+    if writing && (is_not_done || answer.status == Some(405)) {
+        return RemoteError::ReadOnly { remote };
+    }
+    if answer.has_code(&SLOW) || matches!(answer.status, Some(408 | 429 | 503 | 504)) {
+        return RemoteError::Slow { remote };
+    }
+    if let Some(status) = answer.status {
+        let cause = match status {
+            // Servers that cannot write do not all say why.
+            500 if writing => {
+                "it answered a write with the HTTP status 500; its disk may be full".to_owned()
+            }
+            status => format!("it answered with the HTTP status {status}"),
+        };
+        return RemoteError::Failed { remote, cause };
+    }
+    by_system(remote, &parts, writing)
+}
+
+/// What an error means that no answer came with: the operating system's, or the connection's.
+fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
+    match (parts.io, parts.transport) {
+        (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
+            RemoteError::Full { remote }
         }
-        _ if writing && says(&FULL) => RemoteError::Full { remote },
-        _ if writing && says(&["405 "]) => RemoteError::ReadOnly { remote },
-        _ if says(&SLOW) => RemoteError::Slow { remote },
-        _ if says(&AWAY) => RemoteError::Away { remote },
+        (Some(ErrorKind::ReadOnlyFilesystem), _) => RemoteError::ReadOnly { remote },
+        (Some(ErrorKind::PermissionDenied), None) if writing => RemoteError::ReadOnly { remote },
+        (Some(ErrorKind::PermissionDenied), None) => RemoteError::Refused { remote },
+        (Some(ErrorKind::TimedOut), _) | (_, Some(HttpErrorKind::Timeout)) => {
+            RemoteError::Slow { remote }
+        }
+        (
+            Some(
+                ErrorKind::NotConnected
+                | ErrorKind::ConnectionRefused
+                | ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::HostUnreachable
+                | ErrorKind::NetworkUnreachable
+                | ErrorKind::StaleNetworkFileHandle,
+            ),
+            _,
+        )
+        | (
+            _,
+            Some(
+                HttpErrorKind::Connect
+                | HttpErrorKind::Request
+                | HttpErrorKind::Interrupted
+                | HttpErrorKind::Unknown,
+            ),
+        ) => RemoteError::Away { remote },
         _ => RemoteError::Failed {
             remote,
-            cause: match status(&text) {
-                // Servers that cannot write do not all say why.
-                Some("500") if writing => {
-                    "it answered a write with the HTTP status 500; its disk may be full".to_owned()
-                }
-                Some(status) => format!("it answered with the HTTP status {status}"),
-                None => "an answer that cannot be understood".to_owned(),
-            },
+            cause: "an answer that cannot be understood".to_owned(),
         },
     }
-}
-
-/// The operating system's reason, wherever it is in the chain.
-fn io_kind(error: &object_store::Error) -> Option<ErrorKind> {
-    let chain = prep_core::causes(error);
-    let kinds = chain.filter_map(|error| Some(error.downcast_ref::<std::io::Error>()?.kind()));
-    kinds.filter(|kind| *kind != ErrorKind::Other).last()
-}
-
-/// The three digits of an HTTP status.
-fn status(text: &str) -> Option<&str> {
-    let after = text.split_once("status code: ")?.1;
-    let digits = after.get(..3)?;
-    digits
-        .bytes()
-        .all(|byte| byte.is_ascii_digit())
-        .then_some(digits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> object_store::Error {
+    /// An error of the library as its client makes it: the answer is a cause of its own, below one that shows the address.
+    fn answered(text: &str) -> object_store::Error {
+        #[derive(Debug, thiserror::Error)]
+        #[error(
+            "Error performing GET https://host/team507/quotaExceeded?X-Amz-Signature=s3cr3t in 507ms - {0}"
+        )]
+        struct Request(#[source] Status);
+        #[derive(Debug, thiserror::Error)]
+        #[error("{0}")]
+        struct Status(String);
+        let status = Status(format!("Server returned non-2xx status code: {text}"));
         object_store::Error::Generic {
             store: "S3",
-            source: text.to_owned().into(),
+            source: Box::new(Request(status)),
         }
     }
 
     #[test]
     fn meanings_are_told_without_what_was_said() {
-        let secret = "https://host/b?X-Amz-Signature=s3cr3t";
         for (text, writing, expected) in [
             (
                 "403 Forbidden: <Code>RequestTimeTooSkewed</Code>",
@@ -223,19 +328,69 @@ mod tests {
                 true,
                 "credentials",
             ),
+            ("403 Forbidden: ", true, "may only be read"),
+            ("403 Forbidden: ", false, "credentials"),
             ("500 Internal: no free volumes left", true, "is full"),
-            ("507 Insufficient", true, "is full"),
-            ("status code: 503 SlowDown", false, "in time"),
-            ("error sending request for url", false, "cannot be reached"),
-            ("404: <Code>NoSuchBucket</Code>", false, "no such bucket"),
-            ("status code: 500 oops", false, "HTTP status 500"),
-            ("status code: 500 oops", true, "may be full"),
-            ("odd", false, "cannot be understood"),
+            ("507 Insufficient: ", true, "is full"),
+            (
+                "400 Bad Request: <Code>XMinioStorageFull</Code>",
+                true,
+                "is full",
+            ),
+            (
+                "403: {\"errors\": [{\"reason\": \"quotaExceeded\"}]}",
+                false,
+                "credentials",
+            ),
+            ("503 Service Unavailable: SlowDown", false, "in time"),
+            ("429 Too Many Requests: ", false, "in time"),
+            (
+                "404 Not Found: <Code>NoSuchBucket</Code>",
+                false,
+                "no such bucket",
+            ),
+            ("500 oops: ", false, "HTTP status 500"),
+            ("500 oops: ", true, "may be full"),
+            ("405 Method Not Allowed: ", true, "may only be read"),
         ] {
-            let error = meaning("s3://b", &said(&format!("{text} {secret}")), writing);
+            let error = meaning("s3://b", &answered(text), writing);
             let message = error.to_string();
             assert!(message.contains(expected), "{text}: {message}");
             assert!(!message.contains("s3cr3t"), "{message}");
+        }
+    }
+
+    /// Neither the address nor what a body repeats of it has a meaning.
+    #[test]
+    fn numbers_and_codes_in_names_mean_nothing() {
+        for text in [
+            "400 Bad Request: ",
+            "400 Bad Request: <Error><Code>InvalidRequest</Code><Resource>/team507/503 429 SlowDown</Resource></Error>",
+            "412 x: <Key>507 NoSuchBucket RequestTimeTooSkewed</Key>",
+        ] {
+            let message = meaning("s3://team507", &answered(text), true).to_string();
+            assert!(
+                message.contains("failed: it answered with the HTTP status 4"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_transport_error_is_told_by_its_type() {
+        for (kind, expected) in [
+            (HttpErrorKind::Connect, "cannot be reached"),
+            (HttpErrorKind::Interrupted, "cannot be reached"),
+            (HttpErrorKind::Timeout, "in time"),
+            (HttpErrorKind::Decode, "cannot be understood"),
+        ] {
+            let source = HttpError::new(kind, std::io::Error::other("507 SlowDown s3cr3t"));
+            let error = object_store::Error::Generic {
+                store: "S3",
+                source: Box::new(source),
+            };
+            let message = meaning("r", &error, true).to_string();
+            assert!(message.contains(expected), "{kind:?}: {message}");
         }
     }
 

@@ -9,18 +9,20 @@ use std::future::Future;
 use std::hash::Hash;
 use std::mem::Discriminant;
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use prep_cache::Digest;
+use prep_cache::{Content, Digest, Store};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::address::{Address, Credentials};
 use crate::error::RemoteError;
-use crate::key::{PublicKey, SigningKey};
+use crate::key::SigningKey;
+use crate::layout::Area;
 use crate::queue::Queue;
 use crate::remote::{Known, Remote};
 use crate::signed::Rejected;
+use crate::trust::{Trusted, unix_seconds};
 
 /// Where messages for the user go. Called from several threads.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
@@ -38,7 +40,9 @@ pub struct Config {
     /// Signs what is offered; none: nothing is.
     pub key: Option<SigningKey>,
     /// Whose results are believed, besides those of `key`.
-    pub trusted: Vec<PublicKey>,
+    pub trusted: Vec<Trusted>,
+    /// Other addresses of the same remote.
+    pub same_as: Vec<Address>,
     /// Whether bundles that were downloaded are sent to the mirror.
     pub mirror: bool,
 }
@@ -64,33 +68,40 @@ pub(crate) struct Inner {
     reads: Mutex<Use>,
     writes: Mutex<Use>,
     /// Objects that are not there, or not right.
-    absent: Mutex<Seen>,
+    absent: Mutex<Seen<Digest>>,
     /// Objects whose bytes there are wrong: they are sent anew.
     wrong: Mutex<HashSet<Digest>>,
-    /// Objects that are there for sure.
-    pub(crate) there: Mutex<Seen>,
+    /// Objects that are in the area for sure in which they belong.
+    pub(crate) there: Mutex<Seen<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
+    /// Keeps the serial numbers of records that were read.
+    memory: OnceLock<Store>,
 }
 
-/// Digests that were seen, as many as fit: what is forgotten is asked for again.
-#[derive(Default)]
-pub(crate) struct Seen(HashSet<Digest>);
+/// Objects that were seen, as many as fit: what is forgotten is asked for again.
+pub(crate) struct Seen<T>(HashSet<T>);
 
-impl Seen {
-    pub(crate) fn contains(&self, digest: &Digest) -> bool {
-        self.0.contains(digest)
+impl<T> Default for Seen<T> {
+    fn default() -> Seen<T> {
+        Seen(HashSet::new())
+    }
+}
+
+impl<T: Eq + Hash> Seen<T> {
+    pub(crate) fn contains(&self, object: &T) -> bool {
+        self.0.contains(object)
     }
 
-    fn insert(&mut self, digest: Digest) {
+    fn insert(&mut self, object: T) {
         if self.0.len() >= MOST_SEEN {
             self.0 = HashSet::new();
         }
-        self.0.insert(digest);
+        self.0.insert(object);
     }
 
-    fn remove(&mut self, digest: &Digest) {
-        self.0.remove(digest);
+    fn remove(&mut self, object: &T) {
+        self.0.remove(object);
     }
 }
 
@@ -132,10 +143,11 @@ impl Link {
             credentials,
             key,
             trusted,
+            same_as,
             mirror,
         } = config;
         let remote = Remote::open(&address, &credentials, key, &trusted)?;
-        Link::to(remote, mirror, say)
+        Link::to(remote.same_as(&same_as), mirror, say)
     }
 
     /// A link to a remote that is open.
@@ -164,6 +176,7 @@ impl Link {
             there: Mutex::default(),
             queue: Queue::default(),
             mirror,
+            memory: OnceLock::new(),
         };
         Ok(Link(Arc::new(inner)))
     }
@@ -187,15 +200,14 @@ impl Link {
     /// # Errors
     /// When the remote cannot tell.
     pub fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
-        let (remote, name) = (self.0.remote.clone(), name.to_owned());
-        let known = self.0.wait(async move { remote.source(&name).await })?;
-        Ok(known.and_then(|known| match known {
-            Ok(known) => Some(known),
-            Err(rejected) => {
-                self.0.rejected("what is said of a bundle", &rejected);
-                None
-            }
-        }))
+        let (inner, name) = (self.0.clone(), name.to_owned());
+        self.0.wait(async move { inner.source(&name).await })
+    }
+
+    /// Keeps serial numbers of records in this store: an older record than one that was read before is not believed then.
+    pub fn remember_in(&self, store: &Store) {
+        // The first store stays: all of a process are the same.
+        let _ = self.0.memory.set(store.clone());
     }
 
     /// Names of all sources that the remote knows.
@@ -289,7 +301,13 @@ impl Inner {
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
         self.say_once(topic, || {
             let way_out = match rejected {
-                Rejected::Foreign(_) => "; `[remote] trusted` in prep.toml says whose are believed",
+                Rejected::Foreign(_) | Rejected::OutOfScope { .. } | Rejected::Expired(_) => {
+                    "; `[remote] trusted` in prep.toml says whose are believed"
+                }
+                Rejected::OtherRemote(_) => {
+                    "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
+                }
+                Rejected::Old { .. } => "; `prep push` from a machine with the results writes a new one",
                 _ => "",
             };
             format!(
@@ -325,6 +343,68 @@ impl Inner {
         }
     }
 
+    /// What the remote says of a source, if that is believed; what is wrong with it is reported.
+    pub(crate) async fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
+        let found = self.remote.source(name).await?;
+        let fresh = found.map(|known| self.fresh(name, known?));
+        Ok(fresh.and_then(|known| match known {
+            Ok(known) => Some(known),
+            Err(rejected) => {
+                self.rejected(&format!("the record of the source `{name}`"), &rejected);
+                None
+            }
+        }))
+    }
+
+    /// Checks that a record is no older than those that were read before.
+    fn fresh(&self, name: &str, known: Known) -> Result<Known, Rejected> {
+        let highest = self.highest_serial(name);
+        if known.serial < highest {
+            let found = known.serial;
+            return Err(Rejected::Old { found, highest });
+        }
+        self.set_serial(name, &known.content, known.serial);
+        Ok(known)
+    }
+
+    fn highest_serial(&self, name: &str) -> u64 {
+        let store = self.memory.get();
+        let serial = store.and_then(|store| store.remote_serial(self.remote.shown(), name).ok());
+        serial.unwrap_or(0)
+    }
+
+    fn set_serial(&self, name: &str, content: &Content, serial: u64) {
+        let Some(store) = self.memory.get().filter(|store| !store.is_read_only()) else {
+            return;
+        };
+        if serial > self.highest_serial(name) {
+            // Without it, an older record would be believed; the run does not depend on it.
+            let _ = store.set_remote_serial(self.remote.shown(), name, content, serial);
+        }
+    }
+
+    /// Writes what a source holds, as the successor of `before` and of all records that were read here.
+    pub(crate) async fn put_source(
+        &self,
+        name: &str,
+        content: &Content,
+        mirrored: bool,
+        before: Option<&Known>,
+    ) -> Result<(), RemoteError> {
+        // The clock helps a machine that has not read, or does not believe, the record that it replaces.
+        let before = before.map_or(0, |known| known.serial);
+        let next = before.max(self.highest_serial(name)).saturating_add(1);
+        let known = Known {
+            content: content.clone(),
+            mirrored,
+            serial: next.max(unix_seconds()),
+            remote: String::new(),
+        };
+        self.remote.put_source(name, &known).await?;
+        self.set_serial(name, content, known.serial);
+        Ok(())
+    }
+
     /// Whether an object may be there, as far as is known.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
         !held(&self.absent).contains(object) && self.is_read()
@@ -344,7 +424,11 @@ impl Inner {
     }
 
     pub(crate) fn set_absent(&self, object: Digest) {
-        held(&self.there).remove(&object);
+        let mut there = held(&self.there);
+        for area in Area::ALL {
+            there.remove(&(area, object));
+        }
+        drop(there);
         held(&self.absent).insert(object);
     }
 
@@ -370,16 +454,15 @@ impl Inner {
         held(&self.wrong).contains(object)
     }
 
-    /// An object is there.
-    pub(crate) fn set_there(&self, object: Digest) {
-        held(&self.there).insert(object);
+    /// An object is there, in this area.
+    pub(crate) fn set_there(&self, area: Area, object: Digest) {
+        held(&self.there).insert((area, object));
     }
 
-    /// An object was sent: what was wrong with it is mended.
+    /// An object or bundle was sent: what was wrong with it is mended.
     pub(crate) fn set_sent(&self, object: Digest) {
         held(&self.absent).remove(&object);
         held(&self.wrong).remove(&object);
-        self.set_there(object);
     }
 }
 
@@ -388,4 +471,89 @@ fn is_used(state: &mut Use) -> bool {
         *state = Use::Yes;
     }
     *state == Use::Yes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object_store::memory::InMemory;
+    use object_store::{ObjectStore, ObjectStoreExt};
+
+    /// Records of versions before serial numbers are believed until a newer one was seen.
+    #[test]
+    fn records_without_a_serial_number() {
+        let key = SigningKey::make("a").unwrap();
+        let public = key.public();
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Store::open(&dir.path().join("store")).unwrap();
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let content = Content {
+            digest: Digest::of(b"x"),
+            bytes: 1,
+            md5: None,
+            sha256: None,
+        };
+        let old = serde_json::json!({ "digest": content.digest, "bytes": 1, "mirrored": true });
+        let place = crate::layout::source("c");
+        let sealed = crate::signed::seal(&key, &place, &old).unwrap();
+        let path = object_store::path::Path::from(place);
+        let put = || futures::executor::block_on(store.put(&path, sealed.clone().into())).unwrap();
+        put();
+        let said: Arc<Mutex<Vec<String>>> = Arc::default();
+        let link = |key| {
+            let said = said.clone();
+            let say: Say = Arc::new(move |text: &str| held(&said).push(text.to_owned()));
+            let link = Link::to(Remote::over(store.clone(), "r", key, &[public]), false, say);
+            let link = link.unwrap();
+            link.remember_in(&cache);
+            link
+        };
+        let reader = link(None);
+        let known = reader.source("c").unwrap().unwrap();
+        assert_eq!(
+            (known.serial, known.mirrored, known.remote),
+            (0, true, String::new())
+        );
+        // The same content is not written again, another one is, with a number.
+        let writer = link(Some(key));
+        writer.send_source("c", &content, None).unwrap();
+        assert_eq!(reader.source("c").unwrap().unwrap().serial, 0);
+        let digest = Digest::of(b"y");
+        writer
+            .send_source("c", &Content { digest, ..content }, None)
+            .unwrap();
+        let known = reader.source("c").unwrap().unwrap();
+        assert!(known.serial >= unix_seconds() - 60, "{known:?}");
+        assert_eq!(known.remote, "r");
+        put();
+        assert!(reader.source("c").unwrap().is_none());
+        let said = held(&said).join(" ");
+        assert!(said.contains("it has the serial number 0"), "{said}");
+    }
+
+    #[test]
+    fn other_addresses_of_the_same_remote_are_known() {
+        let addresses = ["https://host/team/"].map(|text| Address::parse(text).unwrap());
+        let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+        let key = SigningKey::make("a").unwrap();
+        let public = key.public();
+        let say: Say = Arc::new(|_: &str| {});
+        let writer = Link::to(
+            Remote::over(store.clone(), "https://host/team", Some(key), &[]),
+            false,
+            say.clone(),
+        );
+        let content = Content {
+            digest: Digest::of(b"x"),
+            bytes: 1,
+            md5: None,
+            sha256: None,
+        };
+        writer.unwrap().send_source("c", &content, None).unwrap();
+        let remote = || Remote::over(store.clone(), "s3://bucket/team", None, &[public]);
+        let reader = Link::to(remote(), false, say.clone()).unwrap();
+        assert!(reader.source("c").unwrap().is_none());
+        let reader = Link::to(remote().same_as(&addresses), false, say).unwrap();
+        assert!(reader.source("c").unwrap().is_some());
+    }
 }

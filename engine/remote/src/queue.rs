@@ -4,6 +4,7 @@
 //! into the queue stays here, which is said. The queue holds names, not objects: those stay in the store until they are sent.
 //! A result may name a million files, so its room is counted in bytes, not in results.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use crate::error::RemoteError;
 use crate::layout::Area;
 use crate::link::{Inner, Link, held};
-use crate::remote::{Known, Put};
+use crate::remote::Put;
 
 /// Bytes of memory that may wait. A single result that has more goes when nothing else waits.
 const MOST: u64 = 128 << 20;
@@ -68,11 +69,15 @@ pub(crate) enum Job {
         offer: Box<Offer>,
         store: Store,
     },
+    /// A bundle for the mirror. Open, so that it may be removed meanwhile.
+    Bundle {
+        content: Content,
+        file: File,
+    },
+    /// What a source holds, of which results were made.
     Source {
         name: String,
         content: Content,
-        /// The bundle, if it goes to the mirror. Open, so that it may be removed meanwhile.
-        file: Option<File>,
     },
 }
 
@@ -89,6 +94,7 @@ impl Job {
                     + names
                     + weight(&offer.entry.record)
             }
+            Job::Bundle { .. } => SMALL,
             Job::Source { name, .. } => SMALL + name.len() as u64,
         }
     }
@@ -141,6 +147,13 @@ impl Link {
         }
     }
 
+    /// Queues what a source holds, for the time when everything that was queued before is sent. Results must have been made
+    /// of it: whoever reads the record takes it for the right content.
+    pub fn offer_source(&self, name: &str, content: &Content) {
+        let (name, content) = (name.to_owned(), content.clone());
+        self.enqueue(Job::Source { name, content });
+    }
+
     /// How much is on its way.
     pub fn pending(&self) -> usize {
         self.inner().queue.pending.load(Ordering::Relaxed)
@@ -163,7 +176,8 @@ impl Link {
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends what is known of a source now, and its bytes if there is a `file`.
+    /// Sends what a source holds now, and its bytes if there is a `file`. Returns whether its bytes are in the mirror. Results
+    /// must have been made of it: whoever reads the record takes it for the right content.
     ///
     /// # Errors
     /// When the remote does not take it.
@@ -172,7 +186,7 @@ impl Link {
         name: &str,
         content: &Content,
         file: Option<File>,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<bool, RemoteError> {
         let (inner, name, content) = (self.inner().clone(), name.to_owned(), content.clone());
         self.inner()
             .wait(async move { source(&inner, &name, &content, file).await })
@@ -188,11 +202,10 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
             if inner.is_written() {
                 let sent = match job {
                     Job::Result { offer, store } => result(&inner, &offer, &store).await.map(drop),
-                    Job::Source {
-                        name,
-                        content,
-                        file,
-                    } => source(&inner, &name, &content, file).await,
+                    Job::Bundle { content, file } => bundle(&inner, &content, file).await,
+                    Job::Source { name, content } => {
+                        source(&inner, &name, &content, None).await.map(drop)
+                    }
                 };
                 if let Err(error) = sent {
                     inner.trouble(&error, true);
@@ -204,7 +217,7 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     sender
 }
 
-/// Objects first, the entry last.
+/// Objects first, the entry last, with their lengths.
 async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent, RemoteError> {
     let is_public = offer.step.starts_with(PUBLIC);
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
@@ -218,18 +231,31 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
                 true => Area::Open,
                 false => Area::Private,
             };
-            match object(inner, area, digest, store, anew).await? {
-                true => Ok(Ok(())),
-                false => Ok(Err(digest)),
-            }
+            let found = object(inner, area, digest, store, anew).await?;
+            Ok::<_, RemoteError>((digest, found))
         })
         .buffer_unordered(SIDE_BY_SIDE)
-        .try_collect::<Vec<Result<(), Digest>>>()
+        .try_collect::<HashMap<Digest, Found>>()
         .await?;
-    if let Some(Err(digest)) = sent.into_iter().find(Result::is_err) {
-        return Ok(Sent::Incomplete(digest));
+    let mut absent = sent.iter().filter(|(_, found)| **found == Found::Nowhere);
+    if let Some((digest, _)) = absent.next() {
+        return Ok(Sent::Incomplete(*digest));
     }
-    let put = inner.remote.put_entry(&offer.key, &offer.entry).await?;
+    let length = |digest: &Digest| match sent.get(digest) {
+        Some(Found::Here(length)) => Some(*length),
+        _ => None,
+    };
+    let mut entry = offer.entry.clone();
+    // Only what was seen here is signed. What came from a trusted entry keeps the lengths of that.
+    match offer.entry.objects().map(length).collect() {
+        Some(lengths) => entry.lengths = lengths,
+        None if entry.lengths.len() == entry.objects().count() => {}
+        None => entry.lengths.clear(),
+    }
+    let put = inner
+        .remote
+        .put_entry(&offer.key, &entry, &offer.competition);
+    let put = put.await?;
     let Offer {
         competition, step, ..
     } = offer;
@@ -255,79 +281,118 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
     Ok(Sent::Put(put))
 }
 
-/// Sees to it that an object is there; false if that is not possible.
+/// Where an object is that a result needs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// On this machine, with this length, and in the remote by now.
+    Here(u64),
+    /// In the remote alone.
+    There,
+    Nowhere,
+}
+
+/// Sees to it that an object is in the remote, in this area.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
     digest: Digest,
     store: &Store,
     anew: bool,
-) -> Result<bool, RemoteError> {
-    if !anew && held(&inner.there).contains(&digest) {
-        return Ok(true);
+) -> Result<Found, RemoteError> {
+    if !anew && held(&inner.there).contains(&(area, digest)) {
+        return Ok(store.len_of(&digest).map_or(Found::There, Found::Here));
     }
     let store = store.clone();
     let opened = tokio::task::spawn_blocking(move || {
         let object = store.open_object(&digest)?;
         let file = object.file().try_clone();
-        file.map_err(|cause| StoreError::Io {
+        let file = file.map_err(|cause| StoreError::Io {
             action: "open",
             path: object.path().to_owned(),
             cause,
-        })
+        });
+        Ok::<_, StoreError>((object.len(), file?))
     });
-    let file = match opened.await {
-        Ok(Ok(file)) => file,
+    let (length, file) = match opened.await {
+        Ok(Ok(found)) => found,
         // What is there is known to be damaged.
-        _ if inner.is_wrong(&digest) => return Ok(false),
+        _ if inner.is_wrong(&digest) => return Ok(Found::Nowhere),
         // It may have come from there.
-        _ => {
-            for area in Area::ALL {
-                if inner.remote.object_length(area, &digest).await?.is_some() {
-                    inner.set_there(digest);
-                    return Ok(true);
-                }
-            }
-            return Ok(false);
-        }
+        _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
     inner.remote.put_object(area, &digest, file, anew).await?;
     inner.set_sent(digest);
-    Ok(true)
+    inner.set_there(area, digest);
+    Ok(Found::Here(length))
 }
 
+/// Looks for an object in the remote that is not on this machine. Of a public one a copy in the private area is not enough:
+/// whoever may not read that would not find it.
+async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Found, RemoteError> {
+    let remote = &inner.remote;
+    let is_in = |area| async move {
+        let length = remote.object_length(area, &digest).await?;
+        Ok::<_, RemoteError>(length.is_some())
+    };
+    let is_there = match area {
+        // The public area is for everybody.
+        Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
+        Area::Open if is_in(Area::Open).await? => true,
+        Area::Open if is_in(Area::Private).await? => {
+            remote.open_up(&digest).await?;
+            true
+        }
+        Area::Open => false,
+    };
+    if !is_there {
+        return Ok(Found::Nowhere);
+    }
+    inner.set_there(area, digest);
+    Ok(Found::There)
+}
+
+/// Sends a bundle to the mirror, unless it is there. What was found damaged there is replaced.
+async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
+    let anew = inner.is_wrong(&content.digest);
+    let remote = &inner.remote;
+    let put = remote.put_bundle(&content.digest, Arc::new(file), anew);
+    put.await?;
+    inner.set_sent(content.digest);
+    Ok(())
+}
+
+/// Writes what a source holds, unless the same is written there. Returns whether its bytes are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,
     content: &Content,
     file: Option<File>,
-) -> Result<(), RemoteError> {
-    let remote = &inner.remote;
-    let known = match remote.source(name).await? {
-        Some(Ok(known)) if known.content.digest == content.digest => Some(known),
-        _ => None,
-    };
-    // What was found damaged there is replaced.
-    let anew = inner.is_wrong(&content.digest);
-    let is_mirrored = known.as_ref().is_some_and(|known| known.mirrored);
+) -> Result<bool, RemoteError> {
+    let before = inner.source(name).await?;
+    let same = before
+        .as_ref()
+        .filter(|known| known.content.digest == content.digest);
+    let is_mirrored = same.is_some_and(|known| known.mirrored);
     let mirrored = match file {
-        Some(file) if !is_mirrored || anew => {
-            let file = Arc::new(file);
-            remote.put_bundle(&content.digest, file, anew).await?;
-            inner.set_sent(content.digest);
+        Some(file) if !is_mirrored || inner.is_wrong(&content.digest) => {
+            bundle(inner, content, file).await?;
             true
         }
-        _ => is_mirrored,
+        _ if is_mirrored || !inner.mirror => is_mirrored,
+        _ => inner.remote.bundle_length(&content.digest).await? == Some(content.bytes),
     };
-    let new = Known {
-        content: content.clone(),
-        mirrored,
-    };
-    match known {
-        Some(known) if known == new => Ok(()),
-        _ => remote.put_source(name, &new).await,
+    let mut content = content.clone();
+    if let Some(known) = same {
+        // A machine that does not compare checksums does not compute them all.
+        content.md5 = content.md5.or_else(|| known.content.md5.clone());
+        content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
+        if known.content == content && known.mirrored == mirrored {
+            return Ok(mirrored);
+        }
     }
+    let put = inner.put_source(name, &content, mirrored, before.as_ref());
+    put.await.map(|()| mirrored)
 }
 
 #[cfg(test)]
@@ -345,6 +410,7 @@ mod tests {
             unstored: Vec::new(),
             created: 0,
             millis: 0,
+            lengths: Vec::new(),
             elsewhere: false,
         };
         let offer = Offer {

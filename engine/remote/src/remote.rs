@@ -10,6 +10,7 @@ use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
+use prep_core::canonical;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,7 @@ use crate::error::{RemoteError, is_forbidden, meaning};
 use crate::key::{PublicKey, SigningKey};
 use crate::layout::{self, Area};
 use crate::signed::{self, Rejected};
+use crate::trust::Trusted;
 
 /// Nobody writes a record this long.
 const LONGEST_RECORD: u64 = 256 << 20;
@@ -42,7 +44,24 @@ pub struct Known {
     /// Its bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
+    /// Grows with each record that replaces another. Records of versions before serial numbers have 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub serial: u64,
+    /// The remote that it was written for, by its address. Empty in records of versions before serial numbers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remote: String,
 }
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(serial: &u64) -> bool {
+    *serial == 0
+}
+
+/// The bytes of an object on their way.
+pub(crate) type Pieces = BoxStream<'static, Result<Bytes, RemoteError>>;
 
 /// A remote.
 #[derive(Debug)]
@@ -52,7 +71,9 @@ pub struct Remote {
     pub(crate) shown: String,
     pub(crate) read_only: bool,
     key: Option<SigningKey>,
-    trusted: Vec<PublicKey>,
+    trusted: Vec<Trusted>,
+    /// Other addresses of the same remote.
+    same_as: Vec<String>,
     /// Something below `private/` was not to be read.
     hidden: AtomicBool,
     /// Bytes that moved from it, and to it.
@@ -69,15 +90,29 @@ impl Remote {
         address: &Address,
         credentials: &Credentials,
         key: Option<SigningKey>,
-        trusted: &[PublicKey],
+        trusted: &[Trusted],
     ) -> Result<Remote, RemoteError> {
         let (store, root) = address.open(credentials)?;
-        let remote = Remote::over(store, &address.shown(), key, trusted);
+        let remote = Remote::over(store, &address.shown(), key, &[]).trusting(trusted);
         Ok(Remote {
             root,
             read_only: address.is_read_only(),
             ..remote
         })
+    }
+
+    /// The same remote; signatures of these keys are believed, too, within their limits.
+    #[must_use]
+    pub fn trusting(mut self, trusted: &[Trusted]) -> Remote {
+        self.trusted.extend_from_slice(trusted);
+        self
+    }
+
+    /// The same remote, which is also known by these addresses: records that were written for them hold here.
+    #[must_use]
+    pub fn same_as(self, addresses: &[Address]) -> Remote {
+        let same_as = addresses.iter().map(Address::shown).collect();
+        Remote { same_as, ..self }
     }
 
     /// A remote in a store that is there already; messages call it `shown`.
@@ -87,8 +122,9 @@ impl Remote {
         key: Option<SigningKey>,
         trusted: &[PublicKey],
     ) -> Remote {
-        let mut trusted = trusted.to_vec();
-        trusted.extend(key.as_ref().map(SigningKey::public));
+        let own = key.as_ref().map(SigningKey::public);
+        let trusted = trusted.iter().copied().chain(own);
+        let trusted = trusted.map(Trusted::from).collect();
         Remote {
             store,
             root: Path::default(),
@@ -96,6 +132,7 @@ impl Remote {
             read_only: false,
             key,
             trusted,
+            same_as: Vec::new(),
             hidden: AtomicBool::new(false),
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
@@ -164,28 +201,44 @@ impl Remote {
         }
     }
 
-    /// What a step key led to. The inner error: there is one, which is not believed.
+    /// What a step key of a competition led to. The inner error: there is one, which is not believed.
     ///
     /// # Errors
     /// When the remote cannot tell.
     pub async fn entry(
         &self,
         key: &Digest,
+        competition: &str,
     ) -> Result<Option<Result<LedgerEntry, Rejected>>, RemoteError> {
-        self.record(&layout::entry(key)).await
+        let name = layout::entry(key);
+        let found = self.record::<LedgerEntry>(&name, competition).await?;
+        Ok(found.map(|entry| {
+            let entry = entry?;
+            let described = canonical(&entry.record);
+            let is_described = Digest::of(described.as_bytes()) == *key;
+            match is_described || has_long_number(&entry.record) {
+                true => Ok(entry),
+                false => Err(Rejected::OtherStep),
+            }
+        }))
     }
 
-    /// Makes the entry of a step key, if there is none.
+    /// Makes the entry of a step key of a competition, if there is none.
     ///
     /// # Errors
     /// When it cannot be written, or what is there cannot be read.
-    pub async fn put_entry(&self, key: &Digest, entry: &LedgerEntry) -> Result<Put, RemoteError> {
+    pub async fn put_entry(
+        &self,
+        key: &Digest,
+        entry: &LedgerEntry,
+        competition: &str,
+    ) -> Result<Put, RemoteError> {
         let name = layout::entry(key);
         let sealed = self.seal(&name, entry)?;
         if self.create(&name, sealed).await? {
             return Ok(Put::New);
         }
-        Ok(match self.entry(key).await? {
+        Ok(match self.entry(key, competition).await? {
             Some(Ok(theirs)) if theirs.outputs == entry.outputs => Put::Same,
             Some(Ok(theirs)) => Put::Different(Box::new(theirs)),
             Some(Err(rejected)) => Put::Rejected(rejected),
@@ -199,16 +252,35 @@ impl Remote {
     /// # Errors
     /// When the remote cannot tell.
     pub async fn source(&self, name: &str) -> Result<Option<Result<Known, Rejected>>, RemoteError> {
-        self.record(&layout::source(name)).await
+        let (place, competition) = (layout::source(name), layout::competition_of(name));
+        let found = self.record::<Known>(&place, competition).await?;
+        Ok(found.map(|known| {
+            let known = known?;
+            match self.is_here(&known.remote) {
+                true => Ok(known),
+                false => Err(Rejected::OtherRemote(known.remote)),
+            }
+        }))
     }
 
-    /// Says what a source holds. It may hold something else by and by, so this replaces what was said before.
+    /// Whether a record that was written for this remote holds here. Those of versions that did not say hold anywhere.
+    fn is_here(&self, remote: &str) -> bool {
+        let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
+        remote.is_empty() || same(&self.shown) || self.same_as.iter().any(|one| same(one))
+    }
+
+    /// Says what a source of this remote holds. Sources may change, so this replaces the record before, which should have a
+    /// lower serial number.
     ///
     /// # Errors
     /// When it cannot be written.
     pub async fn put_source(&self, name: &str, known: &Known) -> Result<(), RemoteError> {
         let name = layout::source(name);
-        let sealed = self.seal(&name, known)?;
+        let known = Known {
+            remote: self.shown.clone(),
+            ..known.clone()
+        };
+        let sealed = self.seal(&name, &known)?;
         let put = self.store.put(&self.path(&name), sealed.into()).await;
         put.map(drop).map_err(|error| self.writing(&error))
     }
@@ -221,8 +293,8 @@ impl Remote {
         let folder = self.path(layout::SOURCES);
         let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>().await;
         let listed = listed.map_err(|error| self.reading(&error))?;
-        let names = listed.iter().filter_map(|one| one.location.filename());
-        Ok(names.map(str::to_owned).collect())
+        let files = listed.iter().filter_map(|one| one.location.filename());
+        Ok(files.filter_map(layout::source_of).collect())
     }
 
     fn seal<T: Serialize>(&self, name: &str, record: &T) -> Result<Vec<u8>, RemoteError> {
@@ -241,6 +313,7 @@ impl Remote {
     async fn record<T: DeserializeOwned>(
         &self,
         name: &str,
+        competition: &str,
     ) -> Result<Option<Result<T, Rejected>>, RemoteError> {
         let got = self.store.get(&self.path(name)).await;
         let Some(got) = self.found(name, got)? else {
@@ -249,8 +322,17 @@ impl Remote {
         if got.meta.size > LONGEST_RECORD {
             return Ok(Some(Err(Rejected::Shape)));
         }
-        let bytes = got.bytes().await.map_err(|error| self.reading(&error))?;
-        Ok(Some(signed::open(&self.trusted, name, &bytes)))
+        // What was announced is no promise.
+        let mut pieces = got.into_stream();
+        let mut bytes = Vec::new();
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|error| self.reading(&error))?;
+            bytes.extend_from_slice(&piece);
+            if bytes.len() as u64 > LONGEST_RECORD {
+                return Ok(Some(Err(Rejected::Shape)));
+            }
+        }
+        Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
     }
 
     /// Makes a small file unless there is one; false if there is.
@@ -297,19 +379,37 @@ impl Remote {
         self.length(&layout::object(area, digest)).await
     }
 
-    /// The bytes of an object, piece by piece, as they are there.
+    /// Copies an object that is in the private area to the public one, within the remote.
+    ///
+    /// # Errors
+    /// When the remote does not do that.
+    pub(crate) async fn open_up(&self, digest: &Digest) -> Result<(), RemoteError> {
+        let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
+        let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
+        copied.map_err(|error| self.writing(&error))
+    }
+
+    /// Length of a bundle in the mirror, if it is there.
     ///
     /// # Errors
     /// When the remote cannot tell.
-    pub async fn object(
+    pub(crate) async fn bundle_length(&self, digest: &Digest) -> Result<Option<u64>, RemoteError> {
+        self.length(&layout::bundle(digest)).await
+    }
+
+    /// Opens an object: its length, and its bytes piece by piece, as they are there.
+    ///
+    /// # Errors
+    /// When the remote cannot tell.
+    pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,
-    ) -> Result<Option<BoxStream<'static, Result<Bytes, RemoteError>>>, RemoteError> {
+    ) -> Result<Option<(u64, Pieces)>, RemoteError> {
         for area in Area::ALL {
             let name = layout::object(area, digest);
             let got = self.store.get(&self.path(&name)).await;
             if let Some(got) = self.found(&name, got)? {
-                let remote = self.clone();
+                let (remote, length) = (self.clone(), got.meta.size);
                 let pieces = got.into_stream().map(move |piece| match piece {
                     Ok(bytes) => {
                         let count = bytes.len() as u64;
@@ -318,7 +418,7 @@ impl Remote {
                     }
                     Err(error) => Err(remote.reading(&error)),
                 });
-                return Ok(Some(pieces.boxed()));
+                return Ok(Some((length, pieces.boxed())));
             }
         }
         Ok(None)
@@ -351,5 +451,21 @@ impl Remote {
         let count = got.as_ref().map_or(0, Bytes::len) as u64;
         self.received.fetch_add(count, Ordering::Relaxed);
         Ok(got)
+    }
+}
+
+/// Whether a record has a number of more than 15 digits. The parser may read such a number as a neighbour of it, so the hash
+/// of the record says nothing.
+fn has_long_number(record: &serde_json::Value) -> bool {
+    use serde_json::Value;
+
+    match record {
+        Value::Number(number) => {
+            let text = number.to_string();
+            number.is_f64() && text.bytes().filter(u8::is_ascii_digit).count() > 15
+        }
+        Value::Array(values) => values.iter().any(has_long_number),
+        Value::Object(values) => values.values().any(has_long_number),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::key::{PublicKey, SigningKey};
+use crate::trust::{self, Trusted};
 
 const MAGIC: &str = "prep-signed-v1";
 
@@ -21,8 +22,20 @@ pub enum Rejected {
     Foreign(PublicKey),
     #[error("its signature does not fit: it was changed, or copied from another place")]
     Forged,
+    #[error("it is signed by {key}, which is not trusted for `{competition}`")]
+    OutOfScope { key: PublicKey, competition: String },
+    #[error("it is signed by {0}, which is not trusted any more (`until` has passed)")]
+    Expired(PublicKey),
     #[error("it is signed, but has another shape than expected")]
     Shape,
+    #[error("it is signed, but describes another step than the one it is stored for")]
+    OtherStep,
+    #[error("it was written for the remote {0}, and copied here")]
+    OtherRemote(String),
+    #[error(
+        "it has the serial number {found}, but a record with {highest} was here before: an old record was put back"
+    )]
+    Old { found: u64, highest: u64 },
 }
 
 fn message(name: &str, json: &[u8]) -> Vec<u8> {
@@ -44,9 +57,10 @@ pub(crate) fn seal<T: Serialize>(
     Ok(bytes)
 }
 
-/// The record that lies under `name`, if one of `trusted` has signed it.
+/// The record that lies under `name`, if a key has signed it that is trusted for `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
-    trusted: &[PublicKey],
+    trusted: &[Trusted],
+    competition: &str,
     name: &str,
     bytes: &[u8],
 ) -> Result<T, Rejected> {
@@ -58,9 +72,7 @@ pub(crate) fn open<T: DeserializeOwned>(
         return Err(Rejected::Unsigned);
     };
     let key: PublicKey = key.parse().map_err(|_| Rejected::Unsigned)?;
-    if !trusted.contains(&key) {
-        return Err(Rejected::Foreign(key));
-    }
+    trust::check(trusted, key, competition)?;
     let signature = BASE64.decode(signature).map_err(|_| Rejected::Forged)?;
     if !key.has_signed(&message(name, json), &signature) {
         return Err(Rejected::Forged);
@@ -84,9 +96,9 @@ mod tests {
             SigningKey::make("a").unwrap(),
             SigningKey::make("b").unwrap(),
         );
-        let trusted = [ours.public()];
+        let trusted = [Trusted::from(ours.public())];
         let sealed = seal(&ours, "v1/ledger/x", &vec![1, 2]).unwrap();
-        let read = |name: &str, bytes: &[u8]| open::<Vec<u8>>(&trusted, name, bytes);
+        let read = |name: &str, bytes: &[u8]| open::<Vec<u8>>(&trusted, "c", name, bytes);
         assert_eq!(read("v1/ledger/x", &sealed), Ok(vec![1, 2]));
         assert_eq!(read("v1/ledger/y", &sealed), Err(Rejected::Forged));
         let foreign = seal(&theirs, "v1/ledger/x", &vec![1, 2]).unwrap();

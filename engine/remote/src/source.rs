@@ -9,7 +9,6 @@ use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
 
 use crate::link::Link;
 use crate::queue::Job;
-use crate::remote::Known;
 
 /// A source with a mirror before it.
 pub struct Mirrored {
@@ -49,22 +48,16 @@ impl Mirrored {
 
     fn ask(&self) -> Option<Content> {
         let inner = self.link.inner();
-        let (remote, name) = (inner.remote.clone(), self.name.clone());
-        let content = match inner.ask(async move { remote.source(&name).await })?? {
-            Ok(Known { content, .. }) => content,
-            Err(rejected) => {
-                inner.rejected("what is said of a bundle", &rejected);
-                return None;
-            }
-        };
-        let fits = self.is_published(&content);
+        let (asked, name) = (inner.clone(), self.name.clone());
+        let known = inner.ask(async move { asked.source(&name).await })??;
+        let fits = self.is_published(&known.content);
         if !fits {
             inner.other(format!(
                 "the bundle of `{}` in the mirror is not the published one; it is not used",
                 self.name
             ));
         }
-        fits.then_some(content)
+        fits.then_some(known.content)
     }
 
     fn is_published(&self, content: &Content) -> bool {
@@ -82,9 +75,9 @@ impl Mirrored {
         if self.inner.location().is_some() {
             return Ok(None);
         }
-        let known = context.store.named_source(&self.name)?;
-        let known = known.map(|record| record.content());
-        let known = known.filter(|content| self.is_published(content));
+        let known = context.store.named_sources(&self.name)?.into_iter();
+        let mut known = known.map(|record| record.content());
+        let known = known.find(|content| self.is_published(content));
         let content = known.or_else(|| self.told().cloned());
         Ok(content.filter(|content| !context.is_lost(&content.digest)))
     }
@@ -94,34 +87,26 @@ impl Mirrored {
         context.set_ranges(content.digest, bundle);
     }
 
-    /// Lets others know what was brought, and sends it to the mirror.
+    /// Sends what was brought to the mirror. Others learn of it when results were made of it ([`Link::offer_source`]).
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
-        let Some(record) = context.store.named_source(&self.name)? else {
-            return Ok(());
-        };
-        // A part of a bundle has another name.
-        if FileValue::of(value)?.digest != record.digest {
+        if !self.link.mirrors() {
             return Ok(());
         }
-        let path = self.inner.location().filter(|_| self.link.inner().mirror);
-        self.link.enqueue(Job::Source {
-            name: self.name.clone(),
-            content: record.content(),
-            file: path.and_then(|path| File::open(path).ok()),
-        });
+        let digest = FileValue::of(value)?.digest;
+        let mut records = context.store.named_sources(&self.name)?.into_iter();
+        // A part of a bundle has another name.
+        let record = records.find(|record| record.digest == digest);
+        let file = self.inner.location().and_then(|path| File::open(path).ok());
+        if let (Some(record), Some(file)) = (record, file) {
+            let content = record.content();
+            self.link.enqueue(Job::Bundle { content, file });
+        }
         Ok(())
     }
 }
 
 fn value(content: &Content) -> Value {
-    FileValue {
-        digest: content.digest,
-        bytes: content.bytes,
-        rows: None,
-        columns: Vec::new(),
-        outside: true,
-    }
-    .into_value()
+    FileValue::outside(content.digest, content.bytes).into_value()
 }
 
 impl Source for Mirrored {

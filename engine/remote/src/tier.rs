@@ -1,24 +1,41 @@
 //! What the local store asks the remote, and hands to it.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use futures::StreamExt;
 use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
+use tokio::sync::mpsc::Sender;
 
 use crate::error::RemoteError;
-use crate::link::Link;
+use crate::link::{Link, held};
 use crate::queue::Job;
+use crate::remote::Remote;
 
 /// Pieces of an object between the network and the disk.
 const PIECES: usize = 8;
+
+/// Lengths that are remembered: some 60 MB. Forgotten objects are treated as those of entries without lengths.
+const MAX_LENGTHS: usize = 1 << 20;
 
 /// A link as a tier of a store.
 struct Below {
     link: Link,
     /// Without the tier.
     store: Store,
+    /// Lengths of objects that are not here, from trusted entries.
+    expected: Mutex<HashMap<Digest, u64>>,
+}
+
+impl Below {
+    fn limit(&self, object: &Digest) -> Limit {
+        match held(&self.expected).get(object) {
+            Some(length) => Limit::Exactly(*length),
+            None => Limit::Room(self.store.free_space()),
+        }
+    }
 }
 
 impl fmt::Debug for Below {
@@ -30,18 +47,20 @@ impl fmt::Debug for Below {
 impl Link {
     /// The store, which looks into the remote for what it does not have, and offers what is made.
     pub fn below(&self, store: &Store) -> Store {
+        self.remember_in(store);
         store.with_tier(Arc::new(Below {
             link: self.clone(),
             store: store.clone(),
+            expected: Mutex::default(),
         }))
     }
 }
 
 impl Tier for Below {
-    fn entry(&self, key: &Digest) -> Option<LedgerEntry> {
+    fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry> {
         let inner = self.link.inner();
-        let (remote, key) = (inner.remote.clone(), *key);
-        match inner.ask(async move { remote.entry(&key).await })?? {
+        let (remote, key, competition) = (inner.remote.clone(), *key, competition.to_owned());
+        match inner.ask(async move { remote.entry(&key, &competition).await })?? {
             Ok(entry) => Some(LedgerEntry {
                 elsewhere: true,
                 ..entry
@@ -57,6 +76,14 @@ impl Tier for Below {
         self.link.inner().may_have(object)
     }
 
+    fn expect(&self, object: &Digest, length: u64) {
+        let mut expected = held(&self.expected);
+        if expected.len() >= MAX_LENGTHS {
+            expected.clear();
+        }
+        expected.insert(*object, length);
+    }
+
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool> {
         let inner = self.link.inner();
         if !inner.is_read() {
@@ -64,27 +91,12 @@ impl Tier for Below {
         }
         let (sender, mut receiver) = tokio::sync::mpsc::channel(PIECES);
         let (remote, digest) = (inner.remote.clone(), *object);
+        let limit = self.limit(object);
         inner.spawn(async move {
-            let mut pieces = match remote.object(&digest).await {
-                Ok(Some(pieces)) => pieces,
-                Ok(None) => {
-                    let _ = sender.send(Piece::Absent).await;
-                    return;
-                }
-                Err(error) => {
-                    let _ = sender.send(Piece::Failed(error)).await;
-                    return;
-                }
-            };
-            while let Some(piece) = pieces.next().await {
-                let piece = piece.map_or_else(Piece::Failed, Piece::Bytes);
-                let failed = matches!(piece, Piece::Failed(_));
-                // A receiver that is gone wants no more.
-                if sender.send(piece).await.is_err() || failed {
-                    return;
-                }
-            }
-            let _ = sender.send(Piece::End).await;
+            // A receiver that is gone wants no more.
+            let _ = sender
+                .send(receive(&remote, &digest, limit, &sender).await)
+                .await;
         });
         loop {
             // Works on threads of any runtime, as the channel's own blocking call does not.
@@ -94,6 +106,20 @@ impl Tier for Below {
                 Some(Piece::Failed(error)) => {
                     inner.trouble(&error, false);
                     inner.set_absent(*object);
+                    return Ok(false);
+                }
+                Some(Piece::OtherLength) => {
+                    inner.set_wrong(*object);
+                    return Ok(false);
+                }
+                Some(Piece::NoRoom(length)) => {
+                    inner.set_absent(*object);
+                    inner.other(format!(
+                        "the object {} in the remote {} has {}, for which there is no room; it is not fetched",
+                        object.short(),
+                        inner.remote.shown(),
+                        prep_core::units::bytes(length)
+                    ));
                     return Ok(false);
                 }
                 Some(Piece::Absent) | None => {
@@ -115,9 +141,58 @@ impl Tier for Below {
     }
 }
 
+/// What arrives of an object.
 enum Piece {
     Bytes(bytes::Bytes),
     End,
     Absent,
+    /// It has another length than its entry says.
+    OtherLength,
+    /// It is longer than there is room for.
+    NoRoom(u64),
     Failed(RemoteError),
+}
+
+/// How many bytes are fetched of an object.
+#[derive(Clone, Copy)]
+enum Limit {
+    /// A trusted entry says so: it has as many.
+    Exactly(u64),
+    /// The entry is of a version that did not say. The length that the server announces must fit on the disk.
+    Room(Option<u64>),
+}
+
+/// Receives an object, no more of it than `limit`. Returns how it ended.
+async fn receive(
+    remote: &Arc<Remote>,
+    digest: &Digest,
+    limit: Limit,
+    sender: &Sender<Piece>,
+) -> Piece {
+    let (length, mut pieces) = match remote.object(digest).await {
+        Ok(Some(found)) => found,
+        Ok(None) => return Piece::Absent,
+        Err(error) => return Piece::Failed(error),
+    };
+    match limit {
+        Limit::Exactly(expected) if expected != length => return Piece::OtherLength,
+        Limit::Room(Some(free)) if length > free => return Piece::NoRoom(length),
+        Limit::Exactly(_) | Limit::Room(_) => {}
+    }
+    let mut left = length;
+    while let Some(piece) = pieces.next().await {
+        let bytes = match piece {
+            Ok(bytes) => bytes,
+            Err(error) => return Piece::Failed(error),
+        };
+        // What was announced is no promise.
+        let Some(rest) = left.checked_sub(bytes.len() as u64) else {
+            return Piece::OtherLength;
+        };
+        left = rest;
+        if sender.send(Piece::Bytes(bytes)).await.is_err() {
+            return Piece::End;
+        }
+    }
+    Piece::End
 }

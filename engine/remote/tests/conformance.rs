@@ -23,7 +23,7 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use prep_cache::{Content, Digest, LedgerEntry, Offer, Store};
 use prep_core::Ranges;
-use prep_remote::{Area, Link, Put, Rejected, Remote, RemoteError, Say, SigningKey};
+use prep_remote::{Area, Link, Put, Rejected, Remote, RemoteError, Say, SigningKey, Trusted};
 
 struct Machine {
     store: Store,
@@ -57,14 +57,16 @@ impl Machine {
     /// Makes a result as a step does, and offers it.
     fn make(&self, step: &str, content: &[u8], given: &[Digest]) -> (Digest, LedgerEntry) {
         let object = self.store.put(content).unwrap();
-        let key = Digest::of(step.as_bytes());
+        let record = serde_json::json!({ "step": step });
+        let key = Digest::of(prep_core::canonical(&record).as_bytes());
         let entry = LedgerEntry {
-            record: serde_json::json!({ "step": step }),
+            record,
             outputs: BTreeMap::from([("value".to_owned(), object)]),
             references: given.to_vec(),
             unstored: Vec::new(),
             created: 1,
             millis: 2,
+            lengths: Vec::new(),
             elsewhere: false,
         };
         self.store.record(&key, &entry).unwrap();
@@ -116,7 +118,7 @@ fn what_one_machine_made_the_other_finds() {
 
         let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
         for key in [secret, open] {
-            let found = two.store.find(&key).unwrap().unwrap();
+            let found = two.store.find(&key, "c").unwrap().unwrap();
             assert!(found.elsewhere);
             assert_eq!(two.store.missing(&found), []);
             assert!(!two.store.missing_here(&found).is_empty());
@@ -184,7 +186,7 @@ fn an_entry_is_made_once_and_another_result_is_reported() {
             "{}",
             two.said()
         );
-        let there = futures::executor::block_on(one.link.remote().entry(&id));
+        let there = futures::executor::block_on(one.link.remote().entry(&id, "c"));
         assert_eq!(there.unwrap().unwrap().unwrap().outputs, first.outputs);
     });
 }
@@ -196,8 +198,8 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         let (foreign, _) = one.make("s", b"1", &[]);
         let (other, _) = one.make("t", b"1", &[]);
         let two = Machine::new(Remote::over(store.clone(), "r", Some(key("ours")), &[]));
-        assert!(two.store.find(&foreign).unwrap().is_none());
-        assert!(two.store.find(&other).unwrap().is_none());
+        assert!(two.store.find(&foreign, "c").unwrap().is_none());
+        assert!(two.store.find(&other, "c").unwrap().is_none());
         assert_eq!(
             two.said().matches("which is not trusted").count(),
             1,
@@ -211,7 +213,7 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         };
         let unsigned = Digest::of(b"unsigned");
         put(&unsigned, b"{\"outputs\":{}}".to_vec());
-        assert!(two.store.find(&unsigned).unwrap().is_none());
+        assert!(two.store.find(&unsigned, "c").unwrap().is_none());
         assert!(two.said().contains("it is not signed"), "{}", two.said());
 
         // A good one, copied to another key's place.
@@ -228,19 +230,19 @@ fn unsigned_foreign_and_forged_entries_are_ignored_and_said_once() {
         let copied = Digest::of(b"copied");
         put(&copied, sealed.to_vec());
         let three = Machine::new(Remote::over(store.clone(), "r", None, &[]));
-        assert!(three.store.find(&good).unwrap().is_none());
-        assert!(two.store.find(&copied).unwrap().is_none());
+        assert!(three.store.find(&good, "c").unwrap().is_none());
+        assert!(two.store.find(&copied, "c").unwrap().is_none());
         assert!(
             two.said().contains("its signature does not fit"),
             "{}",
             two.said()
         );
         // Offering over what is not believed leaves it alone.
-        let put = futures::executor::block_on(
-            two.link
-                .remote()
-                .put_entry(&unsigned, &two.store.find(&good).unwrap().unwrap()),
-        );
+        let put = futures::executor::block_on(two.link.remote().put_entry(
+            &unsigned,
+            &two.store.find(&good, "c").unwrap().unwrap(),
+            "c",
+        ));
         assert_eq!(put.unwrap(), Put::Rejected(Rejected::Unsigned));
     });
 }
@@ -267,10 +269,10 @@ fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
         (Fault::Clock, "set the clock"),
     ] {
         let (faulty, two, id, object) = beside(fault);
-        assert!(two.store.find(&id).unwrap().is_none(), "{fault:?}");
+        assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
         let asked = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
         for _ in 0..20 {
-            assert!(two.store.find(&id).unwrap().is_none());
+            assert!(two.store.find(&id, "c").unwrap().is_none());
             assert!(two.store.open_object(&object).is_err());
         }
         let again = faulty.requests.load(std::sync::atomic::Ordering::Relaxed);
@@ -297,7 +299,7 @@ fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
         assert!(said.contains(says) && said.contains("prep push"), "{said}");
         assert_eq!(said.lines().count(), 1, "{said}");
         assert!(!said.contains("s3cr3t"), "{said}");
-        assert!(two.store.find(&id).unwrap().is_some(), "{fault:?}");
+        assert!(two.store.find(&id, "c").unwrap().is_some(), "{fault:?}");
         two.store.open_object(&object).unwrap();
         assert_eq!(two.store.lookup(&mine).unwrap().unwrap(), entry);
         // What could not be sent is sent later.
@@ -310,7 +312,7 @@ fn trouble_while_writing_loses_nothing_and_does_not_hinder_reading() {
             given: vec![],
         };
         two.link.send(offer, &two.store).unwrap();
-        let there = futures::executor::block_on(two.link.remote().entry(&mine));
+        let there = futures::executor::block_on(two.link.remote().entry(&mine, "c"));
         assert!(there.unwrap().is_some());
     }
 }
@@ -322,7 +324,7 @@ fn wrong_bytes_are_never_kept() {
         faulty
             .spares_records
             .store(true, std::sync::atomic::Ordering::Relaxed);
-        let entry = two.store.find(&id).unwrap().unwrap();
+        let entry = two.store.find(&id, "c").unwrap().unwrap();
         assert_eq!(two.store.missing(&entry), []);
         assert!(two.store.open_object(&object).is_err(), "{fault:?}");
         assert_eq!(
@@ -346,7 +348,7 @@ fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
     faulty
         .spares_records
         .store(true, std::sync::atomic::Ordering::Relaxed);
-    let entry = two.store.find(&id).unwrap().unwrap();
+    let entry = two.store.find(&id, "c").unwrap().unwrap();
     assert!(two.store.open_object(&object).is_err());
     two.make("after", b"made of it", &[object]);
     assert_eq!(two.store.missing(&entry), [object]);
@@ -356,7 +358,7 @@ fn a_damaged_object_stays_lost_until_it_is_sent_anew() {
 fn a_record_that_is_not_whole_is_not_believed() {
     for fault in [Fault::Corrupt, Fault::Partial] {
         let (_, two, id, _) = beside(fault);
-        assert!(two.store.find(&id).unwrap().is_none(), "{fault:?}");
+        assert!(two.store.find(&id, "c").unwrap().is_none(), "{fault:?}");
         assert_eq!(two.said().lines().count(), 1, "{}", two.said());
     }
 }
@@ -563,5 +565,198 @@ fn what_is_sent_is_held_against_its_name() {
             assert!(matches!(error, RemoteError::Failed { .. }), "{error}");
             assert_eq!(names(&store), Vec::<String>::new());
         }
+    });
+}
+
+/// The place of an object in a store.
+fn place_of(store: &Arc<dyn ObjectStore>, digest: &Digest) -> Vec<Path> {
+    let rest = &digest.to_string()[2..];
+    let names = names(store).into_iter();
+    names
+        .filter(|name| name.ends_with(rest))
+        .map(Path::from)
+        .collect()
+}
+
+/// Whoever may write the bucket cannot make a reader fetch more than the entry says.
+#[test]
+fn no_more_is_fetched_than_the_entry_says() {
+    over_all(|store| {
+        let signing = key("a");
+        let public = signing.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let (id, entry) = one.make("s", b"short", &[]);
+        let object = entry.outputs["value"];
+        let [place] = &place_of(&store, &object)[..] else {
+            panic!("one place");
+        };
+        let long = vec![1; 8 << 20];
+        futures::executor::block_on(store.put(place, long.into())).unwrap();
+        let two = Machine::new(Remote::over(store.clone(), "r", None, &[public]));
+        let found = two.store.find(&id, "c").unwrap().unwrap();
+        assert_eq!(found.lengths, [5]);
+        assert!(two.store.open_object(&object).is_err());
+        assert!(two.said().contains("is damaged"), "{}", two.said());
+        assert_eq!(two.link.remote().received(), 0);
+        // The length is known to a later process, too, which finds the entry here.
+        let again = two.link.below(&Store::open(two.store.root()).unwrap());
+        assert!(again.lookup(&id).unwrap().is_some());
+        assert!(again.open_object(&object).is_err());
+        assert_eq!(two.link.remote().received(), 0);
+    });
+}
+
+/// Entries of versions that did not write lengths are used as before.
+#[test]
+fn an_entry_without_lengths_is_used() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let signing = key("a");
+    let public = signing.public();
+    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let (id, entry) = one.make("s", b"content", &[]);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let path = Path::from(format!("v1/ledger/{id}"));
+    runtime.block_on(store.delete(&path)).unwrap();
+    assert!(entry.lengths.is_empty());
+    let put = one.link.remote().put_entry(&id, &entry, "c");
+    assert_eq!(runtime.block_on(put).unwrap(), Put::New);
+    let two = Machine::new(Remote::over(store, "r", None, &[public]));
+    assert!(two.store.find(&id, "c").unwrap().is_some());
+    two.store.open_object(&entry.outputs["value"]).unwrap();
+    assert_eq!(two.said(), "");
+}
+
+/// A trusted key signs what it likes, but a result of one step is not taken for that of another.
+#[test]
+fn an_entry_describes_the_step_that_it_is_stored_for() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let signing = key("a");
+    let public = signing.public();
+    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let (_, entry) = one.make("s", b"content", &[]);
+    let other = Digest::of(b"another step");
+    let put = one.link.remote().put_entry(&other, &entry, "c");
+    futures::executor::block_on(put).unwrap();
+    let two = Machine::new(Remote::over(store, "r", None, &[public]));
+    assert!(two.store.find(&other, "c").unwrap().is_none());
+    assert!(
+        two.said().contains("describes another step"),
+        "{}",
+        two.said()
+    );
+}
+
+#[test]
+fn a_key_counts_for_its_competitions_and_until_its_end() {
+    let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
+    let signing = key("a");
+    let public = signing.public();
+    let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+    let (id, _) = one.make("s", b"content", &[]);
+    let limited = |competition: &str, until| Trusted {
+        competitions: Some([competition.to_owned()].into()),
+        until,
+        ..Trusted::from(public)
+    };
+    for (trusted, is_found, says) in [
+        (limited("c", None), true, ""),
+        (limited("c", Some(u64::MAX)), true, ""),
+        (limited("d", None), false, "is not trusted for `c`"),
+        (limited("c", Some(1)), false, "is not trusted any more"),
+    ] {
+        let remote = Remote::over(store.clone(), "r", None, &[]).trusting(&[trusted]);
+        let two = Machine::new(remote);
+        assert_eq!(
+            two.store.find(&id, "c").unwrap().is_some(),
+            is_found,
+            "{says}"
+        );
+        assert!(two.said().contains(says), "{}", two.said());
+        assert_eq!(two.said().is_empty(), is_found, "{}", two.said());
+    }
+}
+
+/// A public object that is also part of answers is in both areas: whoever may read only one of them finds it there.
+#[test]
+fn a_public_object_reaches_the_public_area() {
+    over_all(|store| {
+        let signing = key("a");
+        let public = signing.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let (_, entry) = one.make("table/train", b"rows", &[]);
+        let object = entry.outputs["value"];
+        assert_eq!(place_of(&store, &object).len(), 1);
+        one.make("public/train.csv", b"rows", &[]);
+        assert_eq!(place_of(&store, &object).len(), 2);
+        // Where the object is not on the machine that offers the result, the remote copies it.
+        let (_, entry) = one.make("table/test", b"more rows", &[]);
+        let object = entry.outputs["value"];
+        let two = Machine::new(Remote::over(store.clone(), "r", Some(key("b")), &[public]));
+        let offer = Offer {
+            key: Digest::of(b"public"),
+            entry,
+            competition: "c".into(),
+            step: "public/test.csv".into(),
+            given: Vec::new(),
+        };
+        two.link.send(offer, &two.store).unwrap();
+        assert_eq!(place_of(&store, &object).len(), 2);
+        assert_eq!(two.said(), "");
+    });
+}
+
+/// Of a source, the last record counts: an old one does not come back, nor one from another remote.
+#[test]
+fn an_old_record_of_a_source_is_not_believed() {
+    over_all(|store| {
+        let content = |bytes: &[u8]| Content {
+            digest: Digest::of(bytes),
+            bytes: bytes.len() as u64,
+            md5: None,
+            sha256: None,
+        };
+        let (wrong, right) = (content(b"wrong"), content(b"right"));
+        let signing = key("a");
+        let public = signing.public();
+        let one = Machine::new(Remote::over(store.clone(), "r", Some(signing), &[]));
+        let reader =
+            |shown: &str| Machine::new(Remote::over(store.clone(), shown, None, &[public]));
+        let two = reader("r");
+        let told = |machine: &Machine| {
+            let known = machine.link.source("c/s/f.csv").unwrap();
+            known.map(|known| known.content.digest)
+        };
+        assert_eq!(told(&two), None);
+        let path = Path::from("v1/sources/c+s+f.csv");
+        one.link.send_source("c/s/f.csv", &wrong, None).unwrap();
+        assert_eq!(told(&two), Some(wrong.digest));
+        let old = futures::executor::block_on(async {
+            store.get(&path).await.unwrap().bytes().await.unwrap()
+        });
+        // A wrong record is mended by a right one.
+        one.link.send_source("c/s/f.csv", &right, None).unwrap();
+        assert_eq!(told(&two), Some(right.digest));
+        assert_eq!(two.said(), "");
+        let new = futures::executor::block_on(async {
+            store.get(&path).await.unwrap().bytes().await.unwrap()
+        });
+        futures::executor::block_on(store.put(&path, old.into())).unwrap();
+        assert_eq!(told(&two), None);
+        assert!(
+            two.said().contains("an old record was put back"),
+            "{}",
+            two.said()
+        );
+        // A machine that never saw the newer one cannot know.
+        assert_eq!(told(&reader("r")), Some(wrong.digest));
+        futures::executor::block_on(store.put(&path, new.into())).unwrap();
+        assert_eq!(told(&two), Some(right.digest));
+        let other = reader("q");
+        assert_eq!(told(&other), None);
+        assert!(
+            other.said().contains("was written for the remote r"),
+            "{}",
+            other.said()
+        );
     });
 }

@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
-use crate::remote::{FILE, InForce, RemoteArgs, Said};
+use crate::prep_toml::FILE;
+use crate::remote::{InForce, RemoteArgs, Said};
 use crate::{Ended, Session};
 use prep_core::units;
 
@@ -22,6 +23,7 @@ prep.toml is read in the user's folder (~/.config/prep) and in the data folder:
   url = \"s3://bucket/team\"           # where results are looked for and offered
   key = \"laptop\"                     # which key of `prep key` signs; the only one, if there is one
   trusted = [\"ed25519:...\"]          # whose results are believed
+  same_as = [\"https://host/team\"]    # other addresses of the same remote
   mirror = true                      # bundles that were downloaded are sent there
   endpoint = \"https://s3.lab.org\"    # an S3 server that is not Amazon's
   region = \"eu-central-1\"
@@ -105,7 +107,12 @@ impl ConfigArgs {
         });
         push("remote.key", key);
         for trusted in &force.trusted {
-            push("remote.trusted", Some(trusted.clone()));
+            let Said { value, by } = trusted.clone();
+            let value = value.to_string();
+            push("remote.trusted", Some(Said { value, by }));
+        }
+        for same_as in &force.same_as {
+            push("remote.same_as", Some(address(same_as)?));
         }
         let mirror = force.mirror.as_ref().map(|mirror| Said {
             value: mirror.value.to_string(),

@@ -3,6 +3,7 @@
 use clap::Args;
 use prep_app::{Catalog, Pushed, Task, remote_of};
 use prep_core::units;
+use prep_spec::BASE_VARIANT;
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
@@ -10,6 +11,7 @@ use crate::exit::Exit;
 use crate::options::{Conduct, How};
 use crate::output::moving::Moving;
 use crate::output::table::{Align, Table};
+use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
 use crate::{Ended, Session, interrupt};
@@ -58,11 +60,18 @@ impl Push {
                 pushed.there,
                 units::bytes(link.remote().sent())
             ));
-            if pushed.new + pushed.there == 0 && !pushed.not_here.is_empty() {
+            if is_empty(pushed) {
                 session.printer.warning(format!(
                     "{id}: no result of a run with these options is here; give those with which it was prepared \
                      (--source, --variant, --skip-bundle-verification ...); `prep why {id}` tells what is missing",
                     id = pushed.id
+                ));
+            } else if !pushed.not_here.is_empty() {
+                session.printer.warning(format!(
+                    "{}: {} not here, so the remote does not learn which bundle the results are of; prepare it, then \
+                     push again",
+                    pushed.id,
+                    units::count(pushed.not_here.len() as u64, "result")
                 ));
             }
         };
@@ -77,8 +86,49 @@ impl Push {
         } else {
             session.printer.table(&table(&all))?;
         }
+        if let Some(pull) = self.pull(&all) {
+            session.printer.message(pull);
+        }
         Ok(exit(&all))
     }
+}
+
+impl Push {
+    /// What a pull of what was sent needs, if that is more than a selection.
+    fn pull(&self, all: &[Pushed]) -> Option<String> {
+        let sent: Vec<&Pushed> = all.iter().filter(|one| one.not_here.is_empty()).collect();
+        let mut options = Vec::new();
+        if self.how.variant != BASE_VARIANT {
+            options.push(format!("--variant {}", self.how.variant));
+        }
+        if self.how.skip_verification {
+            options.push("--skip-verification".to_owned());
+        } else if self.how.skip_bundle_verification {
+            options.push("--skip-bundle-verification".to_owned());
+        }
+        let without = sent.iter().filter(|one| !one.mirrored);
+        let without: Vec<&str> = without.map(|one| one.id.as_str()).collect();
+        let mut text = Vec::new();
+        if !sent.is_empty() && !options.is_empty() {
+            text.push(format!(
+                "`prep pull` needs the same options: {}",
+                options.join(" ")
+            ));
+        }
+        if !without.is_empty() {
+            text.push(format!(
+                "the mirror does not have the bundle of {} (`mirror = true` in `[remote]` of {FILE} sends bundles); a \
+                 machine without it can pull only what holds no file of the bundle",
+                without.join(", ")
+            ));
+        }
+        (!text.is_empty()).then(|| text.join("\n"))
+    }
+}
+
+/// Nothing of it could be sent.
+fn is_empty(pushed: &Pushed) -> bool {
+    pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
 
 /// Competitions with a prepared folder.
@@ -112,10 +162,12 @@ fn table(all: &[Pushed]) -> Table {
     table
 }
 
-/// A result that the remote refused is a check that does not hold: two machines made different things.
+/// A result that the remote refused is a check that does not hold: two machines made different things. A competition of
+/// which nothing could be sent is a missing input.
 fn exit(all: &[Pushed]) -> Exit {
-    match all.iter().all(|one| one.refused.is_empty()) {
-        true => Exit::Success,
-        false => Exit::Check,
-    }
+    Exit::combine(all.iter().filter_map(|one| match one {
+        one if !one.refused.is_empty() => Some(Exit::Check),
+        one if is_empty(one) => Some(Exit::Input),
+        _ => None,
+    }))
 }

@@ -195,6 +195,7 @@ impl Task {
                     unstored,
                     created: unix_seconds(),
                     millis: ran.wall,
+                    lengths: Vec::new(),
                     elsewhere: false,
                 };
                 context.store.record(&key, &entry)?;

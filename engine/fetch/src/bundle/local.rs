@@ -136,14 +136,14 @@ impl LocalBundle {
 
     /// The state without the file.
     fn absent(&self, context: &Context) -> Result<SourceState, StepError> {
-        let known = context.store.named_source(&self.name)?;
-        let path = self.candidates.last();
-        let (Some(record), Some(path)) = (known, path) else {
+        let Some(path) = self.candidates.last() else {
             return Ok(SourceState::Missing);
         };
-        if self.check(path, &record).is_err() || context.is_lost(&record.digest) {
+        let known = context.store.named_sources(&self.name)?.into_iter();
+        let mut known = known.filter(|record| self.check(path, record).is_ok());
+        let Some(record) = known.next().filter(|one| !context.is_lost(&one.digest)) else {
             return Ok(SourceState::Missing);
-        }
+        };
         context.set_location(record.digest, path.clone());
         Ok(SourceState::Known {
             value: value(&record).digest(),
@@ -176,14 +176,7 @@ impl LocalBundle {
 }
 
 fn value(record: &SourceRecord) -> Value {
-    FileValue {
-        digest: record.digest,
-        bytes: record.len(),
-        rows: None,
-        columns: Vec::new(),
-        outside: true,
-    }
-    .into_value()
+    FileValue::outside(record.digest, record.len()).into_value()
 }
 
 impl Source for LocalBundle {

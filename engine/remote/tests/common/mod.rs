@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
+use object_store::client::{HttpError, HttpErrorKind};
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
@@ -64,26 +65,36 @@ impl Faulty {
 
     fn check(&self, writing: bool) -> Result<()> {
         self.requests.fetch_add(1, Ordering::Relaxed);
+        let answer = |text: &str| {
+            let end = "https://h/?X-Amz-Signature=s3cr3t";
+            format!("Server returned non-2xx status code: {text} {end}")
+        };
         let says = |text: &str| Error::Generic {
             store: "faulty",
-            source: format!("{text} https://h/?X-Amz-Signature=s3cr3t").into(),
+            source: answer(text).into(),
         };
         Err(match (self.fault(), writing) {
-            (Fault::Away, _) => says("error sending request: Connection refused"),
-            (Fault::Slow, _) => says("Server returned non-2xx status code: 503 SlowDown"),
-            (Fault::Fails, _) => says("Server returned non-2xx status code: 500 Internal"),
-            (Fault::Full, true) => says("Server returned non-2xx status code: 507 no space left"),
+            (Fault::Away, _) => Error::Generic {
+                store: "faulty",
+                source: Box::new(HttpError::new(
+                    HttpErrorKind::Connect,
+                    std::io::Error::other("https://h/?X-Amz-Signature=s3cr3t"),
+                )),
+            },
+            (Fault::Slow, _) => says("503 Service Unavailable: <Code>SlowDown</Code>"),
+            (Fault::Fails, _) => says("500 Internal Server Error: "),
+            (Fault::Full, true) => says("507 Insufficient Storage: "),
             (Fault::ReadOnly, true) => Error::PermissionDenied {
                 path: "p".into(),
                 source: "AccessDenied s3cr3t".into(),
             },
             (Fault::Refuses, _) => Error::PermissionDenied {
                 path: "p".into(),
-                source: "InvalidAccessKeyId s3cr3t".into(),
+                source: answer("403 Forbidden: <Code>InvalidAccessKeyId</Code>").into(),
             },
             (Fault::Clock, _) => Error::PermissionDenied {
                 path: "p".into(),
-                source: "RequestTimeTooSkewed s3cr3t".into(),
+                source: answer("403 Forbidden: <Code>RequestTimeTooSkewed</Code>").into(),
             },
             _ => return Ok(()),
         })

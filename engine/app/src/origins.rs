@@ -1,0 +1,107 @@
+//! The contents that a competition's results were made of: what the store keeps as the bundle of a competition, and what
+//! other machines are told. A bundle that was only looked at is neither: it may have been the wrong one.
+
+use std::path::PathBuf;
+
+use prep_cache::{Digest, SourceRecord, Store};
+use prep_core::{Action, FileValue, Graph, NodeId, RunReport, StepOutcome};
+use prep_fetch::PartOfBundle;
+use prep_remote::Link;
+
+use crate::assemble::Competition;
+use crate::error::Error;
+use crate::sources::remembered_as;
+
+/// The file of a source that steps were given.
+pub(crate) struct Origin {
+    /// What the store and the remote call the source.
+    pub(crate) name: String,
+    pub(crate) record: SourceRecord,
+    /// Where the file is, if it is here.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) is_bundle: bool,
+}
+
+/// The files that the steps of a competition were given. `value` returns the digest of a source's value: all keys of the
+/// competition's steps follow from those.
+pub(crate) fn origins(
+    graph: &Graph,
+    nodes: &[NodeId],
+    competition: &Competition,
+    store: &Store,
+    value: impl Fn(NodeId) -> Option<Digest>,
+) -> Result<Vec<Origin>, Error> {
+    let mut origins = Vec::new();
+    for id in nodes {
+        let node = graph.node(*id);
+        let (Action::Source(source), Some(value)) = (&node.action, value(*id)) else {
+            continue;
+        };
+        let further = node.name.strip_prefix("source/");
+        let name = match further {
+            // A part is not the bundle.
+            None if competition.part.as_ref().is_some_and(PartOfBundle::is_part) => None,
+            None => Some(competition.id.clone()),
+            Some(name) => {
+                let mut sources = competition.sources.iter();
+                let file = sources.find(|one| one.name == name);
+                // A folder has no content of its own.
+                let file = file.and_then(|source| source.file.as_ref());
+                file.map(|file| remembered_as(&competition.id, name, file))
+            }
+        };
+        let Some(name) = name else { continue };
+        let path = source.location();
+        let here = match &path {
+            Some(path) => store.source(path)?,
+            None => None,
+        };
+        let at_path = here.as_ref().map(|record| record.digest);
+        let mut records = here.into_iter().chain(store.named_sources(&name)?);
+        let is_given = |record: &SourceRecord| {
+            let given = FileValue::outside(record.digest, record.len());
+            given.into_value().digest() == value
+        };
+        if let Some(record) = records.find(is_given) {
+            let path = path.filter(|_| at_path == Some(record.digest));
+            origins.push(Origin {
+                name,
+                record,
+                path,
+                is_bundle: further.is_none(),
+            });
+        }
+    }
+    Ok(origins)
+}
+
+/// Keeps the contents that the results of a competition were made of, and offers them to the remote if steps ran. A
+/// competition that is not complete changes nothing.
+pub(crate) fn confirm(
+    graph: &Graph,
+    nodes: &[NodeId],
+    competition: &Competition,
+    store: &Store,
+    report: &RunReport,
+    link: Option<&Link>,
+) -> Result<(), Error> {
+    let outcomes = || nodes.iter().map(|id| report.outcomes.get(id));
+    let is_good = |outcome: Option<&StepOutcome>| {
+        matches!(
+            outcome,
+            Some(StepOutcome::Done { .. } | StepOutcome::Reused)
+        )
+    };
+    if !outcomes().all(is_good) {
+        return Ok(());
+    }
+    let has_run = outcomes().any(|outcome| matches!(outcome, Some(StepOutcome::Done { .. })));
+    let value = |id| report.outputs.get(&id)?.get("value").copied();
+    for origin in origins(graph, nodes, competition, store, value)? {
+        store.confirm_source(&origin.name, &origin.record)?;
+        if let Some(link) = link.filter(|link| has_run && link.remote().takes()) {
+            link.offer_source(&origin.name, &origin.record.content());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Whose signatures are believed, for which competitions, and until when.
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::key::PublicKey;
+use crate::signed::Rejected;
+
+/// A key whose signatures are believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trusted {
+    pub key: PublicKey,
+    /// The competitions for which it is believed; `None` for all.
+    pub competitions: Option<BTreeSet<String>>,
+    /// When that ends, in seconds since 1970; `None` for never. The reader's clock counts, because a leaked key could sign any
+    /// date.
+    pub until: Option<u64>,
+}
+
+impl From<PublicKey> for Trusted {
+    /// Believed for all competitions, without end.
+    fn from(key: PublicKey) -> Trusted {
+        Trusted {
+            key,
+            competitions: None,
+            until: None,
+        }
+    }
+}
+
+/// Checks whether a signature by `key` on something of `competition` is believed now. If a key is listed several times, one
+/// entry that allows it is enough.
+pub(crate) fn check(
+    trusted: &[Trusted],
+    key: PublicKey,
+    competition: &str,
+) -> Result<(), Rejected> {
+    check_at(trusted, key, competition, unix_seconds())
+}
+
+fn check_at(
+    trusted: &[Trusted],
+    key: PublicKey,
+    competition: &str,
+    now: u64,
+) -> Result<(), Rejected> {
+    let mut rejected = Rejected::Foreign(key);
+    for one in trusted.iter().filter(|one| one.key == key) {
+        if one.until.is_some_and(|until| until <= now) {
+            rejected = Rejected::Expired(key);
+        } else if let Some(listed) = &one.competitions
+            && !listed.contains(competition)
+        {
+            rejected = Rejected::OutOfScope {
+                key,
+                competition: competition.to_owned(),
+            };
+        } else {
+            return Ok(());
+        }
+    }
+    Err(rejected)
+}
+
+/// The clock, in seconds since 1970.
+pub(crate) fn unix_seconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::SigningKey;
+
+    #[test]
+    fn a_key_is_believed_for_its_competitions_until_its_end() {
+        let key = |name| SigningKey::make(name).unwrap().public();
+        let (all, some, old, stranger) = (key("a"), key("b"), key("c"), key("d"));
+        let limited = |key, ids: &[&str], until| Trusted {
+            key,
+            competitions: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
+            until,
+        };
+        let trusted = [
+            Trusted::from(all),
+            limited(some, &["x", "y"], None),
+            Trusted {
+                until: Some(100),
+                ..Trusted::from(old)
+            },
+            limited(old, &["z"], None),
+        ];
+        let check = |key, competition, now| check_at(&trusted, key, competition, now);
+        let out_of_scope = |key, competition: &str| {
+            Err(Rejected::OutOfScope {
+                key,
+                competition: competition.to_owned(),
+            })
+        };
+        assert_eq!(check(all, "anything", 1_000), Ok(()));
+        assert_eq!(check(some, "x", 1_000), Ok(()));
+        assert_eq!(check(some, "z", 1_000), out_of_scope(some, "z"));
+        assert_eq!(check(old, "x", 99), Ok(()));
+        assert_eq!(check(old, "z", 1_000), Ok(()));
+        assert_eq!(check(old, "x", 100), out_of_scope(old, "x"));
+        assert_eq!(check(stranger, "x", 0), Err(Rejected::Foreign(stranger)));
+        let only_old = &trusted[2..3];
+        assert_eq!(
+            check_at(only_old, old, "x", 100),
+            Err(Rejected::Expired(old))
+        );
+    }
+}
