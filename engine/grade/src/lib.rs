@@ -40,7 +40,7 @@ pub use table::{sort, submission};
 use python::{integer, python_sort};
 use shapes::{box_3d, boxes, coco, mask, mask_columns, volume};
 use spec::{edit_distance, error, suggest};
-use table::{answers, columns, frame, key, numbers, order, pair, positions, target, unread};
+use table::{answers, columns, frame, ids, key, numbers, order, pair, positions, target, unread};
 
 pub use answers::AnswersError;
 pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};

@@ -13,15 +13,19 @@ use serde_json::json;
 const ANSWERS: &str = "id,y\na,0\nb,1\nc,1\n";
 
 fn refusal(text: &str) -> (RefusalKind, String) {
-    let grader = Grader::parse(&json!({
+    let section = json!({
         "rules": [
             { "columns": ["id", "y"] }, "same_rows", { "numeric": "y" },
             { "range": { "columns": "y", "min": 0, "max": 1, "missing": "ignore" } }, { "align": "id" },
         ],
         "metric": { "roc_auc": "y" },
-    }))
-    .unwrap();
-    let answers = submission::parse(ANSWERS.as_bytes()).unwrap();
+    });
+    refusal_by(&section, ANSWERS, text)
+}
+
+fn refusal_by(section: &serde_json::Value, answers: &str, text: &str) -> (RefusalKind, String) {
+    let grader = Grader::parse(section).unwrap();
+    let answers = submission::parse(answers.as_bytes()).unwrap();
     match grader.grade_bytes(&answers, text.as_bytes()) {
         Outcome::Refused(refusal) => (refusal.kind, refusal.to_string()),
         Outcome::Score { value, .. } => panic!("{text:?} has the score {value}"),
@@ -81,6 +85,107 @@ fn messages() {
     for (text, kind, message) in table {
         assert_eq!(refusal(text), (kind, message.to_owned()), "{text:?}");
     }
+}
+
+/// Identifiers that are repeated, missing or unknown are named, with rows of the file, though both sides were sorted.
+#[test]
+fn identifiers_at_fault_are_named() {
+    for (text, message) in [
+        // The last row is the first one again.
+        (
+            "id,y\nb,1\na,1\nb,1\n",
+            "column `id`, row 3: `b` is repeated, and there is no row for `c`",
+        ),
+        (
+            "id,y\nc,1\nc,1\nc,1\n",
+            "column `id`, row 2: `c` is repeated, and there is no row for `a`",
+        ),
+        (
+            "id,y\nz,1\ny,1\nx,1\n",
+            "column `id`, row 1: found `z`, expected an identifier of the answers; 3 of 3 rows have an unknown one",
+        ),
+        (
+            "id,y\nd,1\nb,1\na,1\n",
+            "column `id`, row 1: found `d`, expected `c`: identifiers must be those of the answers",
+        ),
+        (
+            "id,y\n,1\nb,1\na,1\n",
+            "column `id`, row 1: found nothing, expected `c`: identifiers must be those of the answers",
+        ),
+    ] {
+        assert_eq!(
+            refusal(text),
+            (RefusalKind::Ids, message.to_owned()),
+            "{text:?}"
+        );
+    }
+}
+
+/// Of several cells at fault the first one in the file is named, though rows were sorted by their identifier.
+#[test]
+fn the_first_row_of_the_file_is_named() {
+    let section = |metric: &str| json!({ "rules": [{ "align": "id" }], "metric": { metric: "y" } });
+    let labels = "id,y\na,True\nb,False\nc,True\n";
+    for (metric, answers, text, kind, message) in [
+        (
+            "accuracy",
+            labels,
+            "id,y\nc,0.7\nb,0.6\na,0.5\n",
+            RefusalKind::Type,
+            "column `y`, row 1: found `0.7`, expected True or False",
+        ),
+        (
+            "accuracy",
+            ANSWERS,
+            "id,y\nc,1\nb,0.6\na,0.5\n",
+            RefusalKind::Type,
+            "column `y`, row 2: found `0.6`, expected a class label: a whole number or a name",
+        ),
+        (
+            "mean_absolute_error",
+            ANSWERS,
+            "id,y\nc,x\nb,\na,z\n",
+            RefusalKind::Type,
+            "column `y`, row 1: found `x`, expected a number",
+        ),
+    ] {
+        let found = refusal_by(&section(metric), answers, text);
+        assert_eq!(found, (kind, message.to_owned()), "{text:?}");
+    }
+}
+
+#[test]
+fn an_empty_cell_is_no_wrong_sum() {
+    let section = json!({
+        "rules": [{ "rows_sum_to": { "columns": ["p", "q", "r"] } }],
+        "metric": { "log_loss": ["p", "q", "r"] },
+    });
+    let answers = "p,q,r\n1,0,0\n0,1,0\n";
+    for (text, kind, message) in [
+        (
+            "p,q,r\n1,0,0\n,0.75,0\n",
+            RefusalKind::Missing,
+            "column `p`, row 2: found nothing, expected a number: without it the row sums to 0.75 instead of 1.0",
+        ),
+        (
+            "p,q,r\n1,0,0\n0,0.75,0\n",
+            RefusalKind::Range,
+            "row 2: p, q, r sum to 0.75, expected 1.0",
+        ),
+    ] {
+        assert_eq!(
+            refusal_by(&section, answers, text),
+            (kind, message.to_owned())
+        );
+    }
+}
+
+#[test]
+fn an_index_that_was_written_is_recognised() {
+    let section = json!({ "rules": [{ "exact_columns": {} }], "metric": { "roc_auc": "y" } });
+    let (kind, message) = refusal_by(&section, ANSWERS, ",id,y\n0,a,1\n1,b,0\n2,c,1\n");
+    assert_eq!(kind, RefusalKind::SurplusColumn);
+    assert!(message.contains("is it an index?"), "{message}");
 }
 
 #[test]

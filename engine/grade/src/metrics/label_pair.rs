@@ -41,9 +41,14 @@ impl<'a> LabelPair<'a> {
         pair.check_same_rows()?;
         let prediction = pair.submission.column(column)?;
         let answers = pair.answers.column(column)?;
+        let truth = Labels::of(&answers, how)?;
+        let labels = match answers.data() {
+            ColumnData::Bool(_) => Labels::expecting(&prediction, how, "True or False"),
+            _ => Labels::of(&prediction, how),
+        };
         Ok(LabelPair {
-            truth: Labels::of(&answers, how)?,
-            labels: Labels::of(&prediction, how)?,
+            truth,
+            labels: labels?,
             answers,
             prediction,
         })

@@ -4,9 +4,10 @@ use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
 use crate::definition::{Definition, Parameter, ParameterKind};
+use crate::ids;
 use crate::key::first_difference;
 use crate::pair::Pair;
-use crate::refusal::{Refusal, RefusalKind};
+use crate::refusal::Refusal;
 use crate::sort::sort_positions;
 
 pub(super) static KIND: RuleKind = RuleKind {
@@ -95,13 +96,7 @@ impl Rule for Align {
         );
         match first_difference(&submission, &answers) {
             None => Ok(()),
-            Some(position) => {
-                let expected = format!(
-                    "{}: identifiers must be those of the answers",
-                    answers.value(position).shown()
-                );
-                Err(submission.refuse(RefusalKind::Ids, position, &expected))
-            }
+            Some(position) => Err(ids::differ(&submission, &answers, position)),
         }
     }
 

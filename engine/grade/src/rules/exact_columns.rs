@@ -65,8 +65,15 @@ impl Rule for ExactColumns {
             .names()
             .find(|name| !expected.contains(name))
         {
+            // So pandas calls a column without a name: an index that was written, too.
+            let index = match surplus.strip_prefix("Unnamed: ") {
+                Some(number) if number.bytes().all(|byte| byte.is_ascii_digit()) => {
+                    " (its header is empty: is it an index? `to_csv(index=False)` leaves it out)"
+                }
+                _ => "",
+            };
             let message = format!(
-                "this column must not be there; expected only: {}",
+                "this column must not be there{index}; expected only: {}",
                 list(&expected)
             );
             return Err(Refusal::new(RefusalKind::SurplusColumn, message).in_column(surplus));

@@ -107,6 +107,13 @@ impl Rule for RowsSumTo {
                 let (found, total) = (python_repr(sum), python_repr(self.total));
                 let names: Vec<&str> = columns.iter().take(3).map(|column| column.name).collect();
                 let dots = if columns.len() > 3 { ", ..." } else { "" };
+                // The cell that is missing is what its author has to fix.
+                let empty = columns.iter().find(|column| column.is_missing(row));
+                if let Some(empty) = empty {
+                    let expected =
+                        format!("a number: without it the row sums to {found} instead of {total}");
+                    return Err(empty.refuse(RefusalKind::Missing, row, &expected));
+                }
                 let message = format!(
                     "{}{dots} sum to {found}, expected {total}",
                     names.join(", ")

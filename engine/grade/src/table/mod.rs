@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod columns;
 pub mod frame;
+pub mod ids;
 pub mod key;
 pub mod numbers;
 pub mod order;

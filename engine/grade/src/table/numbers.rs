@@ -20,11 +20,7 @@ pub fn floats(column: &Column<'_>) -> Result<Vec<f64>, Refusal> {
                 .in_column(column.name),
         );
     }
-    let mut numbers = Vec::with_capacity(column.len());
-    for (position, value) in column.values().enumerate() {
-        numbers.push(finite(column, position, value)?);
-    }
-    Ok(numbers)
+    column.each(|position, value| finite(column, position, value))
 }
 
 /// The number of a cell.

@@ -330,6 +330,28 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// What `check` makes of each cell. Of those that it refuses, the first one in the file is reported, in whatever order
+    /// the rows are.
+    pub(crate) fn each<T>(
+        &self,
+        mut check: impl FnMut(usize, Value<'a>) -> Result<T, Refusal>,
+    ) -> Result<Vec<T>, Refusal> {
+        let mut all = Vec::with_capacity(self.len());
+        let mut refused: Option<Refusal> = None;
+        for (position, value) in self.values().enumerate() {
+            // Behind a refusal only rows that come before it in the file matter.
+            let first = refused.as_ref().and_then(|one| one.row);
+            if first.is_some_and(|row| self.file_row(position) > row) {
+                continue;
+            }
+            match check(position, value) {
+                Ok(one) => all.push(one),
+                Err(refusal) => refused = Some(refusal),
+            }
+        }
+        refused.map_or(Ok(all), Err)
+    }
+
     /// The cells of the whole file, in its order.
     pub(crate) fn file_values(&self) -> impl Iterator<Item = Value<'a>> + use<'a> {
         let data = self.data;

@@ -55,6 +55,14 @@ impl<'a> Labels<'a> {
     /// # Errors
     /// Where scikit-learn knows no such kind of labels: fractions, infinite or missing values, texts mixed with numbers.
     pub fn of(column: &Column<'a>, how: LabelsAs) -> Result<Self, Refusal> {
+        Labels::expecting(column, how, "a class label: a whole number or a name")
+    }
+
+    /// The same; `expected` is what a refusal of a number says.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn expecting(column: &Column<'a>, how: LabelsAs, expected: &str) -> Result<Self, Refusal> {
         let object = matches!(column.data(), ColumnData::Object(_));
         let texts = column
             .values()
@@ -73,8 +81,8 @@ impl<'a> Labels<'a> {
                 Err(column.refuse(RefusalKind::Missing, odd, expected))
             }
             LabelsAs::Integer | LabelsAs::FirstInteger => integers(column, how),
-            LabelsAs::List => list_of_numbers(column),
-            LabelsAs::Column => whole(column),
+            LabelsAs::List => list_of_numbers(column, expected),
+            LabelsAs::Column => whole(column, expected),
         }
     }
 
@@ -107,22 +115,17 @@ fn more_than_two<T: Eq + std::hash::Hash>(values: &[T]) -> bool {
 }
 
 fn only_text<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
-    let label = |(position, value): (usize, Value<'a>)| match value {
+    let label = |position, value: Value<'a>| match value {
         Value::Text(text) => Ok(Cow::Borrowed(text)),
         Value::Missing => Err(column.refuse(RefusalKind::Missing, position, "a label")),
         _ => Err(column.refuse(RefusalKind::Type, position, "text, as in the other rows")),
     };
-    column
-        .values()
-        .enumerate()
-        .map(label)
-        .collect::<Result<_, _>>()
-        .map(Labels::Text)
+    column.each(label).map(Labels::Text)
 }
 
 fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusal> {
     let first = how == LabelsAs::FirstInteger;
-    let label = |(position, value): (usize, Value<'a>)| {
+    let label = |position, value: Value<'a>| {
         let number = match value {
             Value::Missing => None,
             Value::Bool(value) => Some(i128::from(value)),
@@ -139,11 +142,7 @@ fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusa
         };
         number.ok_or_else(|| column.refuse(kind, position, "an integer"))
     };
-    let labels = column
-        .values()
-        .enumerate()
-        .map(label)
-        .collect::<Result<Vec<i128>, Refusal>>()?;
+    let labels: Vec<i128> = column.each(label)?;
     // NumPy makes integers of a list that fits one of its 64-bit types; other labels it does not know.
     let signed = |label: &i128| i64::try_from(*label).is_ok();
     let beyond = |label: &i128| u64::try_from(*label).is_ok() && !signed(label);
@@ -156,18 +155,18 @@ fn integers<'a>(column: &Column<'a>, how: LabelsAs) -> Result<Labels<'a>, Refusa
 }
 
 /// A list that holds integers on both sides of 2^63 becomes one of doubles, whose last digits are lost.
-fn list_of_numbers<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
+fn list_of_numbers<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
     let beyond = |value| matches!(value, Value::UInt(value) if value > i64::MAX as u64);
     match column.values().position(beyond) {
         Some(odd) if !column.values().all(beyond) => {
             Err(column.refuse(RefusalKind::Range, odd, "a class label below 2^63"))
         }
-        _ => whole(column),
+        _ => whole(column, expected),
     }
 }
 
-fn whole<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
-    let label = |position: usize| match key(column, position) {
+fn whole<'a>(column: &Column<'a>, expected: &str) -> Result<Labels<'a>, Refusal> {
+    let label = |position: usize, _| match key(column, position) {
         Key::Whole(value) if value >= i128::from(i64::MIN) && value <= i128::from(u64::MAX) => {
             let double = matches!(column.value(position), Value::Float(_));
             if double && value > i128::from(i64::MAX) {
@@ -182,16 +181,9 @@ fn whole<'a>(column: &Column<'a>) -> Result<Labels<'a>, Refusal> {
         Key::Missing(_) | Key::MissingText => {
             Err(column.refuse(RefusalKind::Missing, position, "a class label"))
         }
-        _ => Err(column.refuse(
-            RefusalKind::Type,
-            position,
-            "a class label: a whole number or a name",
-        )),
+        _ => Err(column.refuse(RefusalKind::Type, position, expected)),
     };
-    (0..column.len())
-        .map(label)
-        .collect::<Result<_, _>>()
-        .map(Labels::Whole)
+    column.each(label).map(Labels::Whole)
 }
 
 /// The cell as Python's `str` prints it.

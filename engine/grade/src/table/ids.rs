@@ -1,0 +1,56 @@
+//! Why the identifiers of a submission are not those of the answers.
+
+use std::collections::HashMap;
+
+use crate::key::{Key, key};
+use crate::pair::Column;
+use crate::refusal::{Refusal, RefusalKind, count};
+
+/// Names an identifier that the answers do not have, else one that the submission repeats, and one that is missing. Rows
+/// are those of the file, whatever order both sides are in. `position` is where the two differ.
+///
+/// Identifiers are public, so this reveals nothing.
+pub fn differ(submission: &Column<'_>, answers: &Column<'_>, position: usize) -> Refusal {
+    let mut left: HashMap<Key<'_>, usize> = HashMap::new();
+    for row in 0..answers.len() {
+        *left.entry(key(answers, row)).or_default() += 1;
+    }
+    let (mut unknown, mut repeated) = (Vec::new(), Vec::new());
+    let mut positions: Vec<usize> = (0..submission.len()).collect();
+    positions.sort_by_key(|position| submission.file_position(*position));
+    for position in positions {
+        match left.get_mut(&key(submission, position)) {
+            None => unknown.push(position),
+            Some(0) => repeated.push(position),
+            Some(rest) => *rest -= 1,
+        }
+    }
+    let missing = |row: &usize| left.get(&key(answers, *row)).is_some_and(|rest| *rest > 0);
+    let missing = (0..answers.len()).find(missing);
+    let missing = missing.map(|row| answers.value(row).shown());
+    match (unknown.as_slice(), repeated.first(), missing) {
+        ([only], _, Some(missing)) => {
+            let expected = format!("{missing}: identifiers must be those of the answers");
+            submission.refuse(RefusalKind::Ids, *only, &expected)
+        }
+        ([first, _, ..], _, _) => {
+            let (all, rows) = (unknown.len(), count(submission.len(), "row"));
+            let expected =
+                format!("an identifier of the answers; {all} of {rows} have an unknown one");
+            submission.refuse(RefusalKind::Ids, *first, &expected)
+        }
+        ([], Some(repeated), Some(missing)) => {
+            let found = submission.value(*repeated).shown();
+            let message = format!("{found} is repeated, and there is no row for {missing}");
+            Refusal::new(RefusalKind::Ids, message)
+                .in_column(submission.name)
+                .in_row(submission.file_row(*repeated))
+        }
+        // Alike as keys, but not as NumPy compares them: missing ones, integers that a double cannot hold.
+        _ => {
+            let expected = answers.value(position).shown();
+            let expected = format!("{expected}: identifiers must be those of the answers");
+            submission.refuse(RefusalKind::Ids, position, &expected)
+        }
+    }
+}
