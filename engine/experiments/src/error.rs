@@ -24,6 +24,8 @@ pub enum ExperimentsError {
     },
     #[error("{} is no grading report: {problem}", path.display())]
     NoReport { path: PathBuf, problem: String },
+    #[error("{} holds no file *grading_report*.json", path.display())]
+    NoReports { path: PathBuf },
     #[error("{}:{line}: expected `experiment_id,run_group`, found `{found}`", path.display())]
     Table {
         path: PathBuf,

@@ -80,6 +80,40 @@ pub fn collect<'a>(
         .collect()
 }
 
+/// The grading reports in a folder and those below it, in order of their paths. Links to folders are not followed.
+///
+/// # Errors
+/// When a folder cannot be read, or there is no report.
+pub fn reports_in(folder: &Path) -> Result<Vec<PathBuf>, ExperimentsError> {
+    let (mut reports, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(path) = folders.pop() {
+        let failed = |source| ExperimentsError::Read {
+            path: path.clone(),
+            source,
+        };
+        for entry in std::fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(entry.path());
+            } else if is_report(&entry.file_name().to_string_lossy()) && entry.path().is_file() {
+                reports.push(entry.path());
+            }
+        }
+    }
+    reports.sort();
+    match reports.is_empty() {
+        true => Err(ExperimentsError::NoReports {
+            path: folder.to_owned(),
+        }),
+        false => Ok(reports),
+    }
+}
+
+/// By the name of a file.
+fn is_report(name: &str) -> bool {
+    name.contains("grading_report") && name.ends_with(".json")
+}
+
 fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
     if !folder.is_dir() {
         return Ok(Err(Missing::Folder));
@@ -92,7 +126,7 @@ fn report_of(group: &str, folder: &Path) -> Result<Found, ExperimentsError> {
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.contains("grading_report") && name.ends_with(".json") && entry.path().is_file() {
+        if is_report(&name) && entry.path().is_file() {
             found.push((name, entry.path()));
         }
     }
@@ -137,6 +171,26 @@ mod tests {
             let error = experiments(&path).unwrap_err().to_string();
             assert!(error.contains(expected), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn reports_are_found_below_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = reports_in(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("no file *grading_report*.json"), "{error}");
+        for name in [
+            "b/x/1_grading_report.json",
+            "a/grading_report.json",
+            "a/notes.json",
+        ] {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "{}").unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("b/again")).unwrap();
+        let found = reports_in(dir.path()).unwrap();
+        let expected = ["a/grading_report.json", "b/x/1_grading_report.json"];
+        assert_eq!(found, expected.map(|name| dir.path().join(name)));
     }
 
     #[test]

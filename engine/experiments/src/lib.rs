@@ -25,10 +25,10 @@ mod sets;
 mod summary;
 
 pub use error::{ExperimentsError, SeedsError};
-pub use groups::{Found, Group, Missing, collect, experiments};
+pub use groups::{Found, Group, Missing, collect, experiments, reports_in};
 pub use list::{List, Places, Submission, list};
 pub use metrics::{Estimate, METRICS, Metric, estimate};
 pub use report::{Report, Run, parse};
-pub use seeds::{Choice, Seeds, Take, seeds};
+pub use seeds::{Choice, LeftOut, Seeds, Take, seeds};
 pub use sets::Set;
 pub use summary::{Competition, Experiment, SetSummary, summarise};

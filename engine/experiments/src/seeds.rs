@@ -35,6 +35,16 @@ pub struct Seeds {
     pub seeds: Vec<Vec<Run>>,
     /// Runs that were not there.
     pub padded: usize,
+    pub left_out: Option<LeftOut>,
+}
+
+/// Why there are no more seeds, where some competitions have more runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Runs of the competition with the most.
+    pub most: usize,
+    /// The competitions that have no more runs than there are seeds.
+    pub fewest: Vec<String>,
 }
 
 /// Makes seeds of the runs, which are in order of time, for the competitions of a set.
@@ -75,6 +85,12 @@ pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<S
         Some(wanted) => wanted,
         None => there,
     };
+    let most = counts().max().unwrap_or(0);
+    let fewest = rows.iter().filter(|(_, runs)| runs.len() == number);
+    let left_out = (choice.number.is_none() && number < most).then(|| LeftOut {
+        most,
+        fewest: fewest.map(|(id, _)| (*id).to_owned()).collect(),
+    });
     let mut padded = 0;
     let mut seeds = Vec::with_capacity(number);
     for seed in 0..number {
@@ -93,7 +109,11 @@ pub fn seeds(runs: &[Run], competitions: &[String], choice: &Choice) -> Result<S
         });
         seeds.push(runs.collect());
     }
-    Ok(Seeds { seeds, padded })
+    Ok(Seeds {
+        seeds,
+        padded,
+        left_out,
+    })
 }
 
 #[cfg(test)]
@@ -145,6 +165,13 @@ mod tests {
         ] {
             let found = seeds(&runs(text), &["a".into(), "b".into()], &choice).unwrap();
             assert_eq!(shown(&found), expected, "{text} {choice:?}");
+            // A number that was chosen, or missing runs that count, leave nothing unsaid.
+            let left_out =
+                (text == three && choice.number.is_none() && !choice.pad).then(|| LeftOut {
+                    most: 3,
+                    fewest: vec!["b".to_owned()],
+                });
+            assert_eq!(found.left_out, left_out, "{text} {choice:?}");
         }
     }
 

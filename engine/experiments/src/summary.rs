@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::error::SeedsError;
 use crate::metrics::{Estimate, METRICS, estimate};
 use crate::report::Run;
-use crate::seeds::{Choice, Seeds, seeds};
+use crate::seeds::{Choice, LeftOut, Seeds, seeds};
 use crate::sets::Set;
 
 /// An experiment's figures.
@@ -25,6 +25,9 @@ pub struct SetSummary {
     pub seeds: usize,
     /// Runs that were not there and count as failed.
     pub padded: usize,
+    /// Why there are no more seeds, where some competitions have more runs.
+    #[serde(skip)]
+    pub left_out: Option<LeftOut>,
     /// Figure by figure, in the order of [`METRICS`].
     #[serde(skip)]
     pub estimates: Vec<(&'static str, Estimate)>,
@@ -60,6 +63,7 @@ pub struct Competition {
     pub any_medal: usize,
     /// Of the runs with a score.
     pub mean_score: Option<f64>,
+    /// None of a single one.
     pub score_standard_error: Option<f64>,
 }
 
@@ -118,6 +122,7 @@ fn of_set(set: &Set, seeds: &Seeds) -> SetSummary {
         competitions: set.competitions.len(),
         seeds: seeds.seeds.len(),
         padded: seeds.padded,
+        left_out: seeds.left_out.clone(),
         estimates: estimates.collect(),
         by_seed,
     }
@@ -140,6 +145,8 @@ fn competition(id: &str, runs: &[&Run]) -> Competition {
         bronze: count(|run| run.bronze),
         any_medal: count(Run::any_medal),
         mean_score: score.map(|score| score.mean),
-        score_standard_error: score.map(|score| score.standard_error),
+        score_standard_error: score
+            .filter(|_| scores.len() > 1)
+            .map(|score| score.standard_error),
     }
 }

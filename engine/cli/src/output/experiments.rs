@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use prep_experiments::{Estimate, Experiment, METRICS, SetSummary};
+use prep_experiments::{Experiment, METRICS, SetSummary};
 use serde_json::{Map, Value, json};
 
 use crate::output::table::{Align, Table};
@@ -61,6 +61,7 @@ pub fn by_competition(experiments: &[Experiment]) -> Table {
     for (experiment, one) in competitions(experiments) {
         let score = match (one.mean_score, one.score_standard_error) {
             (Some(mean), Some(error)) => format!("{mean:.5} ± {error:.5}"),
+            (Some(mean), None) => format!("{mean:.5}"),
             _ => "-".to_owned(),
         };
         let mut cells = vec![
@@ -226,17 +227,13 @@ fn competitions(
     })
 }
 
-/// `62.12 ± 1.52`.
+/// `62.12 ± 1.52`; one seed has no standard error.
 fn shown(figures: &SetSummary, metric: &str) -> String {
-    let estimate = figures.estimate(metric);
-    estimate.map_or_else(
-        || "-".to_owned(),
-        |Estimate {
-             mean,
-             standard_error,
-             ..
-         }| format!("{mean:.2} ± {standard_error:.2}"),
-    )
+    match figures.estimate(metric) {
+        None => "-".to_owned(),
+        Some(one) if figures.seeds < 2 => format!("{:.2}", one.mean),
+        Some(one) => format!("{:.2} ± {:.2}", one.mean, one.standard_error),
+    }
 }
 
 /// A cell of a CSV, in quotes where it needs them.

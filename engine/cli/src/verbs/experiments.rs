@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use prep_experiments::{
-    Choice, Experiment, ExperimentsError, Group, Missing, Report, Run, Set, Take, summarise,
+    Choice, Experiment, ExperimentsError, Group, LeftOut, Missing, Report, Run, Set, Take,
+    reports_in, summarise,
 };
+
+use prep_core::units;
 
 use crate::args::at_least_one;
 use crate::error::CliError;
@@ -26,9 +29,9 @@ The k-th runs of all competitions of a set make up seed k. There are as many see
 the fewest runs has runs; of the others the last ones count (--take first counts as the benchmark's script \
 does). Reports are in order of their paths, run groups in order of their names.")]
 pub struct ExperimentsArgs {
-    /// Grading reports of one experiment
+    /// Grading reports of one experiment, or folders that hold them: files *grading_report*.json
     #[arg(
-        value_name = "REPORT.json",
+        value_name = "REPORT.json|DIR",
         required_unless_present = "groups",
         conflicts_with = "groups"
     )]
@@ -97,7 +100,12 @@ impl ExperimentsArgs {
         let mut found = Vec::new();
         for (name, reports) in self.experiments(session)? {
             let runs = runs(&reports)?;
-            found.push(summarise(&name, &runs, &sets, &choice));
+            let mut one = summarise(&name, &runs, &sets, &choice);
+            if !self.set.is_empty() {
+                let is_wanted = |id: &String| sets.iter().any(|set| set.competitions.contains(id));
+                one.competitions.retain(|one| is_wanted(&one.competition));
+            }
+            found.push(one);
         }
         let printer = &session.printer;
         match (printer.json, self.format, self.per_competition) {
@@ -135,7 +143,13 @@ impl ExperimentsArgs {
     /// The experiments' names, and the files of their reports in order.
     fn experiments(&self, session: &Session) -> Result<Vec<(String, Vec<PathBuf>)>, CliError> {
         let Some(table) = &self.groups else {
-            let mut reports = self.reports.clone();
+            let mut reports = Vec::new();
+            for path in &self.reports {
+                match path.is_dir() {
+                    true => reports.extend(reports_in(path).map_err(failed)?),
+                    false => reports.push(path.clone()),
+                }
+            }
             reports.sort();
             return Ok(vec![(self.name.clone(), reports)]);
         };
@@ -192,7 +206,17 @@ impl ExperimentsArgs {
         for experiment in found {
             let nothing = experiment.sets.iter().all(|(_, figures)| figures.is_err());
             for (set, figures) in &experiment.sets {
-                let Err(error) = figures else { continue };
+                let error = match figures {
+                    Ok(figures) => {
+                        if let Some(left_out) = &figures.left_out {
+                            let text = why_no_more(figures.seeds, left_out);
+                            let text = format!("{}: `{set}` has {text}", experiment.name);
+                            session.printer.warning(text);
+                        }
+                        continue;
+                    }
+                    Err(error) => error,
+                };
                 let text = format!("{}: no figures for `{set}`: {error}", experiment.name);
                 if nothing || !self.set.is_empty() {
                     session.printer.error(&CliError::new(Exit::Input, text));
@@ -204,6 +228,26 @@ impl ExperimentsArgs {
         }
         exit
     }
+}
+
+/// Competitions that are named; the others are counted.
+const NAMED: usize = 3;
+
+/// Which competitions are the reason why there are no more seeds.
+fn why_no_more(seeds: usize, left_out: &LeftOut) -> String {
+    let LeftOut { most, fewest } = left_out;
+    let names: Vec<&str> = fewest.iter().take(NAMED).map(String::as_str).collect();
+    let more = match fewest.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let have = if fewest.len() == 1 { "has" } else { "have" };
+    format!(
+        "{}, because {}{more} {have} only {}; others have up to {most}",
+        units::count(seeds as u64, "seed"),
+        names.join(", "),
+        units::count(seeds as u64, "run"),
+    )
 }
 
 /// The runs of all reports, in order.

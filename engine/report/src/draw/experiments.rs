@@ -20,7 +20,10 @@ pub fn experiments(
     most: f64,
 ) -> Result<String, Error> {
     let described = rows.iter().map(|(name, estimate)| match estimate {
-        Some(one) => format!("{name}: {:.1} % ± {:.1}", one.mean, one.standard_error),
+        Some(one) if one.standard_error > 0.0 => {
+            format!("{name}: {:.1} % ± {:.1}", one.mean, one.standard_error)
+        }
+        Some(one) => format!("{name}: {:.1} %", one.mean),
         None => format!("{name}: not run completely"),
     });
     let description = described.collect::<Vec<_>>().join("; ");
