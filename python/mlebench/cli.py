@@ -9,7 +9,9 @@ import textwrap
 from pathlib import Path
 from typing import Sequence
 
+from mlebench import __version__
 from mlebench._data import ensure_leaderboard_exists, prepare_all
+from mlebench._program import ProgramError
 from mlebench.grade import grade_csv, grade_jsonl
 from mlebench.registry import Registry, registry
 from mlebench.utils import get_logger, one_line
@@ -44,9 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mlebench", description="Runs agents on Machine Learning competitions.")
+    parser.add_argument("--version", action="version", version=f"mlebench {__version__}")
     commands = parser.add_subparsers(dest="command")
     # In help texts % stands for itself only when it is doubled; ids hold none.
-    ids = "Valid options: " + ", ".join(registry.list_competition_ids())
+    ids = _ids_in_words()
     data_dir = "folder of the competitions' data"
 
     prepare = commands.add_parser("prepare", help="download and prepare competitions")
@@ -80,6 +83,14 @@ def _parser() -> argparse.ArgumentParser:
     boards.add_argument("--force", action="store_true", help="refused: leaderboards are pinned")
     parser.set_defaults(dev_command=None)
     return parser
+
+
+def _ids_in_words() -> str:
+    """Help is there without the program, too."""
+    try:
+        return "Valid options: " + ", ".join(registry.list_competition_ids())
+    except (OSError, ProgramError):
+        return "`prep list` shows all of them."
 
 
 def _require_selection(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlebench import _competition, _program
 from mlebench.data import get_leaderboard, is_dataset_prepared
-from mlebench.grade_helpers import CompetitionReport, rank_on
+from mlebench.grade_helpers import UNRANKED, CompetitionReport, rank_on
 from mlebench.registry import Competition, Registry
 from mlebench.registry import registry as DEFAULT_REGISTRY
 from mlebench.utils import get_logger, get_timestamp, load_answers, one_line, purple, read_csv, read_jsonl
@@ -129,6 +129,9 @@ def _rank(score: float | None, competition: Competition) -> dict[str, Any]:
     assert competition.leaderboard.exists(), f"Leaderboard {competition.leaderboard} does not exist."
     with open(competition.leaderboard, encoding="utf-8") as file:
         if file.readline().strip() == "score":
+            if not file.read().strip():
+                logger.warning(f"{competition.id} has no leaderboard: there are no medals.")
+                return UNRANKED.copy()
             return rank_on(score, competition.leaderboard)
     leaderboard = get_leaderboard(competition)
     ranked = competition.grader.rank_score(score, leaderboard)

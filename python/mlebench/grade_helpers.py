@@ -27,6 +27,11 @@ _RANKED = (
     "median_threshold",
 )
 
+# What a score earns where there is no leaderboard, as `prep grade` reports it.
+UNRANKED: dict[str, Any] = {name: False if name.endswith(("medal", "median")) else None for name in _RANKED} | {
+    "is_lower_better": None
+}
+
 
 class InvalidSubmissionError(Exception):
     """A submission that the rules refuse."""
@@ -119,7 +124,7 @@ class CompetitionReport:
             if key.endswith("_threshold") or key == "score":
                 data[key] = None if value is None else float(value)
             elif self.__annotations__[key] == "bool":
-                data[key] = bool(value)
+                data[key] = None if value is None else bool(value)
         data["created_at"] = self.created_at.isoformat()
         return data
 

@@ -13,7 +13,9 @@ from mlebench.utils import get_logger, import_fn
 
 logger = get_logger(__name__)
 
-DEFAULT_DATA_DIR = (_definitions.user_cache_dir() / "mle-bench" / "data").resolve()
+DEFAULT_DATA_DIR = Path(
+    os.environ.get("MLE_BENCH_DATA_DIR") or _definitions.user_cache_dir() / "mle-bench" / "data"
+).resolve()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ import importlib
 import json
 import logging
 import os
-import shutil
 import time
 import uuid
 import zipfile
@@ -219,7 +218,3 @@ def authenticate_kaggle_api() -> Any:
             "see https://www.kaggle.com/docs/api."
         ) from error
     return api
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)

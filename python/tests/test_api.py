@@ -47,7 +47,7 @@ def test_importing_writes_nothing(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": str(ROOT / "python"), "PATH": "", "PREP_BINARY": str(ROOT / "target/release/prep")},
+        env={"PYTHONPATH": str(ROOT / "python"), "PATH": "", "PREP_BINARY": str(tmp_path / "not-there")},
     )
     assert done.stdout == "" and list(tmp_path.iterdir()) == []
     assert done.stderr == "[%(asctime)s] [%(filename)s:%(lineno)d] %(message)s"

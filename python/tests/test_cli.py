@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import zipfile
 from pathlib import Path
 from typing import Any, Callable
 
@@ -164,3 +165,52 @@ def test_the_containers_script_asks_the_server(data_dir: Path, tmp_path: Path) -
     finally:
         server.kill()
         server.wait()
+
+
+OWN = """\
+name: Own
+category: Tabular
+bundle: { kaggle: own }
+tables:
+  all: { read: all.csv, columns: { id: integer, y: integer } }
+  train, test: { split: all, method: shuffle, test_size: 0.5, seed: 0 }
+public:
+  train.csv: SELECT * FROM train
+  sample_submission.csv: SELECT id, 0 AS y FROM test
+private:
+  test.csv: SELECT * FROM test
+grade:
+  answers: private/test.csv
+  sample: public/sample_submission.csv
+  rules: [same_rows, { align: id }]
+  metric: { accuracy: y }
+"""
+
+
+def test_a_competition_of_ones_own_is_graded_without_a_leaderboard(
+    mlebench: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipelines, data = tmp_path / "pipelines", tmp_path / "data"
+    (pipelines / "own").mkdir(parents=True)
+    (pipelines / "own" / "pipeline.yaml").write_text(OWN)
+    with zipfile.ZipFile(tmp_path / "own.zip", "w") as archive:
+        archive.writestr("all.csv", "id,y\n" + "".join(f"{n},{n % 2}\n" for n in range(8)))
+    monkeypatch.setenv("PREP_PIPELINES", str(pipelines))
+    # The program and the package look for data in the same folder.
+    monkeypatch.setenv("MLE_BENCH_DATA_DIR", str(data))
+    command = [os.environ["PREP_BINARY"], "run", "own", "--source", str(tmp_path), "--quiet"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    done = mlebench("grade-sample", data / "own/prepared/private/test.csv", "own")
+    assert done.returncode == 0, done.stderr
+    assert "own has no leaderboard" in done.stderr
+    report = report_in(done.stderr)
+    assert report["score"] == 1.0 and report["valid_submission"] is True
+    assert report["any_medal"] is report["above_median"] is False
+    assert report["gold_threshold"] is report["is_lower_better"] is None
+
+
+def test_help_and_version_need_no_program(mlebench: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREP_BINARY", str(tmp_path / "not-there"))
+    for argument in ("--help", "--version"):
+        done = mlebench(argument)
+        assert (done.returncode, done.stderr) == (0, "") and "mlebench" in done.stdout
