@@ -6,7 +6,7 @@ use std::path::Path;
 use prep_core::Failure;
 use prep_diff::{FileDifference, Options, folders};
 use prep_spec::Pipeline;
-use prep_spec::model::{Declaration, Made, Output, Setting};
+use prep_spec::model::{Column, Declaration, Made, Output, Place, Setting};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Entry};
@@ -149,7 +149,34 @@ fn said(pipeline: &Pipeline) -> BTreeMap<String, String> {
     };
     say("name".to_owned(), pipeline.name.clone());
     say("category".to_owned(), pipeline.category.clone());
-    say("bundle".to_owned(), format!("{:?}", pipeline.bundle));
+    say("bundle/kaggle".to_owned(), pipeline.bundle.kaggle.clone());
+    if let Some(md5) = &pipeline.bundle.md5 {
+        say("bundle/md5".to_owned(), md5.clone());
+    }
+    for source in &pipeline.sources {
+        let path = |key: &str| format!("sources/{}: {key}", source.name.value);
+        match &source.place {
+            Place::Folder(folder) => say(path("folder"), folder.clone()),
+            Place::Url(file) => {
+                say(path("url"), file.url.clone());
+                say(path("file"), file.file.clone());
+                let size = file.size.map(|size| size.to_string());
+                let further = [
+                    ("md5", &file.md5),
+                    ("sha256", &file.sha256),
+                    ("size", &size),
+                ];
+                for (key, value) in further {
+                    if let Some(value) = value {
+                        say(path(key), value.clone());
+                    }
+                }
+            }
+        }
+    }
+    for (name, reason) in &pipeline.accepted {
+        say(format!("accepted/{}", name.value), reason.clone());
+    }
     for (name, texts) in &pipeline.lists {
         say(format!("lists/{}", name.value), texts.join(", "));
     }
@@ -192,28 +219,47 @@ fn output(section: &str, outputs: &[Output], say: &mut dyn FnMut(String, String)
 }
 
 fn declared(path: &str, declaration: &Declaration, say: &mut dyn FnMut(String, String)) {
-    for (key, setting) in declaration.settings() {
-        let path = format!("{path}: {}", key.name);
-        match &setting.value {
-            Setting::Text(text) => say(path, text.clone()),
-            Setting::Query(query) => say(path, query.normal.clone()),
-            Setting::Queries(queries) => {
-                for (name, query) in queries {
-                    say(format!("{path}/{}", name.value), query.normal.clone());
+    for (key, value) in declaration.settings() {
+        setting(format!("{path}: {}", key.name), &value.value, say);
+    }
+}
+
+/// A key's value, as a pipeline's file has it.
+fn setting(path: String, value: &Setting, say: &mut dyn FnMut(String, String)) {
+    match value {
+        Setting::Text(text) => say(path, text.clone()),
+        Setting::Natural(number) => say(path, number.to_string()),
+        Setting::Share(size) => say(path, size.to_string()),
+        Setting::Delimiter(b'\t') => say(path, "tab".to_owned()),
+        Setting::Delimiter(byte) => say(path, char::from(*byte).to_string()),
+        Setting::True => say(path, "true".to_owned()),
+        Setting::Query(query) => say(path, query.normal.clone()),
+        Setting::Queries(queries) => {
+            for (name, query) in queries {
+                say(format!("{path}/{}", name.value), query.normal.clone());
+            }
+        }
+        Setting::Columns(columns) => {
+            let column = |one: &Column| format!("{}: {}", one.name.value, one.kind.name());
+            let columns: Vec<String> = columns.iter().map(column).collect();
+            say(path, columns.join(", "));
+        }
+        Setting::Texts(texts) => say(path, texts.join(", ")),
+        Setting::Outputs(outputs) => output(&path, outputs, say),
+        Setting::Items(items) => {
+            let names: Vec<&str> = items.iter().map(|item| item.name.value.as_str()).collect();
+            say(path.clone(), names.join(", "));
+            for item in items {
+                for (key, value) in item.settings() {
+                    let path = format!("{path}/{}: {}", item.name.value, key.name);
+                    setting(path, &value.value, say);
                 }
             }
-            Setting::Columns(columns) => {
-                let column = |one: &prep_spec::model::Column| {
-                    format!("{}: {}", one.name.value, one.kind.name())
-                };
-                let columns: Vec<String> = columns.iter().map(column).collect();
-                say(path, columns.join(", "));
-            }
-            Setting::Texts(texts) => say(path, texts.join(", ")),
-            Setting::Natural(number) => say(path, number.to_string()),
-            Setting::Outputs(outputs) => output(&path, outputs, say),
-            Setting::True => say(path, "true".to_owned()),
-            other => say(path, format!("{other:?}")),
+        }
+        Setting::Operand(operand) => say(path, operand.to_string()),
+        Setting::Condition(comparisons) => {
+            let comparisons: Vec<String> = comparisons.iter().map(ToString::to_string).collect();
+            say(path, comparisons.join(" AND "));
         }
     }
 }
@@ -244,5 +290,78 @@ mod tests {
             ]
         );
         assert_eq!(pipelines(&load("v1"), &load("v1")), []);
+    }
+
+    const BASE: &str = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+sources:
+  more: { url: https://example.org/more.csv }
+tables:
+  all: { read: all.csv, columns: { id: integer, y: text } }
+  extra: { read: more:more.csv, delimiter: tab }
+  train, test: { split: all, method: shuffle, test_size: 0.1, seed: 0 }
+  drawn:
+    draws: all
+    generator: numpy
+    seed: 1
+    values: [{ a: integers, high: 5 }, { b: integers, high: id, when: id > 3 }]
+public:
+  train.csv: SELECT * FROM train
+  extra.csv: SELECT * FROM extra
+  drawn.csv: SELECT id, a, b FROM drawn
+private:
+  test.csv: SELECT * FROM test
+";
+
+    fn differences(new: &str) -> Vec<(String, Option<String>, Option<String>)> {
+        let load = |text: &str| {
+            prep_spec::load(prep_steps::vocabulary(), "a", "a.yaml", text, "v1").unwrap()
+        };
+        let found = pipelines(&load(BASE), &load(new)).into_iter();
+        found.map(|one| (one.path, one.old, one.new)).collect()
+    }
+
+    /// Settings are shown as the file has them, every section is compared, and layout makes no difference.
+    #[test]
+    fn settings_are_shown_as_they_are_written() {
+        for (from, to, path, old, new) in [
+            ("kaggle: a", "kaggle: b", "bundle/kaggle", "a", "b"),
+            (
+                "https://example.org/more.csv",
+                "https://example.com/more.csv",
+                "sources/more: url",
+                "https://example.org/more.csv",
+                "https://example.com/more.csv",
+            ),
+            ("0.1", "30", "tables/train, test: test_size", "0.1", "30"),
+            (
+                "delimiter: tab",
+                "delimiter: \";\"",
+                "tables/extra: delimiter",
+                "tab",
+                ";",
+            ),
+            (
+                "high: 5",
+                "high: 6",
+                "tables/drawn: values/a: high",
+                "5",
+                "6",
+            ),
+            (
+                "id > 3",
+                "id >= 4",
+                "tables/drawn: values/b: when",
+                "id > 3",
+                "id >= 4",
+            ),
+        ] {
+            let expected = (path.to_owned(), Some(old.to_owned()), Some(new.to_owned()));
+            assert_eq!(differences(&BASE.replace(from, to)), [expected]);
+        }
+        let laid_out = BASE.replace("[{ a:", "[ # two\n      { a:");
+        assert_eq!(differences(&laid_out), []);
     }
 }

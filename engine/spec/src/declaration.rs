@@ -1,6 +1,7 @@
 //! A table or output of one of the vocabulary's kinds, as a pipeline declares it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use prep_splits::Size;
 use serde::Serialize;
@@ -49,6 +50,12 @@ pub struct Item {
 }
 
 impl Item {
+    /// The keys that are set, with their values, in the order of the vocabulary.
+    pub fn settings(&self) -> impl Iterator<Item = (&'static Key, &Spanned<Setting>)> {
+        let keys = self.section.keys.iter();
+        keys.filter_map(|key| Some((key, self.settings.get(key.name)?)))
+    }
+
     pub fn get(&self, key: &str) -> Option<&Setting> {
         self.settings.get(key).map(|setting| &setting.value)
     }
@@ -95,6 +102,34 @@ pub enum Operator {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+}
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Operand::Number(number) => number.fmt(f),
+            Operand::Column(name) => name.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.left, self.operator, self.right)
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Operator::Equal => "=",
+            Operator::NotEqual => "<>",
+            Operator::Less => "<",
+            Operator::LessOrEqual => "<=",
+            Operator::Greater => ">",
+            Operator::GreaterOrEqual => ">=",
+        })
+    }
 }
 
 impl Operator {
