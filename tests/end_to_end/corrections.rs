@@ -310,6 +310,8 @@ fn a_sample_that_only_the_grader_sees() {
     assert_eq!(text.matches("30301028").count(), 2);
     let sandbox = Sandbox::new();
     sandbox.pipeline(id, &text.replace("30301028", "3000"));
+    let leaderboard = fs::read(folder.join("leaderboard.csv")).expect("a leaderboard");
+    sandbox.write(&format!("pipelines/{id}/leaderboard.csv"), leaderboard);
     let sentences: String = (0..3000)
         .map(|number| format!("This is sentence number {number} .\n"))
         .collect();

@@ -77,8 +77,8 @@ impl Catalog {
         }
     }
 
-    /// Adds the folders of `dir` that hold a `pipeline.yaml`. Files that such a folder does not have stay those of the
-    /// built-in competition with the same id, if there is one.
+    /// Adds the folders of `dir` that hold a `pipeline.yaml`. Such a folder replaces a built-in competition with the same
+    /// id entirely: a leaderboard, checksums or a description that the folder does not have do not exist.
     ///
     /// # Errors
     /// When the folder cannot be read, or holds no pipeline.
@@ -96,22 +96,7 @@ impl Catalog {
             };
             found = true;
             let id = id.to_string_lossy().into_owned();
-            let built_in = self.entries.remove(&id);
-            let other = |name: &str, own: fn(Entry) -> Option<Cow<'static, str>>| {
-                Ok::<_, Error>(match read(&folder.join(name))? {
-                    Some(text) => Some(text),
-                    None => built_in.clone().and_then(own),
-                })
-            };
-            let entry = Entry {
-                file_name: path.display().to_string(),
-                folder: Some(folder.clone()),
-                pipeline: Some(pipeline),
-                description: other("description.md", |entry| entry.description)?,
-                leaderboard: other("leaderboard.csv", |entry| entry.leaderboard)?,
-                checksums: other("checksums.json", |entry| entry.checksums)?,
-                id: id.clone(),
-            };
+            let entry = Entry::of_folder(id.clone(), &path, &folder, pipeline)?;
             self.entries.insert(id, entry);
         }
         if found {
@@ -164,6 +149,27 @@ impl Catalog {
 }
 
 impl Entry {
+    /// A competition of the user: a pipeline's text, and the other files of its folder.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub(crate) fn of_folder(
+        id: String,
+        file: &Path,
+        folder: &Path,
+        pipeline: Cow<'static, str>,
+    ) -> Result<Entry, Error> {
+        Ok(Entry {
+            id,
+            file_name: file.display().to_string(),
+            folder: Some(folder.to_owned()),
+            pipeline: Some(pipeline),
+            description: read(&folder.join("description.md"))?,
+            leaderboard: read(&folder.join("leaderboard.csv"))?,
+            checksums: read(&folder.join("checksums.json"))?,
+        })
+    }
+
     /// The text of the pipeline.
     ///
     /// # Errors
@@ -267,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_adds_and_replaces_file_by_file() {
+    fn a_folder_adds_competitions_and_replaces_them_entirely() {
         let dir = tempfile::tempdir().unwrap();
         let mut catalog = Catalog::embedded();
         assert!(catalog.clone().add_folder(dir.path()).is_err());
@@ -276,12 +282,16 @@ mod tests {
             std::fs::write(dir.path().join(id).join("pipeline.yaml"), "name: X").unwrap();
         }
         std::fs::write(dir.path().join("README"), "").unwrap();
-        let built_in = catalog.get("AI4Code").unwrap().clone();
         catalog.add_folder(dir.path()).unwrap();
         assert_eq!(catalog.get("new").unwrap().leaderboard, None);
         let replaced = catalog.get("AI4Code").unwrap();
         assert_eq!(replaced.pipeline.as_deref(), Some("name: X"));
-        assert_eq!(replaced.leaderboard, built_in.leaderboard);
+        let others = [
+            &replaced.leaderboard,
+            &replaced.checksums,
+            &replaced.description,
+        ];
+        assert_eq!(others, [&None; 3]);
         let inside = catalog.add_folder(&dir.path().join("new")).unwrap_err();
         assert!(
             inside

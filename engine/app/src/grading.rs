@@ -9,7 +9,8 @@ use jiff::Zoned;
 use prep_core::Failure;
 use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
-use prep_grade::medals::Leaderboard;
+use prep_grade::medals::{Leaderboard, LeaderboardError};
+use prep_grade::metrics::Direction;
 use prep_grade::report::{CompetitionReport, Digests};
 use prep_grade::{Grader, Outcome, Refusal, RefusalKind, submission};
 use prep_spec::{BASE_VARIANT, Pipeline};
@@ -71,7 +72,7 @@ impl Grading {
         let bytes = prepared.answers(entry, &answers)?;
         Ok(Grading {
             id: id.to_owned(),
-            leaderboard: own_leaderboard(entry)?,
+            leaderboard: leaderboard_of(entry, Some(grader.direction()))?,
             variant: variant.to_owned(),
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
@@ -311,13 +312,39 @@ pub fn leaderboard(entry: &Entry) -> Result<Leaderboard, Error> {
 
 /// The competition's leaderboard, if it has one.
 fn own_leaderboard(entry: &Entry) -> Result<Option<Leaderboard>, Error> {
+    let pipeline = entry.load(BASE_VARIANT).ok();
+    leaderboard_of(entry, pipeline.as_ref().and_then(direction))
+}
+
+/// Which scores of a pipeline's metric are better.
+pub(crate) fn direction(pipeline: &Pipeline) -> Option<Direction> {
+    let grade = pipeline.grade.as_ref()?;
+    let grader = Grader::parse(&grade.value.rules).ok()?;
+    Some(grader.direction())
+}
+
+/// The competition's leaderboard, if it has one.
+///
+/// # Errors
+/// When it cannot be read, or does not begin with the score that is the best in this direction.
+pub(crate) fn leaderboard_of(
+    entry: &Entry,
+    direction: Option<Direction>,
+) -> Result<Option<Leaderboard>, Error> {
     let Some(text) = entry.leaderboard.as_deref() else {
         return Ok(None);
     };
-    Leaderboard::parse(text).map(Some).map_err(|error| {
-        Error::new(
-            Failure::Pipeline,
-            format!("leaderboard.csv of `{}`: {error}", entry.id),
-        )
-    })
+    let failed = |error: LeaderboardError| {
+        let message = format!("leaderboard.csv of `{}`: {error}", entry.id);
+        Error::new(Failure::Pipeline, message)
+    };
+    let leaderboard = Leaderboard::parse(text).map_err(failed)?;
+    if let Some(direction) = direction {
+        leaderboard.check_order(direction).map_err(|error| {
+            failed(error).help(
+                "sort the scores, best first, or set `direction` in `grade` if the metric runs the other way",
+            )
+        })?;
+    }
+    Ok(Some(leaderboard))
 }

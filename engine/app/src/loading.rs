@@ -15,6 +15,7 @@ use prep_spec::{Diagnostic, Pipeline};
 
 use crate::catalog::Entry;
 use crate::error::Error;
+use crate::grading;
 
 /// Loads pipelines.
 pub struct Loader<'a> {
@@ -42,10 +43,11 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// The pipeline of a competition, with every query and the grading section of every variant checked.
+    /// The pipeline of a competition, with every query and the grading section of every variant checked, and its
+    /// leaderboard.
     ///
     /// # Errors
-    /// All findings in the file; or that there is no pipeline.
+    /// All findings in the file; what is wrong with the leaderboard; or that there is no pipeline.
     pub fn load(&self, entry: &Entry, variant: &str) -> Result<Pipeline, Error> {
         let text = entry.pipeline()?;
         let mut draft =
@@ -64,6 +66,7 @@ impl<'a> Loader<'a> {
         }
         draft.report(findings);
         let pipeline = draft.finish(variant)?;
+        grading::leaderboard_of(entry, grading::direction(&pipeline))?;
         if let Some(store) = self.store.filter(|store| !store.is_read_only()) {
             let entry = LedgerEntry {
                 record: note.to_json(),
@@ -85,10 +88,11 @@ impl<'a> Loader<'a> {
     fn note(&self, entry: &Entry, text: &str) -> KeyRecord {
         KeyRecord {
             step: "pipeline-check".to_owned(),
-            version: 2,
+            version: 3,
             params: serde_json::json!({
                 "competition": entry.id,
                 "text": Digest::of(text.as_bytes()),
+                "leaderboard": entry.leaderboard.as_deref().map(|text| Digest::of(text.as_bytes())),
                 "program": self.program,
             }),
             inputs: BTreeMap::new(),
@@ -223,6 +227,44 @@ grade:
         let error = load(&text).unwrap_err();
         let count = error.diagnostics.as_ref().unwrap().iter().count();
         assert_eq!(count, 1, "{error}");
+    }
+
+    /// Medals would go to the worst submissions.
+    #[test]
+    fn a_leaderboard_begins_with_the_best_score() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let lower = TEXT.replace("accuracy", "root_mean_squared_error");
+        let other_way = lower.clone() + "  direction: higher_is_better\n";
+        for (text, scores, wrong) in [
+            (TEXT, "0.9 0.8 0.8 0.5", None),
+            (TEXT, "0.5", None),
+            (TEXT, "0.5 0.9", Some("rank 2")),
+            (TEXT, "0.9 0.5 0.8", Some("rank 3")),
+            (lower.as_str(), "0.5 0.9", None),
+            (
+                lower.as_str(),
+                "1.1 0.95 0.8",
+                Some("lower scores are better"),
+            ),
+            (other_way.as_str(), "1.1 0.95 0.8", None),
+            (TEXT, "0.9 x", Some("`x` is no number")),
+        ] {
+            let leaderboard = format!("score\n{}\n", scores.replace(' ', "\n"));
+            let entry = Entry {
+                leaderboard: Some(leaderboard.into()),
+                ..entry(text)
+            };
+            let found = Loader::new(&store, "p").load(&entry, "v1");
+            match (found, wrong) {
+                (Ok(_), None) => {}
+                (Err(error), Some(wrong)) => {
+                    assert!(error.message.contains(wrong), "{scores}: {error}");
+                    assert_eq!(error.failure(), prep_core::Failure::Pipeline);
+                }
+                (found, _) => panic!("{scores}: {found:?}"),
+            }
+        }
     }
 
     #[test]

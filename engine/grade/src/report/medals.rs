@@ -10,6 +10,8 @@
 //! | 250 to 999 | 10 + 0.2 % | 50 | 100 |
 //! | 1000 or more | 10 + 0.2 % | top 5 % | top 10 % |
 
+use crate::metrics::Direction;
+
 /// A leaderboard: the scores of all teams, best first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaderboard {
@@ -27,6 +29,10 @@ pub enum LeaderboardError {
     Score { line: usize, found: String },
     #[error("the leaderboard has no scores")]
     Empty,
+    #[error(
+        "the score at rank {rank} is better than the one before it: {better} scores are better, and the best comes first"
+    )]
+    Order { rank: usize, better: &'static str },
 }
 
 /// The scores that earn a medal, and the median.
@@ -96,6 +102,29 @@ impl Leaderboard {
                 thresholds: thresholds(&scores),
                 scores,
             }),
+        }
+    }
+
+    /// Whether the scores are in rank order, if scores in this direction are better.
+    ///
+    /// # Errors
+    /// With the first rank that is not.
+    pub fn check_order(&self, direction: Direction) -> Result<(), LeaderboardError> {
+        let (better, is_better): (_, fn(f64, f64) -> bool) = match direction {
+            Direction::LowerIsBetter => ("lower", |one, before| one < before),
+            Direction::HigherIsBetter => ("higher", |one, before| one > before),
+        };
+        let pairs = self.scores.iter().zip(self.scores.iter().skip(1));
+        match pairs
+            .enumerate()
+            .find(|(_, (before, one))| is_better(**one, **before))
+        {
+            // The first pair is ranks 1 and 2.
+            Some((index, _)) => Err(LeaderboardError::Order {
+                rank: index + 2,
+                better,
+            }),
+            None => Ok(()),
         }
     }
 
