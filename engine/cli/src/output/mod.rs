@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod diagnostics;
 pub mod experiments;
+pub mod file;
 pub mod moving;
 pub mod printer;
 pub mod progress;

@@ -1,15 +1,13 @@
 //! Where the time of a run went.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use prep_app::Error;
 use prep_core::{Timing, Waited, units, write_trace};
 
 use crate::Session;
 use crate::error::CliError;
+use crate::output::file::write_whole;
 use crate::output::table::{Align, Table};
 
 /// Steps that are shown; the trace has all.
@@ -21,13 +19,7 @@ pub fn show(session: &Session, timings: &[Timing], trace: Option<&Path>) -> Resu
         session.printer.message(table(timings).render().trim_end());
     }
     let Some(path) = trace else { return Ok(()) };
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write_trace(timings, &mut out)?;
-        out.flush()
-    });
-    let written = written.map_err(|error| Error::writing("write", path, &error));
-    Ok(written?)
+    Ok(write_whole(path, |mut out| write_trace(timings, &mut out))?)
 }
 
 fn table(timings: &[Timing]) -> Table {

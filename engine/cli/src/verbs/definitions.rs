@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Definition, Entry, definition, lists};
+use prep_app::{Catalog, Definition, Entry, Error, definition, lists};
 use serde_json::{Map, Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::file::write_whole;
 use crate::{Ended, Session};
 
 /// Write each competition's definition as the benchmark's package keeps it: config, leaderboard, checksums, description
@@ -108,19 +109,10 @@ impl Definitions {
     /// Writes a file as a whole: others may be reading it.
     fn write(&self, name: &str, text: &str) -> Result<(), CliError> {
         let path = self.folder.join(name);
-        let failed = |error: std::io::Error| {
-            let message = format!("cannot write {}: {error}", path.display());
-            CliError::new(Exit::Machine, message)
-        };
         let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(failed)?;
-        let draft = folder.join(format!(
-            ".{}.{}",
-            std::process::id(),
-            name.replace('/', "-")
-        ));
-        fs::write(&draft, text).map_err(failed)?;
-        fs::rename(&draft, &path).map_err(failed)
+        fs::create_dir_all(folder)
+            .map_err(|error| Error::writing("make the folder", folder, &error))?;
+        Ok(write_whole(&path, |out| out.write_all(text.as_bytes()))?)
     }
 }
 

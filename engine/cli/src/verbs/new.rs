@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
+use crate::output::file::write_whole;
 use crate::{Ended, Session};
 
 /// Look into a bundle and write a first pipeline for it, with comments where something has to be chosen
@@ -19,8 +20,8 @@ Examples:
   prep plan -c lost-luggage --pipelines pipelines --source bundles
 
 Writes DIR/ID/pipeline.yaml: tables with their columns and types, files by pattern, a guess of what identifies a row and what \
-is to be predicted, a split, checks, a metric. It loads and runs as it is. A bundle that is not there is listed on Kaggle, \
-and only the first rows of its tables are read.")]
+is to be predicted, a split, checks, a metric. It loads and runs as it is. Only CSV and TSV tables are read; without one, \
+files are split. A bundle that is not there is listed on Kaggle, and only the first rows of its tables are read.")]
 pub struct New {
     /// The competition, as Kaggle calls it in addresses
     #[arg(value_name = "ID")]
@@ -55,8 +56,7 @@ impl New {
         let draft = prep_app::draft(settings, self.source.as_deref(), &network, &self.id)?;
         std::fs::create_dir_all(&folder)
             .map_err(|error| Error::writing("make the folder", &folder, &error))?;
-        std::fs::write(&path, &draft.text)
-            .map_err(|error| Error::writing("write", &path, &error))?;
+        write_whole(&path, |out| out.write_all(draft.text.as_bytes()))?;
         for note in &draft.notes {
             session.printer.message(note.clone());
         }

@@ -8,8 +8,8 @@ use prep_app::Catalog;
 use prep_core::units;
 use prep_experiments::Places;
 
-use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::file::write_whole;
 use crate::{Ended, Session};
 
 use super::experiments::failed;
@@ -65,10 +65,7 @@ impl Submissions {
         }
         match &self.output {
             None => session.printer.result(&text)?,
-            Some(path) => std::fs::write(path, &text).map_err(|error| {
-                let message = format!("cannot write {}: {error}", path.display());
-                CliError::new(Exit::Machine, message)
-            })?,
+            Some(path) => write_whole(path, |out| out.write_all(text.as_bytes()))?,
         }
         for id in unknown {
             session.printer.warning(format!(

@@ -1,0 +1,72 @@
+//! Files that verbs write: the whole file, or nothing.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use prep_app::Error;
+
+/// Writes a file next to its place and renames it, so that readers find the old content or all of the new one. Pipes and
+/// devices are written directly.
+pub fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
+    // A link stays, and what it leads to is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_direct = fs::metadata(&path).is_ok_and(|found| !found.is_file());
+    let draft = if is_direct {
+        path.clone()
+    } else {
+        draft(&path)
+    };
+    let written = File::create(&draft).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out)?;
+        out.flush()
+    });
+    let written = match written {
+        Ok(()) if !is_direct => fs::rename(&draft, &path),
+        other => other,
+    };
+    written.map_err(|error| {
+        if !is_direct {
+            // It may not be there, and the first error is the one that matters.
+            let _ = fs::remove_file(&draft);
+        }
+        Error::writing("write", &path, &error)
+    })
+}
+
+fn draft(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_or_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.txt");
+        let read = || fs::read_to_string(&path).unwrap();
+        write_whole(&path, |out| out.write_all(b"one")).unwrap();
+        let full = |out: &mut dyn Write| {
+            out.write_all(b"half")?;
+            Err(io::Error::from(io::ErrorKind::StorageFull))
+        };
+        let error = write_whole(&path, full).unwrap_err();
+        assert!(error.message.contains("a.txt"), "{error}");
+        assert_eq!(read(), "one");
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_whole(&link, |out| out.write_all(b"two")).unwrap();
+        assert_eq!(read(), "two");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+        write_whole(Path::new("/dev/null"), |out| out.write_all(b"x")).unwrap();
+        write_whole(&dir.path().join("no/where"), |out| out.write_all(b"x")).unwrap_err();
+    }
+}
