@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::{Archive, Harbour, Sandbox};
+use crate::support::{Archive, Ended, Harbour, Sandbox};
 
 #[test]
 fn a_first_pipeline_of_every_recorded_bundle_loads_and_runs() {
@@ -236,7 +236,9 @@ fn a_mistake_has_file_line_and_column() {
 #[test]
 fn files_are_not_counted_where_there_are_tables_only() {
     let sandbox = Sandbox::new();
-    let bundle = Archive::new().file("train.csv", "label\n0\n1\n");
+    let bundle = Archive::new()
+        .file("train.csv", "label\n0\n1\n")
+        .file("test.csv", "label\n0\n1\n");
     sandbox.bundle("one-column", &bundle.bytes());
     let arguments = [
         "new",
@@ -252,4 +254,102 @@ fn files_are_not_counted_where_there_are_tables_only() {
         text.contains("everything: { files: \"**\" } # all files of the bundle"),
         "{text}"
     );
+}
+
+/// Numbers with leading zeros are names: kept as they are, and joined with the files that are called like them.
+#[test]
+fn identifiers_keep_their_zeros_and_find_their_files() {
+    let sandbox = Sandbox::new();
+    let new = |id: &str| {
+        let arguments = ["new", id, "--source", "source", "--output", "pipelines"];
+        sandbox.prep(&arguments).code(0);
+        fs::read_to_string(sandbox.path(&format!("pipelines/{id}/pipeline.yaml"))).unwrap()
+    };
+    let bundle = |without: usize| {
+        let rows: String = (0..60).map(|at| format!("{at:04},{}\n", at % 10)).collect();
+        let mut archive = Archive::new().file("labels.csv", format!("image_id,digit\n{rows}"));
+        for at in (0..60).filter(|at| *at >= without) {
+            archive = archive.file(&format!("images/{at:04}.png"), format!("image {at}"));
+        }
+        archive.bytes()
+    };
+    sandbox.bundle("digits", &bundle(0));
+    let text = new("digits");
+    for part in [
+        "image_id: text",
+        "digit: integer",
+        "f.stem = t.key",
+        "\n  no file in images: SELECT",
+    ] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    sandbox.run_well("digits");
+    let public = sandbox.prepared("digits").join("public");
+    let count = |folder: &str| fs::read_dir(public.join(folder)).unwrap().count();
+    assert_eq!(count("images/train") + count("images/test"), 60);
+    let test = fs::read_to_string(public.join("test.csv")).unwrap();
+    let ids: Vec<&str> = test.lines().skip(1).collect();
+    assert!(ids.iter().all(|id| id.len() == 4), "{test}");
+
+    // The check is on, and holds the run up when a file is missing later.
+    sandbox.bundle("digits", &bundle(1));
+    let mut command = sandbox.run_command(&["digits"]);
+    Ended::of(&mut command)
+        .code(5)
+        .says(&["no file in images", "0000"]);
+    // Of a bundle in which files are missing it is a comment, and the pipeline runs.
+    sandbox.bundle("gaps", &bundle(2));
+    let text = new("gaps");
+    assert!(
+        text.contains("2 rows of labelled without a file in images"),
+        "{text}"
+    );
+    sandbox.run_well("gaps");
+}
+
+/// What is written loads and runs; so nothing is written where nothing can be split.
+#[test]
+fn a_bundle_with_nothing_to_split_gets_no_pipeline() {
+    let sandbox = Sandbox::new();
+    for (name, content) in [
+        (
+            "reviews.jsonl",
+            "{\"id\": 1, \"stars\": 5}\n{\"id\": 2, \"stars\": 1}\n",
+        ),
+        ("reviews.json", "[{\"id\": 1}, {\"id\": 2}]"),
+        ("reviews.parquet", "PAR1"),
+        ("train.csv", "label\n0\n1\n"),
+    ] {
+        sandbox.bundle("reviews", &Archive::new().file(name, content).bytes());
+        let arguments = ["new", "reviews", "--source", "source", "--output", "drafts"];
+        sandbox.prep(&arguments).code(4).says(&[
+            "no CSV table with rows to split",
+            "help: write the pipeline by hand",
+        ]);
+        assert!(!sandbox.path("drafts").exists(), "{name}");
+    }
+}
+
+/// A leaderboard that begins with the worst score would give medals to the worst submissions.
+#[test]
+fn a_leaderboard_in_the_wrong_order_is_found() {
+    let sandbox = Harbour::prepared();
+    sandbox
+        .prep(&["check", "pipelines/harbour/pipeline.yaml"])
+        .code(0);
+    sandbox.write("pipelines/harbour/leaderboard.csv", "score\n0.5\n0.9\n");
+    let sample = sandbox
+        .prepared(Harbour::ID)
+        .join("public/sample_submission.csv");
+    let sample = sample.to_str().unwrap().to_owned();
+    let says = ["leaderboard.csv of `harbour`", "rank 2"];
+    for arguments in [
+        &["run", "harbour", "--source", "source"][..],
+        &["grade-sample", &sample, "harbour"],
+        &["medals", "0.5", "harbour"],
+    ] {
+        sandbox.prep(arguments).code(3).says(&says);
+    }
+    let check = ["check", "pipelines/harbour/pipeline.yaml"];
+    sandbox.prep(&check).code(3).shows(&says);
 }

@@ -9,10 +9,11 @@ use std::path::Path;
 
 use prep_core::Failure;
 use prep_fetch::Looked;
-use prep_formats::pandas::{Column, Frame, ReadOptions, Scanner, read_frame};
+use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
 
+use super::guess::texts;
 use crate::error::Error;
 
 /// Bytes of a table that are read at Kaggle.
@@ -26,7 +27,7 @@ const INNER: u64 = 512 << 20;
 /// More tables in one folder are files.
 const TABLES: usize = 12;
 /// Names of files that are kept, to compare with identifiers.
-const NAMES: usize = 200_000;
+pub const NAMES: usize = 200_000;
 /// Lines of a table that tell what separates its fields.
 const SNIFFED: usize = 100;
 
@@ -251,16 +252,44 @@ fn table(path: &str, input: &mut dyn Read, whole: bool) -> Option<Table> {
         let end = front.iter().rposition(|byte| *byte == b'\n')? + 1;
         front.truncate(end);
     }
+    let mut columns = scan.schema.columns;
+    let text = padded(&front, &options, &columns);
+    for column in &mut columns {
+        if text.contains(&column.name) {
+            column.kind = ColumnType::Text;
+        }
+    }
     // A row may be cut within quotes: values are not known then, columns are.
-    let frame = read_frame(&front, &options).unwrap_or_default();
-    (!scan.schema.columns.is_empty()).then(|| Table {
+    let frame = read_frame(&front, &ReadOptions { text, ..options }).unwrap_or_default();
+    (!columns.is_empty()).then(|| Table {
         path: path.to_owned(),
         rows: scan.schema.rows,
-        columns: scan.schema.columns,
+        columns,
         frame,
         whole,
         delimiter,
     })
+}
+
+/// The columns of numbers in which some begin with a zero, as `0042`: they are names, and files may be called like them.
+fn padded(front: &[u8], options: &ReadOptions, columns: &[Column]) -> Vec<String> {
+    let numbers = columns
+        .iter()
+        .filter(|column| column.kind != ColumnType::Text);
+    let text: Vec<String> = numbers.map(|column| column.name.clone()).collect();
+    let options = ReadOptions {
+        text: text.clone(),
+        ..options.clone()
+    };
+    let frame = read_frame(front, &options).unwrap_or_default();
+    let is_padded = |text: &String| {
+        text.len() > 1 && text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let has_padded = |name: &String| {
+        let column = frame.column(name);
+        column.is_some_and(|column| texts(column).iter().flatten().any(is_padded))
+    };
+    text.into_iter().filter(has_padded).collect()
 }
 
 /// What separates fields in a file of that name, as a pipeline takes it for granted.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use prep_formats::pandas::{Cell, ColumnData, ColumnType, FrameColumn};
 
-use super::bundle::{Bundle, Files, Table};
+use super::bundle::{Bundle, Files, NAMES, Table};
 
 /// Classes of one-hot answers at most.
 const CLASSES: usize = 300;
@@ -33,8 +33,18 @@ pub struct Rows {
     /// Whether no two rows have the same.
     pub unique: bool,
     pub target: Target,
-    /// Files that belong to rows: which, and what of a file is a row's identifier.
-    pub files: Vec<(usize, Match)>,
+    /// Files that belong to rows.
+    pub files: Vec<RowFiles>,
+}
+
+/// Files that belong to rows.
+pub struct RowFiles {
+    /// Which of the bundle's groups.
+    pub group: usize,
+    /// What of a file is a row's identifier.
+    pub how: Match,
+    /// Rows without a file, of those that are known.
+    pub missing: usize,
 }
 
 /// What is to be predicted.
@@ -249,12 +259,13 @@ pub fn texts(column: &FrameColumn) -> Vec<Option<String>> {
 }
 
 /// Files whose names are identifiers, the closest first.
-fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<(usize, Match)> {
+fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<RowFiles> {
     let Some(column) = table.frame.column(id) else {
         return Vec::new();
     };
-    let values: Vec<String> = texts(column).into_iter().flatten().take(2000).collect();
-    let share = |files: &Files, how: Match| {
+    let all: Vec<String> = texts(column).into_iter().flatten().collect();
+    let values = all.get(..2000).unwrap_or(&all);
+    let found = |files: &Files, how: Match, values: &[String]| {
         let stems: BTreeSet<&str> = match how {
             Match::Name => files.names.iter().map(String::as_str).collect(),
             Match::Stem => files.names.iter().map(|name| stem(name)).collect(),
@@ -264,21 +275,27 @@ fn matching(bundle: &Bundle, table: &Table, id: &str) -> Vec<(usize, Match)> {
             .filter(|value| stems.contains(value.as_str()))
             .count()
     };
-    let mut found: Vec<(usize, usize, Match)> = Vec::new();
-    for (at, files) in bundle.files.iter().enumerate() {
+    let mut groups: Vec<(usize, RowFiles)> = Vec::new();
+    for (group, files) in bundle.files.iter().enumerate() {
         for how in [Match::Name, Match::Stem] {
-            let count = share(files, how);
-            if count * 2 > values.len() && found.iter().all(|(own, _, _)| *own != at) {
-                found.push((at, count, how));
+            let count = found(files, how, values);
+            if count * 2 > values.len() && groups.iter().all(|(_, own)| own.group != group) {
+                // Of more files than names are kept nobody knows which are missing.
+                let missing = match files.count > NAMES {
+                    true => 0,
+                    false => all.len() - found(files, how, &all),
+                };
+                let files = RowFiles {
+                    group,
+                    how,
+                    missing,
+                };
+                groups.push((count, files));
             }
         }
     }
-    found.sort_by_key(|(at, count, _)| (std::cmp::Reverse(*count), *at));
-    found
-        .into_iter()
-        .take(3)
-        .map(|(at, _, how)| (at, how))
-        .collect()
+    groups.sort_by_key(|(count, files)| (std::cmp::Reverse(*count), files.group));
+    groups.into_iter().map(|(_, files)| files).take(3).collect()
 }
 
 /// A file's name without what follows its last dot, as `stem` is in a query.

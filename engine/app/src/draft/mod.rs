@@ -7,7 +7,7 @@
 //! words    names and texts as YAML and SQL want them
 //! ```
 //!
-//! What is written loads and runs. It is a guess all the same: the sample submission says which columns a submission has,
+//! What is written loads and runs; a bundle in which nothing can be split is an error. It is a guess all the same: the sample submission says which columns a submission has,
 //! and the table that has them, too, is taken for the training data. What cannot be guessed is said in comments.
 
 mod bundle;
@@ -22,6 +22,8 @@ use prep_fetch::{LazyNetwork, LocalBundle};
 
 use crate::error::Error;
 use crate::settings::Settings;
+use bundle::Bundle;
+use guess::Split;
 
 /// A pipeline that was written for a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +66,36 @@ pub fn draft(
         return Err(Error::new(Failure::Input, message));
     }
     let guess = guess::guess(&bundle);
+    if let Split::Files { files, .. } = &guess.split {
+        let groups = bundle.files.iter().enumerate();
+        let groups = groups.filter(|(at, _)| files.is_none_or(|own| own == *at));
+        let tables = if files.is_none() {
+            bundle.tables.len()
+        } else {
+            0
+        };
+        if groups.map(|(_, files)| files.count).sum::<usize>() + tables < 2 {
+            return Err(nothing_to_split(id, &bundle));
+        }
+    }
     Ok(Draft {
         text: write::pipeline(id, &bundle, &guess),
         notes: guess.notes,
         bundle: path,
     })
+}
+
+/// A pipeline that splits a single file would not run.
+fn nothing_to_split(id: &str, bundle: &Bundle) -> Error {
+    let only = bundle.files.iter().flat_map(|files| &files.names).next();
+    let only = only.map_or_else(|| "train.json".to_owned(), |name| words::yaml(name));
+    let message = format!(
+        "the bundle of `{id}` has no CSV table with rows to split, and no two files that could be split"
+    );
+    Error::new(Failure::Input, message).help(format!(
+        "write the pipeline by hand: `{{ read: {only}, columns: {{ ... }} }}` reads JSON, JSON lines, BSON, Parquet and \
+         NumPy tables"
+    ))
 }
 
 fn is_id(id: &str) -> bool {

@@ -6,7 +6,7 @@ use prep_core::units;
 use prep_formats::pandas::ColumnType;
 
 use super::bundle::{self, Bundle, Files, Table};
-use super::guess::{Guess, Match, Rows, Split, Target, Values, texts, values};
+use super::guess::{Guess, Match, RowFiles, Rows, Split, Target, Values, texts, values};
 use super::words::{sql_name, sql_text, table_name, yaml, yaml_query};
 
 /// Columns of one table that are listed.
@@ -20,6 +20,8 @@ struct Join {
     /// What of a file is a row's identifier.
     column: &'static str,
     repeats: bool,
+    /// Rows without a file, of those that are known.
+    missing: usize,
 }
 
 /// A pipeline for the bundle of `id`.
@@ -77,11 +79,12 @@ fn is_image(pattern: &str) -> bool {
 /// another type: its columns are what pandas infers.
 fn kind(table: &Table, column: &prep_formats::pandas::Column) -> &'static str {
     match column.kind {
+        // Whatever follows, a text stays one.
+        ColumnType::Text => "text",
         _ if !table.whole => "inferred",
         ColumnType::Int64 => "integer",
         ColumnType::Float64 => "number",
         ColumnType::Bool if !column.nullable => "boolean",
-        ColumnType::Text => "text",
         _ => "inferred",
     }
 }
@@ -132,8 +135,13 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
     let _ = write!(out, "\ntables:\n  # {of}\n");
     declaration(out, "  ", &labelled, table, COLUMNS);
     let mut joins = Vec::new();
-    for (at, how) in &rows.files {
-        let Some(files) = bundle.files.get(*at) else {
+    for RowFiles {
+        group,
+        how,
+        missing,
+    } in &rows.files
+    {
+        let Some(files) = bundle.files.get(*group) else {
             continue;
         };
         let name = files_table(out, "  ", files, &mut taken);
@@ -142,6 +150,7 @@ fn by_rows(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, table:
             column: if *how == Match::Name { "name" } else { "stem" },
             // Names that occur in several folders are told apart by the folder.
             repeats: files.names.len() < files.count,
+            missing: *missing,
         });
     }
     let _ = writeln!(
@@ -195,7 +204,7 @@ fn further(out: &mut String, bundle: &Bundle, guess: &Guess, rows: &Rows, taken:
             let _ = writeln!(out, "  # {line}");
         }
     }
-    let used = |at: usize| rows.files.iter().any(|(own, _)| *own == at);
+    let used = |at: usize| rows.files.iter().any(|own| own.group == at);
     let files = bundle.files.iter().enumerate().filter(|(at, _)| !used(*at));
     for (_, files) in files.take(FURTHER) {
         files_table(out, "  # ", files, &mut taken);
@@ -256,6 +265,7 @@ fn outputs(out: &mut String, rows: &Rows, table: &Table, id: &str, joins: &[Join
         table,
         column,
         repeats,
+        ..
     } in joins
     {
         let path = if *repeats {
@@ -360,16 +370,31 @@ fn checks(out: &mut String, rows: &Rows, id: &str, labelled: &str, classes: bool
         out,
         "  nothing to predict: SELECT 'empty' AS test WHERE (SELECT count(*) FROM test) = 0"
     );
-    for Join { table, column, .. } in joins.iter().take(1) {
+    for Join {
+        table,
+        column,
+        missing,
+        ..
+    } in joins
+    {
+        let before = match missing {
+            0 => "",
+            rows => {
+                let rows = units::count(*rows as u64, "row");
+                let _ = writeln!(
+                    out,
+                    "  # CHOOSE: {rows} of {labelled} without a file in {table}. Take the # away if that is a mistake."
+                );
+                "# "
+            }
+        };
+        let query = format!(
+            "SELECT CAST({id} AS VARCHAR) FROM {labelled} EXCEPT SELECT {column} FROM {table}"
+        );
         let _ = writeln!(
             out,
-            "  # no file:{}",
-            yaml_query(
-                &format!(
-                    "SELECT CAST({id} AS VARCHAR) FROM {labelled} EXCEPT SELECT {column} FROM {table}"
-                ),
-                2
-            )
+            "  {before}no file in {table}:{}",
+            yaml_query(&query, 2)
         );
     }
 }
