@@ -3,6 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
+/// Where a pipeline's JSON Schema defines the metrics.
+pub(crate) const METRIC: &str = "#/$defs/metric";
+
 /// The description of a rule or metric.
 #[derive(Debug)]
 pub struct Definition {
@@ -78,18 +81,26 @@ impl ParameterKind {
         }
     }
 
-    /// As JSON Schema.
+    /// As JSON Schema. A list of texts may be written as the name of one of the pipeline's `lists`.
     pub fn schema(self) -> Value {
         let names = json!({ "type": "array", "items": { "type": "string" } });
+        let named = json!({
+            "type": "object",
+            "description": "One of the pipeline's `lists`, by name.",
+            "properties": { "list": { "type": "string" } },
+            "required": ["list"],
+            "additionalProperties": false,
+        });
         match self {
             ParameterKind::Column => json!({ "type": "string" }),
             ParameterKind::Columns => json!({ "oneOf": [
                 { "type": "string" },
                 names,
+                named,
                 {
                     "type": "object",
                     "properties": {
-                        "all_except": { "oneOf": [{ "type": "string" }, names] },
+                        "all_except": { "oneOf": [{ "type": "string" }, names, named] },
                         "of": { "enum": ["answers", "submission"] },
                     },
                     "required": ["all_except"],
@@ -104,7 +115,7 @@ impl ParameterKind {
             ParameterKind::Boolean => json!({ "type": "boolean" }),
             ParameterKind::Text => json!({ "type": "string" }),
             ParameterKind::Numbers => json!({ "type": "array", "items": { "type": "number" } }),
-            ParameterKind::Texts => names,
+            ParameterKind::Texts => json!({ "oneOf": [names, named] }),
             ParameterKind::Scalar => json!({ "type": ["string", "number", "boolean"] }),
             ParameterKind::Choice(names) => json!({ "enum": names }),
             ParameterKind::ColumnOrNumber => json!({ "type": ["string", "number"] }),
@@ -113,7 +124,7 @@ impl ParameterKind {
                 "items": {
                     "type": "object",
                     "properties": {
-                        "metric": { "type": ["string", "object"] },
+                        "metric": { "$ref": METRIC },
                         "weight": { "type": "number" },
                         "complement": { "type": "boolean" },
                     },

@@ -2,17 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::definition::Definition;
+use crate::definition::{Definition, METRIC};
 use crate::{metrics, rules};
 
-/// The schema, as a fragment to be embedded in that of a pipeline.
+/// The schema of all keys but `answers` and `sample`, as a fragment that becomes part of a pipeline's schema.
 pub fn grade_schema() -> Value {
     let path = |what: &str| json!({ "type": "string", "description": what });
     json!({
         "type": "object",
         "description": "How submissions are checked and scored.",
         "properties": {
-            "answers": path("The output that holds the answers, below `private`."),
             "answer_rows": {
                 "type": "array",
                 "description": "For answers that are JSON lines: the rows that each record makes.",
@@ -34,20 +33,20 @@ pub fn grade_schema() -> Value {
                     },
                 ] } },
             },
-            "sample": path("The output that is the sample submission."),
             "rules": {
                 "type": "array",
                 "description": "What a submission must satisfy, in the order of the checks.",
                 "items": one_of(rules::ALL.iter().map(|kind| &kind.definition)),
             },
-            "metric": one_of(metrics::ALL.iter().map(|kind| &kind.definition)),
+            "metric": { "$ref": METRIC, "description": "How a submission is scored." },
             "direction": {
                 "enum": ["higher_is_better", "lower_is_better"],
                 "description": "Overrides the metric's direction.",
             },
         },
-        "required": ["answers", "sample", "metric"],
+        "required": ["metric"],
         "additionalProperties": false,
+        "$defs": { "metric": one_of(metrics::ALL.iter().map(|kind| &kind.definition)) },
     })
 }
 
@@ -61,8 +60,13 @@ fn one_of<'a>(definitions: impl Iterator<Item = &'a Definition>) -> Value {
         }
         named.insert(definition.name.to_owned(), definition.schema());
     }
-    let map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
+    let mut map = json!({ "type": "object", "properties": named, "additionalProperties": false, "minProperties": 1, "maxProperties": 1 });
     if bare.is_empty() {
+        // Language servers complete an empty value from these: they complete keys only behind a first letter.
+        let snippets = named.iter().map(|(name, definition)| {
+            json!({ "label": name, "description": definition["description"], "body": { name: "$1" } })
+        });
+        map["defaultSnippets"] = snippets.collect();
         map
     } else {
         json!({ "oneOf": [{ "enum": bare }, map] })

@@ -1,0 +1,120 @@
+//! What `prep schema` prints is a JSON Schema, and accepts the pipelines that `prep` accepts.
+//!
+//! `cargo test --manifest-path tests/schema/Cargo.toml`, against `target/release/prep` or `PREP_BINARY`.
+
+#![cfg(test)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use boon::{Compiler, Schemas};
+use saphyr::{LoadableYamlNode, Scalar, Yaml};
+use serde_json::{Map, Value, json};
+
+/// A path in the repository.
+fn path(inner: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(inner)
+}
+
+fn schema() -> Value {
+    let program = std::env::var_os("PREP_BINARY").map(PathBuf::from);
+    let program = program.unwrap_or_else(|| path("target/release/prep"));
+    let output = Command::new(program).arg("schema").output().expect("the program");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+/// Which of the texts the schema refuses, and why. Compiling a schema checks it against the metaschema.
+fn refused(texts: &[(String, String)]) -> Vec<String> {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource("prep.json", schema()).unwrap();
+    let compiled = compiler
+        .compile("prep.json", &mut schemas)
+        .unwrap_or_else(|error| panic!("the schema is not valid: {error:#}"));
+    let check = |(name, text): &(String, String)| {
+        let document = yaml(text);
+        let error = schemas.validate(&document, compiled).err()?;
+        Some(format!("{name}: {error:#}"))
+    };
+    texts.iter().filter_map(check).collect()
+}
+
+/// A YAML document as an editor's language server sees it.
+fn yaml(text: &str) -> Value {
+    let documents = Yaml::load_from_str(text).unwrap();
+    value(documents.first().expect("a document"))
+}
+
+fn value(node: &Yaml<'_>) -> Value {
+    match node {
+        Yaml::Value(Scalar::Null) => Value::Null,
+        Yaml::Value(Scalar::Boolean(value)) => json!(value),
+        Yaml::Value(Scalar::Integer(value)) => json!(value),
+        Yaml::Value(Scalar::FloatingPoint(value)) => json!(value.into_inner()),
+        Yaml::Value(Scalar::String(value)) => json!(value),
+        Yaml::Sequence(items) => items.iter().map(value).collect(),
+        Yaml::Mapping(entries) => {
+            let member = |(key, of): (&Yaml<'_>, &Yaml<'_>)| {
+                let key = match value(key) {
+                    Value::String(key) => key,
+                    other => other.to_string(),
+                };
+                (key, value(of))
+            };
+            Value::Object(entries.iter().map(member).collect::<Map<_, _>>())
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn read(path: PathBuf) -> (String, String) {
+    let text = fs::read_to_string(&path).unwrap();
+    (path.display().to_string(), text)
+}
+
+#[test]
+fn built_in_pipelines_are_valid() {
+    let folders = fs::read_dir(path("pipelines")).unwrap();
+    let files = folders.map(|folder| folder.unwrap().path().join("pipeline.yaml"));
+    let texts: Vec<_> = files.filter(|file| file.is_file()).map(read).collect();
+    assert_eq!(texts.len(), 82);
+    assert_eq!(refused(&texts), [""; 0]);
+}
+
+/// Every kind of table and output is in one of these.
+#[test]
+fn pipelines_of_the_tests_are_valid() {
+    let mut texts: Vec<_> = ["everything", "small"]
+        .iter()
+        .map(|name| read(path(&format!("engine/spec/tests/accept/{name}.yaml"))))
+        // What is in `grade` does not matter to those tests.
+        .map(|(name, text)| (name, text.replace("metric: rmse", "metric: { accuracy: y }")))
+        .collect();
+    for folder in fs::read_dir(path("tests/end_to_end/kinds")).unwrap() {
+        let file = folder.unwrap().path().join("pipeline.yaml");
+        if file.is_file() {
+            texts.push(read(file));
+        }
+    }
+    assert!(texts.len() > 8, "{}", texts.len());
+    assert_eq!(refused(&texts), [""; 0]);
+}
+
+#[test]
+fn mistakes_are_found() {
+    let (_, sound) = read(path("pipelines/spooky-author-identification/pipeline.yaml"));
+    let wrong: Vec<_> = [
+        ("seed: 0", "sed: 0"),
+        ("log_loss", "logloss"),
+        ("list: authors", "lists: authors"),
+        ("answers: private", "answer: private"),
+        ("same_rows", "same_row"),
+    ]
+    .iter()
+    .map(|(from, to)| {
+        assert!(sound.contains(from), "{from}");
+        ((*to).to_owned(), sound.replace(from, to))
+    })
+    .collect();
+    assert_eq!(refused(&wrong).len(), wrong.len());
+}
