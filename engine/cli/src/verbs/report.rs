@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Catalog, Error, Options, Task};
+use prep_app::{Catalog, Options, Task};
 use prep_core::units;
 use prep_report::{Graded, Wanted};
+use prep_spec::known_variants;
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::options::Which;
+use crate::output::file::write_whole;
 use crate::select::Selection;
 use crate::{Ended, Session};
 
@@ -29,6 +32,8 @@ seeds of one experiment. The page is one file without scripts, fonts or requests
 pub struct ReportArgs {
     #[command(flatten)]
     selection: Selection,
+    #[command(flatten)]
+    which: Which,
     /// A grading report, ours or the benchmark's; may be given several times
     #[arg(long, value_name = "[NAME=]REPORT.json")]
     grading: Vec<String>,
@@ -42,15 +47,25 @@ impl ReportArgs {
         let catalog = Catalog::of(&session.settings)?;
         let graded = self.graded()?;
         warn_of_unknown(session, &catalog, &graded);
+        let variant = &self.which.variant;
         let ids = match self.selection.is_empty() {
-            true => there_is(session, &catalog, &graded)?,
-            false => self.selection.ids()?,
+            true => {
+                let all: Vec<String> = catalog.iter().map(|entry| entry.id.clone()).collect();
+                name_other_variants(session, &all, variant)?;
+                there_is(session, &catalog, &graded, variant)?
+            }
+            false => {
+                let ids = self.selection.ids()?;
+                name_other_variants(session, &ids, variant)?;
+                ids
+            }
         };
         let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
         let task = Task {
             settings: &session.settings,
             catalog: &catalog,
             options: &Options {
+                variant: variant.clone(),
                 download: false,
                 ..Options::default()
             },
@@ -61,8 +76,7 @@ impl ReportArgs {
             graded: &graded,
         };
         let html = prep_report::html(&task, &wanted)?;
-        std::fs::write(&self.output, &html)
-            .map_err(|error| Error::writing("write", &self.output, &error))?;
+        write_whole(&self.output, |out| out.write_all(html.as_bytes()))?;
         if session.printer.json {
             session
                 .printer
@@ -116,19 +130,45 @@ fn warn_of_unknown(session: &Session, catalog: &Catalog, graded: &[Graded]) {
     }
 }
 
+/// Names competitions that are prepared in a variant that the page does not show.
+fn name_other_variants(session: &Session, ids: &[String], shown: &str) -> Result<(), CliError> {
+    for variant in known_variants().filter(|variant| *variant != shown) {
+        let folder = session.settings.folder_of(variant);
+        let mut prepared = Vec::new();
+        for id in ids {
+            if prep_app::manifest(&folder, id)?.is_some() {
+                prepared.push(id.as_str());
+            }
+        }
+        let names = match prepared.as_slice() {
+            [] => continue,
+            [first, second, third, rest @ ..] if rest.len() > 1 => {
+                format!("{first}, {second}, {third} and {} more", rest.len())
+            }
+            few => few.join(", "),
+        };
+        session.printer.warning(format!(
+            "the page does not show variant {variant} of {names}: --variant {variant} does"
+        ));
+    }
+    Ok(())
+}
+
 /// What is prepared, and what was graded.
 fn there_is(
     session: &Session,
     catalog: &Catalog,
     graded: &[Graded],
+    variant: &str,
 ) -> Result<Vec<String>, CliError> {
+    let folder = session.settings.folder_of(variant);
     let mut ids = Vec::new();
     for entry in catalog.iter() {
         let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {
             let mut runs = report.runs.iter();
             runs.any(|run| run.competition == entry.id)
         });
-        if was_graded || prep_app::manifest(&session.settings.data_dir, &entry.id)?.is_some() {
+        if was_graded || prep_app::manifest(&folder, &entry.id)?.is_some() {
             ids.push(entry.id.clone());
         }
     }

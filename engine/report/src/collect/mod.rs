@@ -107,8 +107,8 @@ fn competition(
     thumbnails: usize,
 ) -> Result<Competition, Error> {
     let entry = task.catalog.get(id)?;
-    let data_dir = &task.settings.data_dir;
-    let manifest = prep_app::manifest(data_dir, id)?;
+    let data_dir = task.settings.folder_of(&task.options.variant);
+    let manifest = prep_app::manifest(&data_dir, id)?;
     let prepared = data_dir.join(id).join("prepared");
     let mut state = match &manifest {
         Some(manifest) if manifest.is_intact(&prepared) => {

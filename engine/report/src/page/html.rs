@@ -51,7 +51,7 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// A table that scrolls sideways where it is too wide. Cells are HTML; `r` before a heading puts a column to the right.
+/// A table that scrolls sideways where it is too wide. Cells are HTML; `>` before a heading puts a column to the right.
 pub fn table(caption: &str, headings: &[&str], rows: &[Vec<String>]) -> String {
     let align = |heading: &str| {
         if heading.starts_with('>') {

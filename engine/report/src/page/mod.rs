@@ -33,9 +33,10 @@ pub fn render(report: &Report) -> Result<String, Error> {
     page += "<main>\n";
     page += &overview::table(report);
     page += &experiments::section(&report.experiments)?;
-    let open = report.competitions.len() <= 3;
-    for competition in &report.competitions {
-        page += &competition::section(competition, open)?;
+    // Of many the first one shows what the others hold.
+    let few = report.competitions.len() <= 3;
+    for (at, competition) in report.competitions.iter().enumerate() {
+        page += &competition::section(competition, few || at == 0)?;
     }
     page += "</main>\n<footer>Made by prep, ";
     page += &escape(&report.now);

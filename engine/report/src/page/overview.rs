@@ -17,7 +17,10 @@ pub fn header(report: &Report) -> String {
     let equal = outputs()
         .filter(|file| matches!(file.compared, Compared::Equal { .. }))
         .count();
-    let open = outputs().count() - equal;
+    let unpublished = outputs()
+        .filter(|file| file.compared == Compared::NotPublished)
+        .count();
+    let open = outputs().count() - equal - unpublished;
     let graded: usize = all.iter().map(|one| one.scores.len()).sum();
     let mut out = String::from("<header><h1>What is prepared</h1>\n<p class=\"lead\">");
     let _ = write!(out, "{}</p>\n<dl class=\"cards\">\n", escape(&report.now));
@@ -38,9 +41,13 @@ pub fn header(report: &Report) -> String {
     card(
         "As published",
         equal.to_string(),
-        match open {
-            0 => "outputs, all compared".to_owned(),
-            open => format!("outputs; {open} not compared"),
+        match (open, unpublished) {
+            (0, 0) => "outputs, all compared".to_owned(),
+            (0, unpublished) => format!("outputs; {unpublished} not published"),
+            (open, 0) => format!("outputs; {open} not compared"),
+            (open, unpublished) => {
+                format!("outputs; {unpublished} not published, {open} not compared")
+            }
         },
     );
     card(
