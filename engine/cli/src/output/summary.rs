@@ -58,41 +58,51 @@ pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError
     Ok(())
 }
 
-/// Every step that failed. Where several in a row have the same way out, it is said once, below the last of them.
+/// Every step that failed. Failures that differ in the competition alone are one error with a list.
 fn failures(summaries: &[Summary]) -> Vec<CliError> {
-    let mut errors: Vec<CliError> = Vec::new();
+    let mut groups: Vec<(String, CliError, Vec<&str>)> = Vec::new();
     for summary in summaries {
         for failure in &summary.failures {
             let Some(step) = &failure.step else { continue };
             let message = format!("{}/{step}: {}", summary.id, failure.message);
+            let alike = with_any_id(&message, &summary.id);
             let mut error = CliError::new(Exit::of(failure.failure), message);
             error.diagnostics.clone_from(&failure.place);
-            errors.push(error);
+            let group = groups.iter_mut().find(|(other, one, _)| {
+                let in_pipelines = one.diagnostics.is_some() || error.diagnostics.is_some();
+                !in_pipelines && *other == alike && one.exit == error.exit
+            });
+            match group {
+                Some((_, _, ids)) => ids.push(&summary.id),
+                None => groups.push((alike, error, vec![&summary.id])),
+            }
         }
     }
-    let ways: Vec<Option<String>> = errors.iter().map(way_out).collect();
-    let before = std::iter::once(&None).chain(&ways);
-    let after = ways.iter().skip(1).chain(std::iter::once(&None));
-    for ((error, way), (before, after)) in errors.iter_mut().zip(&ways).zip(before.zip(after)) {
-        if way.is_none() || (way != before && way != after) {
-            continue;
+    let errors = groups.into_iter().map(|(alike, mut error, ids)| {
+        if ids.len() > 1 {
+            let count = units::count(ids.len() as u64, "competition");
+            error.message = format!("{count}: {alike}\n  ID: {}", ids.join(", "));
         }
-        if let Some((cause, _)) = error.message.split_once(WAY_OUT) {
-            error.message = cause.to_owned();
-        }
-        if way != after {
-            error.help.clone_from(way);
-        }
-    }
-    errors
+        error
+    });
+    errors.collect()
 }
 
-/// What stands between a cause and a way out.
-const WAY_OUT: &str = "; ";
-
-fn way_out(error: &CliError) -> Option<String> {
-    let (_, way) = error.message.split_once(WAY_OUT)?;
-    error.diagnostics.is_none().then(|| way.to_owned())
+/// A message with `ID` in place of a competition's id. A longer word in which the id occurs stays.
+fn with_any_id(message: &str, id: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find(id) {
+        let (before, found) = rest.split_at(at);
+        let behind = &found[id.len()..];
+        text.push_str(before);
+        let is_whole = !text.ends_with(is_part) && !behind.starts_with(is_part);
+        text.push_str(if is_whole { "ID" } else { id });
+        rest = behind;
+    }
+    text.push_str(rest);
+    text
 }
 
 /// The table at the end of a run.
@@ -152,20 +162,23 @@ mod tests {
     use prep_core::Failure;
 
     #[test]
-    fn a_way_out_that_several_have_is_said_once() {
-        let failed = |id: &str, message: &str| {
-            let mut one = Summary::refused(id, "v1", &Error::new(Failure::Input, message));
+    fn failures_that_differ_in_the_competition_alone_are_one() {
+        let failed = |id: &str, failure: Failure, message: &str| {
+            let message = message.replace('@', id);
+            let mut one = Summary::refused(id, "v1", &Error::new(failure, message));
             for failure in &mut one.failures {
                 failure.step = Some("bundle".into());
             }
             one
         };
+        let missing =
+            "no bundle: looked for d/@.zip; it cannot be downloaded: --no-download is given";
         let errors = failures(&[
-            failed("a", "torn; fetch it"),
-            failed("b", "no x; get a token; or two"),
-            failed("c", "no y; get a token; or two"),
-            failed("d", "no z"),
-            failed("e", "no z"),
+            failed("cat", Failure::Input, missing),
+            failed("concat", Failure::Input, "torn; fetch it"),
+            failed("dog-cat", Failure::Input, missing),
+            failed("dog", Failure::Machine, missing),
+            failed("owl", Failure::Input, missing),
         ]);
         let said: Vec<(&str, Option<&str>)> = errors
             .iter()
@@ -174,13 +187,20 @@ mod tests {
         assert_eq!(
             said,
             [
-                ("a/bundle: torn; fetch it", None),
-                ("b/bundle: no x", None),
-                ("c/bundle: no y", Some("get a token; or two")),
-                ("d/bundle: no z", None),
-                ("e/bundle: no z", None),
+                (
+                    "3 competitions: ID/bundle: no bundle: looked for d/ID.zip; \
+                     it cannot be downloaded: --no-download is given\n  ID: cat, dog-cat, owl",
+                    None
+                ),
+                ("concat/bundle: torn; fetch it", None),
+                (
+                    "dog/bundle: no bundle: looked for d/dog.zip; \
+                     it cannot be downloaded: --no-download is given",
+                    None
+                ),
             ]
         );
+        assert_eq!(with_any_id("concat cat/cat.zip", "cat"), "concat ID/ID.zip");
     }
 
     #[test]
