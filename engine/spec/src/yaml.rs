@@ -84,6 +84,11 @@ pub fn parse(source: &SourceFile) -> Result<Node, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, range) = event.map_err(|error| {
             let at = offsets.byte(error.marker().index());
+            // A text that is not complete ends with its last line, not on the empty one behind it.
+            let at = match text.get(at..) {
+                Some(rest) if rest.trim().is_empty() => text.trim_end().len(),
+                _ => at,
+            };
             let found = Diagnostic::error("yaml-syntax", Span::new(at, at), error.info());
             match error.info().contains("mapping values") {
                 true => found.help("a text that contains `: ` needs quotes, or a block: `|` and the text in the next lines"),

@@ -73,6 +73,46 @@ mod tests {
         }
     }
 
+    /// `prep plan` shows what is rendered, `prep check` the position: both name one place.
+    #[test]
+    fn a_mistake_has_the_same_place_everywhere() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../spec/tests/diagnostics");
+        let files = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        let files = files.filter(|file| file.extension().is_some_and(|ending| ending == "yaml"));
+        let mut texts: Vec<String> = files
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .collect();
+        texts.extend(
+            [
+                "name: [a\n",
+                "name: [a",
+                "name: 'é\n\n",
+                "name: a\n\tb: c\n",
+                "a: b: c\n",
+            ]
+            .map(String::from),
+        );
+        let mut count = 0;
+        for text in texts {
+            let vocabulary = prep_steps::vocabulary();
+            let Err(found) = prep_spec::load(vocabulary, "a", "a.yaml", &text, "v1") else {
+                continue;
+            };
+            for one in &found {
+                let source = found.source();
+                let alone = Diagnostics::of(source.clone(), one.clone());
+                let plain = anstream::adapter::strip_str(&render(&alone)).to_string();
+                let (line, column) = source.position(one.span.start);
+                let place = format!("--> a.yaml:{line}:{column}\n");
+                assert!(plain.contains(&place), "{place} is not in\n{plain}");
+                count += 1;
+            }
+        }
+        assert!(count > 80, "{count}");
+    }
+
     #[test]
     fn spans_outside_of_the_text_do_no_harm() {
         let source = std::sync::Arc::new(SourceFile::new("f", "é\n"));
