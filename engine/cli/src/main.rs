@@ -1,7 +1,7 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args      the command line as a whole         verbs/    one file per verb: its options and what it shows
+//! args      the command line as a whole         usage     what it says when it is misused     verbs/    one file per verb: its options and what it shows
 //! options   how competitions are prepared       select    which ones are meant     downloads   limits, credentials
 //! settings  folders and limits, from options, variables and the machine
 //! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
@@ -26,14 +26,13 @@ mod remote;
 mod samples;
 mod select;
 mod settings;
+mod usage;
 mod verbs;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use prep_app::Settings;
 
-use crate::args::Cli;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::printer::Printer;
@@ -55,8 +54,7 @@ fn main() -> ExitCode {
 }
 
 fn prep() -> ExitCode {
-    // Prints help and usage errors itself, and ends with 0 or 2.
-    let cli = Cli::parse();
+    let cli = usage::parse();
     let resolved = Resolved::resolve(&cli.global, &Surroundings::of_process());
     let color = resolved.as_ref().map_or(cli.global.color, |one| one.color);
     let printer = Printer::new(&cli.global, color);

@@ -34,6 +34,15 @@ pub struct Validate {
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
         let catalog = Catalog::of(&session.settings)?;
+        let name = self.submission.to_string_lossy();
+        if catalog.find(&name).is_some() && !self.submission.exists() {
+            let message = format!("`{name}` is a competition, not a submission");
+            let help = format!(
+                "the submission comes first: `prep validate {} {name}`",
+                self.id
+            );
+            return Err(CliError::usage(message).help(help));
+        }
         let found = match Validation::before_grading(&self.submission) {
             Some(found) => found,
             None => self.grade(session, &catalog)?,
