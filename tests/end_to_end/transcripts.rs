@@ -57,7 +57,12 @@ fn replay(recorded: &str) -> String {
             text.push_str(&format!("{line}\n"));
             let arguments: Vec<&str> = command.split_whitespace().collect();
             let ended = sandbox.prep(&arguments);
-            text.push_str(&filter(&ended.stdout, &sandbox));
+            let stdout = filter(&ended.stdout, &sandbox);
+            // The options that every verb has are in the help of the program alone.
+            text.push_str(&match arguments.len() {
+                1 => stdout,
+                _ => without_common_options(&stdout),
+            });
             for line in filter(&ended.stderr, &sandbox).lines() {
                 text.push_str(format!("! {line}").trim_end());
                 text.push('\n');
@@ -83,6 +88,54 @@ fn replay(recorded: &str) -> String {
         }
     }
     text
+}
+
+/// Help with the section of the common options left out.
+fn without_common_options(text: &str) -> String {
+    let Some((before, section)) = text.split_once("Common options:\n") else {
+        return text.to_owned();
+    };
+    let lines = section
+        .lines()
+        .skip_while(|line| line.is_empty() || line.starts_with(' '));
+    let after: String = lines.map(|line| format!("{line}\n")).collect();
+    format!(
+        "{before}Common options: ...\n{}{after}",
+        if after.is_empty() { "" } else { "\n" }
+    )
+}
+
+/// Every verb's help is recorded.
+#[test]
+fn the_transcripts_have_the_help_of_every_verb() {
+    let recorded = include_str!("transcripts/help.txt");
+    let sandbox = Sandbox::new();
+    let verbs = |arguments: &[&str]| -> Vec<String> {
+        let help = sandbox.prep(arguments).code(0).stdout;
+        let (_, commands) = help.split_once("Commands:\n").expect("commands");
+        let lines = commands.lines().take_while(|line| !line.is_empty());
+        // Lines that go on are indented further.
+        let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        let names = names.filter(|name| !name.is_empty() && *name != "help");
+        names.map(str::to_owned).collect()
+    };
+    let mut missing = Vec::new();
+    for verb in verbs(&["-h"]) {
+        let help = sandbox.prep(&[&verb, "-h"]).code(0).stdout;
+        let mut commands = vec![verb.clone()];
+        if help.contains("\nCommands:\n") {
+            commands.extend(
+                verbs(&[&verb, "-h"])
+                    .iter()
+                    .map(|inner| format!("{verb} {inner}")),
+            );
+        }
+        missing.extend(commands.into_iter().filter(|one| {
+            !recorded.contains(&format!("$ prep {one} -h\n"))
+                && !recorded.contains(&format!("$ prep {one} --help\n"))
+        }));
+    }
+    assert_eq!(missing, [""; 0]);
 }
 
 /// What differs from machine to machine and from run to run, made equal.

@@ -7,15 +7,17 @@ use prep_fetch::{Credentials, FetchError, LazyNetwork, Network, Options};
 use crate::Session;
 use crate::args;
 
+/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+const HEADING: &str = "Downloads";
+
 /// Limits of all downloads together.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Downloads")]
 pub struct Limits {
     /// Bytes per second of all downloads together, as 20MB
-    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
     pub max_rate: Option<u64>,
     /// Connections of all downloads together [default: 16]
-    #[arg(long, value_name = "N", value_parser = args::at_least_one)]
+    #[arg(long, value_name = "N", value_parser = args::at_least_one, help_heading = HEADING)]
     pub connections: Option<usize>,
 }
 

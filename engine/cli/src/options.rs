@@ -10,33 +10,35 @@ use prep_spec::{BASE_VARIANT, known_variants};
 use crate::remote::RemoteArgs;
 use crate::{Session, downloads};
 
+/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+const HEADING: &str = "Preparation";
+
 /// Options that decide what a pipeline's steps are.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Preparation")]
 pub struct How {
     /// v1: byte-identical to the benchmark; fixed: with its known mistakes corrected
-    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()))]
+    #[arg(long, value_name = "NAME", default_value = BASE_VARIANT, value_parser = PossibleValuesParser::new(known_variants()), help_heading = HEADING)]
     pub variant: String,
     /// Folder with bundles that are there already: DIR/ID.zip or DIR/ID/ID.zip (files of further sources: DIR/FILE or
     /// DIR/ID/FILE); the data folder is searched next, then the bundle is downloaded from Kaggle
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = HEADING)]
     pub source: Option<PathBuf>,
     /// Download nothing: a bundle that is not there is an error
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub no_download: bool,
     /// Download only the members of a bundle that the pipeline reads; its MD5 cannot be checked then
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub partial: bool,
     /// Accept a bundle with another MD5 than the published one (one that was zipped anew, say); what is made of it must
     /// still have the published checksums
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub skip_bundle_verification: bool,
     /// Compare neither bundles nor outputs with the published checksums
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub skip_verification: bool,
     /// Unpack zip, tar and 7z archives where they are published in `public`: train.zip as train/. What is made, and its
     /// checksums, stay the same; a run without this takes the folders away
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "beside", help_heading = HEADING)]
     pub expand_archives: Option<ExpandArg>,
 }
 

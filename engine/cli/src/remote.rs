@@ -12,16 +12,18 @@ use crate::exit::Exit;
 use crate::prep_toml::{self, File, TrustedKey};
 use crate::settings::Places;
 
+/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+const HEADING: &str = "Remote";
+
 /// Which remote is used.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Remote")]
 pub struct RemoteArgs {
     /// A store that many machines share: s3://BUCKET/PREFIX, gs://, az://, file:///FOLDER, or https:// for reading. Results
     /// are looked for there before a step runs, and offered after it ran [env: PREP_REMOTE, prep.toml: url]
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = HEADING)]
     pub remote: Option<String>,
     /// Use no remote, whatever prep.toml names
-    #[arg(long, conflicts_with = "remote")]
+    #[arg(long, conflicts_with = "remote", help_heading = HEADING)]
     pub no_remote: bool,
 }
 

@@ -7,9 +7,11 @@ use prep_app::Error;
 
 use crate::error::CliError;
 
+/// Heading of these options in the help. A heading of the struct would also apply to the options after it.
+const HEADING: &str = "Competitions";
+
 /// Options that select competitions.
 #[derive(Debug, Default, Clone, Args)]
-#[command(next_help_heading = "Competitions")]
 pub struct Selection {
     /// Competitions
     #[arg(value_name = "ID")]
@@ -19,20 +21,21 @@ pub struct Selection {
         long = "competition",
         short = 'c',
         value_name = "ID",
-        alias = "competition-id"
+        alias = "competition-id",
+        help_heading = HEADING
     )]
     pub competitions: Vec<String>,
     /// The competitions of low complexity
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     pub lite: bool,
     /// All scored competitions
-    #[arg(long, short = 'a')]
+    #[arg(long, short = 'a', help_heading = HEADING)]
     pub all: bool,
     /// A named set: low, medium, high, all, dev, systemcard, lite
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub set: Vec<String>,
     /// A text file with one id per line; empty lines and those that start with # are left out
-    #[arg(long, short = 'l', value_name = "FILE")]
+    #[arg(long, short = 'l', value_name = "FILE", help_heading = HEADING)]
     pub list: Option<PathBuf>,
 }
 
