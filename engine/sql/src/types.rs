@@ -388,7 +388,7 @@ fn refused(expr: &Expr, classes: Option<(Class, Class)>, message: String) -> Que
 fn help(a: Class, b: Class) -> &'static str {
     match (a, b) {
         (Class::Text, Class::Number) | (Class::Number, Class::Text) => {
-            "write the value in quotes if the column is text, or make them alike: CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR)"
+            "declare the column with the other type in `columns`, write the value in quotes, or convert: CAST(x AS BIGINT), CAST(x AS DOUBLE), CAST(x AS VARCHAR)"
         }
         (Class::Boolean, _) | (_, Class::Boolean) => {
             "write a condition (`a = 1`), or make a number of a boolean: CAST(x AS BIGINT)"
@@ -402,7 +402,11 @@ fn shown(expr: &Expr) -> String {
     match expr {
         Expr::Column(column) | Expr::OuterReferenceColumn(_, column) => column.name.clone(),
         Expr::Alias(alias) => shown(&alias.expr),
-        Expr::Literal(value, _) => value.to_string(),
+        // In quotes, so that it is not taken for a column.
+        Expr::Literal(value, _) => match value.try_as_str().flatten() {
+            Some(text) => format!("'{}'", text.replace('\'', "''")),
+            None => value.to_string(),
+        },
         other => {
             let text = other.human_display().to_string();
             match text.char_indices().nth(60) {
