@@ -9,6 +9,8 @@
 //! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
 //! configuration the page about keys, variables and codes
+//! corrections   what `fixed` corrects, competition by competition
+//! description   the description that is published
 //! demo          the first command of a newcomer
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
@@ -87,3 +89,18 @@ mod transcripts;
 mod variants;
 mod waiting;
 mod writer;
+
+/// The list above names every module.
+#[test]
+fn every_module_is_described() {
+    let text = include_str!("main.rs");
+    let modules = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let is_described = |module: &&str| {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix("//! "));
+        lines.any(|line| line.split([' ', '/']).next() == Some(module))
+    };
+    let missing: Vec<&str> = modules.filter(|module| !is_described(module)).collect();
+    assert_eq!(missing, [""; 0]);
+}

@@ -8,7 +8,7 @@ use super::{GROUPS, ORDER, SEED, STRATIFY, SplitMethod, TEST_SIZE, WITHIN, order
 pub(super) static METHOD: SplitMethod = SplitMethod {
     section: Section {
         name: "shuffle",
-        doc: "scikit-learn's `train_test_split`: of rows; with `groups` of whole groups, in order of first appearance; with `stratify` of rows whose classes keep their shares.",
+        doc: "scikit-learn's `train_test_split`: of rows; with `groups` of whole groups, in order of first appearance; with `stratify` of rows whose classes keep their shares. A split has at most one of `groups`, `stratify` and `within`.",
         keys: &[
             TEST_SIZE,
             Key::optional(
