@@ -10,10 +10,10 @@ const ZEROS: &[u32] = &[
     0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// Python's `float(text)`: blanks around are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
+/// Python's `float(text)`: [spaces around](trim_number) are ignored, `_` may stand between digits, digits may be of any script, `inf`, `infinity` and `nan` count
 /// in any case. `None` where Python raises `ValueError`.
 pub fn python_float(text: &str) -> Option<f64> {
-    let text = text.trim_matches(is_python_blank);
+    let text = trim_number(text);
     if !text.is_ascii() {
         // Whole documents come here, too: the first letter that no number has ends it.
         let mapped = text.chars().map(|c| match digit(c) {
@@ -41,6 +41,12 @@ pub fn python_float(text: &str) -> Option<f64> {
     }
 }
 
+/// A text without the spaces around it that `float` and `int` ignore. These are fewer than those of `str.strip`: a number
+/// with U+001C to U+001F beside it is no number.
+pub fn trim_number(text: &str) -> &str {
+    text.trim()
+}
+
 /// The characters that Python's `str.strip` and `str.split` take for blanks.
 pub fn is_python_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
@@ -61,6 +67,31 @@ pub fn digit(c: char) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Recorded by `tests/data/python/record.py`: the code points below U+3001 that `float` and `int` accept before and after
+    /// a digit.
+    #[test]
+    fn spaces_beside_numbers() {
+        let accepted: Vec<char> = include_str!("../tests/data/python/spaces.txt")
+            .split_whitespace()
+            .map(|code| char::from_u32(u32::from_str_radix(code, 16).unwrap()).unwrap())
+            .collect();
+        assert_eq!(accepted.len(), 25);
+        for c in (0..=0x3000).filter_map(char::from_u32) {
+            for text in [format!("{c}1"), format!("1{c}"), format!("{c}\u{661}{c}")] {
+                if digit(c).is_some() || matches!(c, '+' | '-' | '.') {
+                    continue;
+                }
+                let expected = accepted.contains(&c);
+                assert_eq!(
+                    trim_number(&text).chars().count() == 1,
+                    expected,
+                    "{text:?}"
+                );
+                assert_eq!(python_float(&text).is_some(), expected, "{text:?}");
+            }
+        }
+    }
 
     /// As `float` has them.
     #[test]

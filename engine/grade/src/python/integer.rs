@@ -1,6 +1,6 @@
 //! Python's `int(text)`.
 
-use prep_formats::python::{digit, is_python_blank};
+use prep_formats::python::{digit, trim_number};
 
 /// More digits than this Python refuses to read (`sys.set_int_max_str_digits`).
 const MOST_DIGITS: usize = 4_300;
@@ -17,10 +17,10 @@ pub struct Spelled {
 }
 
 impl Spelled {
-    /// The integer that a text spells for Python: blanks around, a sign, decimal digits of any script, `_` between
+    /// The integer that a text spells for Python: spaces around, a sign, decimal digits of any script, `_` between
     /// digits. `None` where Python raises `ValueError`.
     pub fn of(text: &str) -> Option<Self> {
-        let text = text.trim_matches(is_python_blank);
+        let text = trim_number(text);
         let (negative, text) = match text.strip_prefix('-') {
             Some(text) => (true, text),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
