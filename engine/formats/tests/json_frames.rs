@@ -8,7 +8,7 @@
 )]
 
 use prep_formats::json::{
-    Frame, JsonLines, JsonRecords, Line, Numbers, Printed, Typing, Value, WriteOptions, parse,
+    Frame, Grammar, JsonLines, JsonRecords, Line, Printed, Typing, Value, WriteOptions, parse,
 };
 
 /// The rows of pandas' table, or why there is none.
@@ -25,7 +25,7 @@ fn rows(records: Vec<Value>, typing: Typing) -> Result<Vec<Value>, String> {
 }
 
 fn ujson(text: &str) -> Result<String, String> {
-    let lines = JsonLines::new(text.as_bytes()).with_numbers(Numbers::Ujson);
+    let lines = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
     let records: Result<Vec<Value>, _> = lines.collect();
     let records = records.map_err(|error| error.to_string())?;
     let mut out = Vec::new();
@@ -98,7 +98,7 @@ fn records_that_are_kept_are_those_of_the_table() {
         // With the types of the table, record by record, by way of values.
         let (records, values, typing): (Vec<_>, Vec<_>, _) = match reader.as_str() {
             Some("ujson") => {
-                let mut lines = JsonLines::new(text.as_bytes()).with_numbers(Numbers::Ujson);
+                let mut lines = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
                 let mut records = Vec::new();
                 while let Some(line) = lines.next_line() {
                     records.push(match line {
@@ -106,14 +106,14 @@ fn records_that_are_kept_are_those_of_the_table() {
                         _ => None,
                     });
                 }
-                let values = JsonLines::new(text.as_bytes()).with_numbers(Numbers::Ujson);
+                let values = JsonLines::new(text.as_bytes()).with_grammar(Grammar::Ujson);
                 (records, values.flatten().collect(), Typing::ReadJson)
             }
             _ => {
                 let values = JsonRecords::new(text.as_bytes()).flatten();
                 let values: Vec<Value> = values.collect();
                 let records = values.iter();
-                let records = records.map(|value| Printed::of(&python(value), Numbers::Python));
+                let records = records.map(|value| Printed::of(&python(value), Grammar::Python));
                 (records.collect(), values, Typing::DataFrame)
             }
         };
@@ -148,6 +148,12 @@ fn what_pandas_would_change_by_name_is_refused() {
         ("{\"created_at\": \"2020-01-01\"}", "created_at"),
         ("{\"date\": 1600000000, \"a\": 1}", "date"),
         ("{\"1\": 2, \"2.5\": 1}", "numbers or dates"),
+        ("{\"\": 1}", "numbers or dates"),
+        ("{}\n{}", "no record has a member"),
+        (
+            "{\"a\": 123456789012345678901}",
+            "an integer beyond 64 bits",
+        ),
         ("[1]", "no object"),
         ("{\"a\": 1}\n2", "no object"),
     ];

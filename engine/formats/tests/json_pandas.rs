@@ -7,12 +7,12 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_formats::json::{JsonElements, JsonError, Numbers, Value};
+use prep_formats::json::{Grammar, JsonElements, JsonError, Value};
 
 /// The value that fills a text, read with pandas' arithmetic: as the one element of a list.
 fn parse_pandas(text: &str) -> Result<Value, JsonError> {
     let (list, whole) = (format!("[{text}]"), [""; 0]);
-    let elements = JsonElements::new(list.as_bytes(), whole).with_numbers(Numbers::Ujson);
+    let elements = JsonElements::new(list.as_bytes(), whole).with_grammar(Grammar::Ujson);
     let elements: Vec<_> = elements.collect::<Result<_, _>>()?;
     let [(_, value)] = elements.try_into().expect("one value");
     Ok(value)
@@ -20,7 +20,7 @@ fn parse_pandas(text: &str) -> Result<Value, JsonError> {
 
 #[test]
 fn as_pandas_reads_and_writes() {
-    let mut floats = 0;
+    let (mut floats, mut read) = (0, 0);
     for line in include_str!("data/json/pandas.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let text = case[0].as_str().unwrap();
@@ -33,13 +33,16 @@ fn as_pandas_reads_and_writes() {
                     assert_eq!(read.parse(), Ok(*float), "{text}");
                     floats += 1;
                 }
+                read += 1;
                 let mut found = Vec::new();
                 value.push_pandas(&mut found).unwrap();
                 assert_eq!(String::from_utf8(found).unwrap(), expected, "{text}");
             }
             (Err(_), None) => {}
+            // Halves of surrogate pairs are read, and cannot be written.
+            (Ok(value), None) if value.push_pandas(&mut Vec::new()).is_err() => {}
             (found, expected) => panic!("{text}: {found:?} instead of {expected:?}"),
         }
     }
-    assert!(floats > 400, "{floats}");
+    assert!(floats > 400 && read > 1000, "{floats} {read}");
 }

@@ -12,14 +12,14 @@ mod hex;
 
 use hex::unhex;
 use prep_formats::json::{
-    JsonElements, JsonLines, Line, Numbers, Printed, Printing, Value, WriteOptions, parse, reprint,
+    Grammar, JsonElements, JsonLines, Line, Printed, Printing, Value, WriteOptions, parse, reprint,
 };
 use proptest::prelude::*;
 
 /// The printed text, if it takes no values.
-fn fast(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
+fn fast(text: &[u8], grammar: Grammar, printing: Printing) -> Option<String> {
     let mut out = b"before".to_vec();
-    let done = reprint(text, numbers, printing, &mut out);
+    let done = reprint(text, grammar, printing, &mut out);
     let printed = String::from_utf8(out).unwrap();
     let printed = printed.strip_prefix("before").unwrap().to_owned();
     assert!(done || printed.is_empty(), "{printed}");
@@ -27,15 +27,16 @@ fn fast(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
 }
 
 /// The printed text by way of a value, if it can be read and printed.
-fn slow(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
-    let value = match numbers {
-        Numbers::Python => parse(text).ok()?,
+fn slow(text: &[u8], grammar: Grammar, printing: Printing) -> Option<String> {
+    let value = match grammar {
+        Grammar::Python => parse(text).ok()?,
         // The one element of a list.
-        Numbers::Ujson => {
-            parse(text).ok()?;
+        Grammar::Ujson => {
             let (list, whole) = ([b"[", text, b"]"].concat(), [""; 0]);
-            let mut elements = JsonElements::new(&*list, whole).with_numbers(numbers);
-            elements.next()?.ok()?.1
+            let elements = JsonElements::new(&*list, whole).with_grammar(grammar);
+            let elements: Vec<_> = elements.collect::<Result<_, _>>().ok()?;
+            let [(_, value)] = elements.try_into().ok()?;
+            value
         }
     };
     let mut out = Vec::new();
@@ -46,19 +47,19 @@ fn slow(text: &[u8], numbers: Numbers, printing: Printing) -> Option<String> {
     Some(String::from_utf8(out).unwrap())
 }
 
-const WAYS: [(Numbers, Printing); 4] = [
-    (Numbers::Python, Printing::Python),
-    (Numbers::Ujson, Printing::Python),
-    (Numbers::Python, Printing::Pandas),
-    (Numbers::Ujson, Printing::Pandas),
+const WAYS: [(Grammar, Printing); 4] = [
+    (Grammar::Python, Printing::Python),
+    (Grammar::Ujson, Printing::Python),
+    (Grammar::Python, Printing::Pandas),
+    (Grammar::Ujson, Printing::Pandas),
 ];
 
 fn is_alike(text: &[u8]) -> Result<(), TestCaseError> {
-    for (numbers, printing) in WAYS {
-        let slow = slow(text, numbers, printing);
-        if let Some(fast) = fast(text, numbers, printing) {
+    for (grammar, printing) in WAYS {
+        let slow = slow(text, grammar, printing);
+        if let Some(fast) = fast(text, grammar, printing) {
             let shown = String::from_utf8_lossy(text);
-            prop_assert_eq!(Some(fast), slow, "{} {:?} {:?}", shown, numbers, printing);
+            prop_assert_eq!(Some(fast), slow, "{} {:?} {:?}", shown, grammar, printing);
         }
     }
     Ok(())
@@ -72,7 +73,7 @@ fn as_python_reads_and_writes() {
         let input = unhex(case["input"].as_str().unwrap());
         let expected = case["outputs"].get(0).and_then(serde_json::Value::as_str);
         let expected = expected.map(|text| String::from_utf8(unhex(text)).unwrap());
-        if let Some(found) = fast(&input, Numbers::Python, Printing::Python) {
+        if let Some(found) = fast(&input, Grammar::Python, Printing::Python) {
             assert_eq!(Some(found), expected, "{}", String::from_utf8_lossy(&input));
             compared += 1;
         }
@@ -87,7 +88,7 @@ fn as_pandas_reads_and_writes() {
     for line in include_str!("data/json/pandas.jsonl").lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
         let input = case[0].as_str().unwrap();
-        let found = fast(input.as_bytes(), Numbers::Ujson, Printing::Pandas);
+        let found = fast(input.as_bytes(), Grammar::Ujson, Printing::Pandas);
         if found.is_some() {
             assert_eq!(found.as_deref(), case[1].as_str(), "{input}");
             compared += 1;
@@ -117,14 +118,14 @@ fn plain_texts_take_no_values() {
             "[null,null,100000.0,12345678901234567890,\"\u{7f}\"]",
         ),
     ] {
-        let found = |printing| fast(text.as_bytes(), Numbers::Python, printing);
+        let found = |printing| fast(text.as_bytes(), Grammar::Python, printing);
         assert_eq!(found(Printing::Python).as_deref(), Some(python));
         assert_eq!(found(Printing::Pandas).as_deref(), Some(pandas));
     }
     // Half a pair is no text for pandas.
     let half = br#""\ud83c""#;
-    assert!(fast(half, Numbers::Python, Printing::Python).is_some());
-    assert!(fast(half, Numbers::Python, Printing::Pandas).is_none());
+    assert!(fast(half, Grammar::Python, Printing::Python).is_some());
+    assert!(fast(half, Grammar::Python, Printing::Pandas).is_none());
 }
 
 #[test]
@@ -134,11 +135,11 @@ fn what_needs_a_value_is_left_to_the_reader() {
     let deep = "[".repeat(981) + &"]".repeat(981);
     let repeated = [r#"{"a":1,"a":2}"#, r#"[{"b":{"a":1,"\u0061":2}}]"#];
     for text in repeated.into_iter().chain([&*many, &*deep]) {
-        for (numbers, printing) in WAYS {
-            assert_eq!(fast(text.as_bytes(), numbers, printing), None, "{text}");
+        for (grammar, printing) in WAYS {
+            assert_eq!(fast(text.as_bytes(), grammar, printing), None, "{text}");
         }
     }
-    assert_eq!(Printed::of(b"[1]", Numbers::Python), None);
+    assert_eq!(Printed::of(b"[1]", Grammar::Python), None);
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn lines_are_printed_or_read() {
     assert_eq!(found, [r#"{"a": 1}"#, list, &object, error]);
 }
 
-/// Values as people and machines write them: blanks, escapes, keys that repeat, numbers in all forms.
+/// Values as people and machines write them: blanks, escapes, keys that repeat, grammar in all forms.
 fn spelled() -> impl Strategy<Value = String> {
     let string = prop_oneof![
         r#"[a-c]{0,2}"#,
@@ -205,7 +206,7 @@ proptest! {
 
     #[test]
     fn members_are_found_and_replaced(text in spelled(), keys in "[a-c]{0,2}", new in spelled()) {
-        let Some(mut record) = Printed::of(text.as_bytes(), Numbers::Python) else { return Ok(()) };
+        let Some(mut record) = Printed::of(text.as_bytes(), Grammar::Python) else { return Ok(()) };
         let Ok(Value::Object(mut object)) = parse(text.as_bytes()) else { panic!("{text}") };
         let new = parse(new.as_bytes()).unwrap_or(Value::Null);
         let text = |value: &Value| value.to_json(&WriteOptions::default()).unwrap();

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use super::parse::{Reading, parse_at};
 use super::scan::Scan;
-use super::{JsonError, JsonErrorKind, JsonString, Nested, Numbers, Position, Value};
+use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Position, Value};
 
 /// The input is read in pieces of this size.
 const PIECE: usize = 256 * 1024;
@@ -43,9 +43,9 @@ impl<R: Read> Cursor<R> {
         self.limit = limit;
     }
 
-    /// Reads numbers with this arithmetic.
-    pub fn set_numbers(&mut self, numbers: Numbers) {
-        self.reading.numbers = numbers;
+    /// Reads values by this grammar.
+    pub fn set_grammar(&mut self, grammar: Grammar) {
+        self.reading.grammar = grammar;
     }
 
     /// Reads what is nested, or passes over it.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, JsonString, Nested, Numbers, Value};
+use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Value};
 
 /// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
 /// object with their keys.
@@ -58,9 +58,9 @@ impl<R: Read> JsonElements<R> {
         self
     }
 
-    /// Reads numbers with this arithmetic instead of Python's.
-    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
-        self.cursor.set_numbers(numbers);
+    /// Reads values by this grammar instead of Python's.
+    pub fn with_grammar(mut self, grammar: Grammar) -> Self {
+        self.cursor.set_grammar(grammar);
         self
     }
 

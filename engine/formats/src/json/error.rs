@@ -100,6 +100,12 @@ pub enum JsonErrorKind {
     /// An integer of more digits than Python converts.
     #[error("an integer of more than 4300 digits")]
     TooManyDigits,
+    /// An integer that ujson has no type for. Of some of more than 20 digits it makes another number.
+    #[error("an integer beyond 64 bits, which pandas does not read")]
+    IntegerTooLarge,
+    /// The first half of a surrogate pair, before an escape that is not the second half.
+    #[error("half a surrogate pair before another character")]
+    HalfPair,
     /// Nested deeper than Python's recursion limit.
     #[error("nested deeper than {} levels", super::MAX_DEPTH)]
     TooDeep,

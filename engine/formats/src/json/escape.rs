@@ -29,6 +29,56 @@ pub(super) fn read(text: &[u8]) -> Result<(JsonString, usize), (JsonErrorKind, O
     }
 }
 
+/// As [`read`], as ujson reads strings: control characters but NUL are allowed, and the first half of a surrogate pair waits
+/// for the next `\\u`, which must be the second half; if there is none, it is dropped. A second half alone stands for itself.
+pub(super) fn read_ujson(
+    text: &[u8],
+) -> Result<(JsonString, usize), (JsonErrorKind, Option<usize>)> {
+    let is_special = |byte| u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte == 0);
+    let (mut place, mut bytes, mut high) = (0, Vec::new(), None);
+    loop {
+        let rest = text.get(place..).unwrap_or_default();
+        let plain = rest.get(..run(rest, is_special)).unwrap_or_default();
+        bytes.extend_from_slice(plain);
+        place += plain.len();
+        match text.get(place) {
+            Some(b'"') => return Ok((JsonString::from_wtf8(&bytes), place + 1)),
+            Some(b'\\') => {}
+            Some(_) => return Err((JsonErrorKind::ControlCharacter, Some(place))),
+            None => return Err((JsonErrorKind::OpenString, None)),
+        }
+        let rest = text.get(place..).unwrap_or_default();
+        let escape = place;
+        let failed = |kind| (kind, Some(escape));
+        let (code_point, length) = match rest.get(1) {
+            Some(b'u') => (
+                hex4(rest, 2).ok_or(failed(JsonErrorKind::InvalidEscape))?,
+                6,
+            ),
+            _ => {
+                let (code_point, length) = code_point(rest).map_err(failed)?;
+                push_code_point(&mut bytes, code_point);
+                place += length;
+                continue;
+            }
+        };
+        place += length;
+        match (high.take(), code_point) {
+            (Some(high), 0xdc00..=0xdfff) => {
+                push_code_point(&mut bytes, pair(high, code_point));
+            }
+            (Some(_), _) => return Err(failed(JsonErrorKind::HalfPair)),
+            (None, 0xd800..=0xdbff) => high = Some(code_point),
+            (None, _) => push_code_point(&mut bytes, code_point),
+        }
+    }
+}
+
+/// The code point of a surrogate pair.
+fn pair(high: u32, low: u32) -> u32 {
+    0x1_0000 + ((high - 0xd800) << 10) + (low - 0xdc00)
+}
+
 /// The end of the run from `from` on that stands for itself.
 fn plain(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
@@ -80,8 +130,7 @@ fn unicode(text: &[u8]) -> Result<(u32, usize), JsonErrorKind> {
         && text.get(6..8) == Some(b"\\u")
         && let Some(second @ 0xdc00..=0xdfff) = hex4(text, 8)
     {
-        let code_point = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
-        return Ok((code_point, 12));
+        return Ok((pair(first, second), 12));
     }
     Ok((first, 6))
 }

@@ -32,6 +32,11 @@ pub enum FrameError {
         "all names of columns look like numbers or dates, and pandas would change them; this is not done here: read the file in the dialect `dataframe`"
     )]
     Names,
+    /// `to_json` writes a table without columns as one without rows.
+    #[error(
+        "no record has a member, and pandas would write a table without columns as an empty list; this is not done here: read the file in the dialect `dataframe`"
+    )]
+    NoColumns,
 }
 
 /// What was seen of a list of records so far.
@@ -158,8 +163,12 @@ impl Frame {
             columns.push((name, seen.inference.finish(self.typing)));
         }
         let changes = columns.iter().all(|(name, _)| looks_like_a_number(name));
-        if self.typing == Typing::ReadJson && changes && !columns.is_empty() {
-            return Err(FrameError::Names);
+        match self.typing {
+            Typing::ReadJson if columns.is_empty() && self.records > 0 => {
+                return Err(FrameError::NoColumns);
+            }
+            Typing::ReadJson if changes && !columns.is_empty() => return Err(FrameError::Names),
+            _ => {}
         }
         Ok(Columns { columns })
     }
@@ -196,9 +205,11 @@ fn is_called_like_dates(name: &JsonString) -> bool {
         || matches!(name.as_str(), "modified" | "date" | "datetime")
 }
 
-/// Numbers, and dates, of which most begin with a digit.
+/// Numbers, dates, of which most begin with a digit, and the empty name, which pandas takes for a missing date.
 fn looks_like_a_number(name: &JsonString) -> bool {
     name.as_str().is_some_and(|name| {
-        python_float(name).is_some() || name.trim().starts_with(|c: char| c.is_ascii_digit())
+        name.is_empty()
+            || python_float(name).is_some()
+            || name.trim().starts_with(|c: char| c.is_ascii_digit())
     })
 }

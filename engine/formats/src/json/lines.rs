@@ -3,7 +3,8 @@
 use std::io::{self, BufRead};
 
 use super::parse::{Reading, parse_at};
-use super::{JsonError, Nested, Numbers, Position, Printed, Value};
+use super::{Grammar, JsonError, Nested, Position, Printed, Value};
+use crate::python::is_python_blank;
 
 /// What a line holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,9 +42,9 @@ impl<R: BufRead> JsonLines<R> {
         }
     }
 
-    /// Reads numbers with this arithmetic instead of Python's.
-    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
-        self.reading.numbers = numbers;
+    /// Reads values by this grammar instead of Python's.
+    pub fn with_grammar(mut self, grammar: Grammar) -> Self {
+        self.reading.grammar = grammar;
         self
     }
 
@@ -61,7 +62,7 @@ impl<R: BufRead> JsonLines<R> {
     pub fn next_line(&mut self) -> Option<Result<Line, JsonError>> {
         self.next_as(|text, start, reading| {
             if reading.nested == Nested::Read
-                && let Some(printed) = Printed::of(text, reading.numbers)
+                && let Some(printed) = Printed::of(text, reading.grammar)
             {
                 return Ok(Line::Printed(printed));
             }
@@ -101,12 +102,32 @@ impl<R: BufRead> JsonLines<R> {
                 return Ok(None);
             }
             self.position = start.after(&self.line);
-            if !self.line.trim_ascii().is_empty() {
+            let (before, text) = match self.reading.grammar {
+                Grammar::Python => (0, self.line.as_slice()),
+                Grammar::Ujson => stripped(&self.line),
+            };
+            if !text.trim_ascii().is_empty() {
                 self.number = start.line;
-                return make(&self.line, start, self.reading).map(Some);
+                let start = start.after(self.line.get(..before).unwrap_or_default());
+                return make(text, start, self.reading).map(Some);
             }
         }
     }
+}
+
+/// A line as Python's `str.strip` leaves it, and where that begins: pandas strips lines before ujson reads them.
+fn stripped(line: &[u8]) -> (usize, &[u8]) {
+    let is_plain = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_graphic);
+    let text = line.trim_ascii();
+    if is_plain(text.first()) && is_plain(text.last()) {
+        return (line.len() - line.trim_ascii_start().len(), text);
+    }
+    let Ok(line) = std::str::from_utf8(line) else {
+        return (0, line);
+    };
+    let text = line.trim_start_matches(is_python_blank);
+    let before = line.len() - text.len();
+    (before, text.trim_end_matches(is_python_blank).as_bytes())
 }
 
 impl<R: BufRead> Iterator for JsonLines<R> {

@@ -13,44 +13,63 @@ const UNITS: [f64; FRACTION_DIGITS + 1] = [
 /// Fraction digits that `to_json` prints (`double_precision=10`).
 const SCALE: f64 = 1e10;
 
-/// The number at the front of a text, and its length. Integers beyond 64 bits are refused.
+/// The number at the front of a text, and its length. Beyond Python's grammar, ujson reads leading zeros, and a sign, a point
+/// or an exponent without digits. Integers beyond 64 bits are refused, also before a point.
 pub(super) fn number(text: &[u8]) -> Result<(Value, usize), JsonErrorKind> {
-    let (value, length) = super::number::read(text)?;
-    let spelled = text
-        .get(..length)
-        .and_then(|text| std::str::from_utf8(text).ok());
-    let spelled = spelled.unwrap_or_default();
-    match value {
-        Value::BigInt(digits) if digits.parse::<u64>().is_ok() => {
-            Ok((Value::BigInt(digits), length))
-        }
-        Value::BigInt(_) => Err(JsonErrorKind::TooManyDigits),
-        Value::Float(_) => Ok((Value::Float(float(spelled)?), length)),
-        other => Ok((other, length)),
+    let digits = |from: usize| {
+        let rest = text.get(from..).unwrap_or_default();
+        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        rest.get(..count).unwrap_or_default()
+    };
+    let is_negative = text.first() == Some(&b'-');
+    let sign = usize::from(is_negative);
+    let whole = digits(sign);
+    if whole.is_empty() && !is_negative {
+        return Err(JsonErrorKind::ExpectedValue);
     }
+    let magnitude = whole.iter().try_fold(0_u64, |value, digit| {
+        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    let magnitude = magnitude.ok_or(JsonErrorKind::IntegerTooLarge)?;
+    let mut end = sign + whole.len();
+    let fraction = match text.get(end) {
+        Some(b'.') => digits(end + 1),
+        _ => &[],
+    };
+    let has_point = text.get(end) == Some(&b'.');
+    end += usize::from(has_point) + fraction.len();
+    let has_exponent = matches!(text.get(end), Some(b'e' | b'E'));
+    if !has_point && !has_exponent {
+        return Ok((integer(is_negative, magnitude)?, end));
+    }
+    let numerator = fraction.iter().take(FRACTION_DIGITS);
+    let numerator = numerator.fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
+    let unit = UNITS.get(fraction.len().min(FRACTION_DIGITS));
+    let unit = unit.copied().unwrap_or(1.0);
+    let size = magnitude as f64 + numerator * unit;
+    let mut value = if is_negative { -size } else { size };
+    if has_exponent {
+        end += 1;
+        let is_small = text.get(end) == Some(&b'-');
+        end += usize::from(matches!(text.get(end), Some(b'+' | b'-')));
+        let exponent = digits(end);
+        end += exponent.len();
+        let size = exponent
+            .iter()
+            .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
+        value *= 10_f64.powf(if is_small { -size } else { size });
+    }
+    Ok((Value::Float(value), end))
 }
 
-fn float(spelled: &str) -> Result<f64, JsonErrorKind> {
-    let (sign, digits) = match spelled.strip_prefix('-') {
-        Some(rest) => (-1.0, rest),
-        None => (1.0, spelled),
-    };
-    let (decimal, exponent) = digits.split_once(['e', 'E']).unwrap_or((digits, ""));
-    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
-    let whole: u64 = whole.parse().map_err(|_| JsonErrorKind::TooManyDigits)?;
-    let fraction = fraction
-        .get(..FRACTION_DIGITS.min(fraction.len()))
-        .unwrap_or_default();
-    let numerator = fraction
-        .bytes()
-        .fold(0.0, |sum, digit| sum * 10.0 + f64::from(digit - b'0'));
-    let unit = UNITS.get(fraction.len()).copied().unwrap_or(1.0);
-    let value = (whole as f64 + numerator * unit) * sign;
-    if exponent.is_empty() {
-        return Ok(value);
+fn integer(is_negative: bool, magnitude: u64) -> Result<Value, JsonErrorKind> {
+    let value = i128::from(magnitude);
+    let value = if is_negative { -value } else { value };
+    match i64::try_from(value) {
+        Ok(value) => Ok(Value::Int(value)),
+        Err(_) if is_negative => Err(JsonErrorKind::IntegerTooLarge),
+        Err(_) => Ok(Value::BigInt(magnitude.to_string().into())),
     }
-    let exponent: f64 = exponent.parse().map_err(|_| JsonErrorKind::TooManyDigits)?;
-    Ok(value * 10_f64.powf(exponent))
 }
 
 impl Value {

@@ -18,19 +18,21 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
 /// Reads a number at the front of a text: the value and its length.
 pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
 
-/// Whose arithmetic makes doubles of what is spelled.
+/// Whose reader decides what a text means.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Numbers {
-    /// Python's: the nearest double.
+pub enum Grammar {
+    /// Python's `json`.
     #[default]
     Python,
-    /// pandas' ujson's: a number with point or exponent is (whole + fraction x 10^-d) x 10^exponent, computed in doubles,
-    /// which is not always the nearest double to what is spelled.
+    /// pandas' ujson. A number with point or exponent is (whole + fraction x 10^-d) x 10^exponent, computed in doubles, which
+    /// is not always the nearest double to what is spelled. Numbers may lack digits and have leading zeros, strings may hold
+    /// control characters and halves of surrogate pairs, of which some are dropped. `NaN` is null, and an object's last
+    /// member may be followed by a comma.
     Ujson,
 }
 
-impl Numbers {
-    pub(super) fn reader(self) -> NumberReader {
+impl Grammar {
+    pub(super) fn number_reader(self) -> NumberReader {
         match self {
             Self::Python => number::read,
             Self::Ujson => pandas::number,
@@ -52,7 +54,7 @@ pub enum Nested {
 /// How values are read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reading {
-    pub numbers: Numbers,
+    pub grammar: Grammar,
     pub nested: Nested,
 }
 
@@ -79,7 +81,8 @@ pub(super) fn parse_at(
     let mut parser = Parser {
         text,
         place: 0,
-        number: reading.numbers.reader(),
+        grammar: reading.grammar,
+        number: reading.grammar.number_reader(),
         deepest: match reading.nested {
             Nested::Read => usize::MAX,
             Nested::PassedOver => depth,
@@ -100,6 +103,7 @@ pub(super) fn parse_at(
 struct Parser<'a> {
     text: &'a [u8],
     place: usize,
+    grammar: Grammar,
     number: NumberReader,
     /// Lists and objects inside more than so many others are passed over.
     deepest: usize,
@@ -132,6 +136,7 @@ impl Parser<'_> {
             [b'n', ..] => ("null", Value::Null),
             [b't', ..] => ("true", Value::Bool(true)),
             [b'f', ..] => ("false", Value::Bool(false)),
+            [b'N', ..] if self.grammar == Grammar::Ujson => ("NaN", Value::Null),
             [b'N', ..] => ("NaN", Value::Float(f64::NAN)),
             [b'I', ..] => ("Infinity", Value::Float(f64::INFINITY)),
             [b'-', b'I', ..] => ("-Infinity", Value::Float(f64::NEG_INFINITY)),
@@ -151,7 +156,11 @@ impl Parser<'_> {
     /// A string; `place` is at its opening quote.
     fn string(&mut self) -> Result<super::JsonString, JsonErrorKind> {
         let content = self.text.get(self.place + 1..).unwrap_or_default();
-        match escape::read(content) {
+        let read = match self.grammar {
+            Grammar::Python => escape::read(content),
+            Grammar::Ujson => escape::read_ujson(content),
+        };
+        match read {
             Ok((text, length)) => {
                 self.place += 1 + length;
                 Ok(text)
@@ -204,6 +213,10 @@ impl Parser<'_> {
         }
         loop {
             self.skip_blanks();
+            if self.grammar == Grammar::Ujson && self.peek() == Some(b'}') && !object.is_empty() {
+                self.place += 1;
+                return Ok(Value::Object(object));
+            }
             if self.peek() != Some(b'"') {
                 return Err(JsonErrorKind::ExpectedKey);
             }

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use super::cursor::Cursor;
-use super::{JsonError, JsonErrorKind, Nested, Numbers, Value};
+use super::{Grammar, JsonError, JsonErrorKind, Nested, Value};
 
 /// Iterator over the records of a list.
 ///
@@ -39,9 +39,9 @@ impl<R: Read> JsonRecords<R> {
         self
     }
 
-    /// Reads numbers with this arithmetic instead of Python's.
-    pub fn with_numbers(mut self, numbers: Numbers) -> Self {
-        self.cursor.set_numbers(numbers);
+    /// Reads values by this grammar instead of Python's.
+    pub fn with_grammar(mut self, grammar: Grammar) -> Self {
+        self.cursor.set_grammar(grammar);
         self
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::escape::{code_point, run};
 use super::parse::NumberReader;
 use super::write::{first_code_point, push_escape};
-use super::{MAX_DEPTH, Numbers, Value, pandas, write};
+use super::{Grammar, MAX_DEPTH, Value, pandas, write};
 
 /// Whose way of printing, on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,13 +22,13 @@ pub enum Printing {
 /// Objects of more members are left to the reader, which has an index of them.
 const MANY: usize = 32;
 
-/// Appends to `out` what `printing` makes of the value that fills `text`, which is read with these `numbers`. False, and
+/// Appends to `out` what `printing` makes of the value that fills `text`, which is read by this `grammar`. False, and
 /// nothing appended, where only reading and printing it can tell.
-pub fn reprint(text: &[u8], numbers: Numbers, printing: Printing, out: &mut Vec<u8>) -> bool {
+pub fn reprint(text: &[u8], grammar: Grammar, printing: Printing, out: &mut Vec<u8>) -> bool {
     let before = out.len();
     let done = match printing {
-        Printing::Python => members::<Python>(text, numbers, out).is_some(),
-        Printing::Pandas => members::<Pandas>(text, numbers, out).is_some(),
+        Printing::Python => members::<Python>(text, grammar, out).is_some(),
+        Printing::Pandas => members::<Pandas>(text, grammar, out).is_some(),
     };
     if !done {
         out.truncate(before);
@@ -52,12 +52,12 @@ struct Member {
 
 impl Printed {
     /// The object that fills `text`. None where only reading it can tell, and where it is no object.
-    pub fn of(text: &[u8], numbers: Numbers) -> Option<Printed> {
+    pub fn of(text: &[u8], grammar: Grammar) -> Option<Printed> {
         if text.trim_ascii_start().first() != Some(&b'{') {
             return None;
         }
         let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 64);
-        let members = members::<Python>(text, numbers, &mut out)?;
+        let members = members::<Python>(text, grammar, &mut out)?;
         Some(Printed {
             text: String::from_utf8(out).ok()?,
             members,
@@ -117,12 +117,13 @@ fn is_key(text: &str, key: &str) -> bool {
 }
 
 /// Prints the value that fills `text`; the members of the outermost object.
-fn members<S: Style>(text: &[u8], numbers: Numbers, out: &mut Vec<u8>) -> Option<Vec<Member>> {
+fn members<S: Style>(text: &[u8], grammar: Grammar, out: &mut Vec<u8>) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
     let mut reprinter = Reprinter {
         text,
         place: 0,
-        number: numbers.reader(),
+        grammar,
+        number: grammar.number_reader(),
         out,
         members: Vec::new(),
     };
@@ -182,6 +183,7 @@ impl Style for Pandas {
 struct Reprinter<'t, 'o> {
     text: &'t [u8],
     place: usize,
+    grammar: Grammar,
     number: NumberReader,
     out: &'o mut Vec<u8>,
     /// Those of the objects that are open; at the end, of the outermost one.
@@ -214,6 +216,11 @@ impl<'t> Reprinter<'t, '_> {
             [b'n', ..] => self.word("null"),
             [b't', ..] => self.word("true"),
             [b'f', ..] => self.word("false"),
+            [b'N', ..] if self.grammar == Grammar::Ujson => {
+                self.pass("NaN")?;
+                self.out.extend_from_slice(b"null");
+                Some(())
+            }
             [b'N', ..] => self.double::<S>("NaN", f64::NAN),
             [b'I', ..] => self.double::<S>("Infinity", f64::INFINITY),
             [b'-', b'I', ..] => self.double::<S>("-Infinity", f64::NEG_INFINITY),
@@ -281,7 +288,12 @@ impl<'t> Reprinter<'t, '_> {
             self.place += length;
             match u8::try_from(character) {
                 Ok(byte) if byte < 0x80 && S::special(byte) == 0 => self.out.push(byte),
-                _ if !S::HALVES && (0xd800..0xe000).contains(&character) => return None,
+                // Not every reader keeps halves of surrogate pairs, and not every printer knows them.
+                _ if (!S::HALVES || self.grammar == Grammar::Ujson)
+                    && (0xd800..0xe000).contains(&character) =>
+                {
+                    return None;
+                }
                 _ => push_escape(self.out, character),
             }
         }

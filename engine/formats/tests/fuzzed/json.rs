@@ -1,7 +1,7 @@
 //! Any text is read or refused; what is read survives writing and reading again,
 //! and the reader of records agrees with the whole one. What is printed without reading is what reading it leads to.
 
-use prep_formats::json::{JsonRecords, Numbers, Printing, Value, WriteOptions, parse, reprint};
+use prep_formats::json::{Grammar, JsonRecords, Printing, Value, WriteOptions, parse, reprint};
 
 pub fn check(data: &[u8]) {
     let whole = parse(data);
@@ -16,7 +16,7 @@ pub fn check(data: &[u8]) {
         _ => assert!(records.is_err()),
     }
     let mut printed = Vec::new();
-    if reprint(data, Numbers::Python, Printing::Python, &mut printed) {
+    if reprint(data, Grammar::Python, Printing::Python, &mut printed) {
         let value = whole.as_ref().expect("printed is read");
         assert_eq!(value.to_json(&options).expect("as before"), printed);
     }

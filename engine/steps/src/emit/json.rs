@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use prep_core::{Context, FileValue, Inputs, StepError};
-use prep_formats::json::{Numbers, Object, Printing, Value, WriteOptions, parse, reprint};
+use prep_formats::json::{Grammar, Object, Printing, Value, WriteOptions, parse, reprint};
 use prep_formats::pandas::ColumnType;
 use prep_spec::model::Query;
 use prep_sql::{RECORD, Session};
@@ -72,7 +72,7 @@ impl Dialect {
             (Writer::Python, _) => None,
         };
         if let (Row::Record(record), Some(printing)) = (&row, printing)
-            && reprint(record, Numbers::Python, printing, text)
+            && reprint(record, Grammar::Python, printing, text)
         {
             return Ok(());
         }

@@ -1,6 +1,6 @@
 //! `dialect` and `chunksize`: whose way of reading JSON.
 
-use prep_formats::json::{Numbers, Typing};
+use prep_formats::json::{Grammar, Typing};
 use prep_spec::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Key, Value, Word};
@@ -56,11 +56,11 @@ impl Dialect {
         }
     }
 
-    /// Whose arithmetic makes doubles.
-    pub fn numbers(self) -> Numbers {
+    /// Whose reader decides what a text means.
+    pub fn grammar(self) -> Grammar {
         match self {
-            Dialect::Python | Dialect::Dataframe => Numbers::Python,
-            Dialect::Ujson => Numbers::Ujson,
+            Dialect::Python | Dialect::Dataframe => Grammar::Python,
+            Dialect::Ujson => Grammar::Ujson,
         }
     }
 

@@ -52,18 +52,18 @@ pub(super) const LINES: Format = Format {
 };
 
 fn list<'r>(read: &Read, nested: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
-    let numbers = read.dialect.numbers();
+    let grammar = read.dialect.grammar();
     match &read.at {
         None => {
             let records = JsonRecords::new(reader)
-                .with_numbers(numbers)
+                .with_grammar(grammar)
                 .with_nested(nested.get());
             Box::new(records.map(|record| Ok(Record::from(record?))))
         }
         Some(path) => {
             let steps = path.split('.').filter(|step| !step.is_empty());
             let elements = JsonElements::new(reader, steps)
-                .with_numbers(numbers)
+                .with_grammar(grammar)
                 .with_nested(nested.get());
             Box::new(elements.map(|element| Ok(Record::from(member(element?)))))
         }
@@ -85,7 +85,7 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
 
 fn lines<'r>(read: &Read, nested: &'r Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
     let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
-    let mut lines = JsonLines::new(reader).with_numbers(read.dialect.numbers());
+    let mut lines = JsonLines::new(reader).with_grammar(read.dialect.grammar());
     Box::new(std::iter::from_fn(move || {
         lines.set_nested(nested.get());
         let whole = match lines.next_line()? {

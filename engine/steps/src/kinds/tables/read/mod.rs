@@ -354,7 +354,11 @@ impl Step for ReadTable {
     }
 
     fn version(&self) -> u32 {
-        4
+        // Since 5, ujson's corners are pandas'.
+        match self.read.dialect {
+            Dialect::Ujson => 5,
+            Dialect::Python | Dialect::Dataframe => 4,
+        }
     }
 
     fn params(&self) -> serde_json::Value {
