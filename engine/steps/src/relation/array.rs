@@ -8,8 +8,7 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
-use prep_formats::npy::{Elements, NpyArray};
-use prep_formats::pandas::{ColumnType, arrow_type};
+use prep_formats::npy::{ElementKind, Elements, NpyArray};
 use prep_sql::{RECORD, Relation, RelationColumn, ScanError, Values};
 
 use super::chosen::Chosen;
@@ -28,14 +27,15 @@ impl ArrayRelation {
         table: &TableValue,
         positions: Option<Arc<Positions>>,
     ) -> ArrayRelation {
+        // The schema says what is declared: a column that is declared text or inferred has the type of the array, too.
+        let values = array.header().element_kind().map(data_type);
         let columns = table.schema.columns.iter().enumerate();
         let columns = columns.map(|(index, column)| RelationColumn {
             name: column.name.clone(),
-            data_type: match column.kind {
+            data_type: match &values {
                 _ if table.numbers.contains(&index) => DataType::Float64,
-                // Printed with fewer digits than a double.
-                ColumnType::Float32 => DataType::Float32,
-                kind => arrow_type(kind),
+                Some(values) if column.name != RECORD => values.clone(),
+                _ => DataType::Utf8,
             },
             hidden: column.name == RECORD,
         });
@@ -77,7 +77,6 @@ impl Relation for ArrayRelation {
                 }
                 let rows = self.chosen.origins(first, len);
                 let array = values(self.array.elements(&rows)?);
-                // What is inferred stays what the array has.
                 let wanted = self.columns.get(*column).map(|column| &column.data_type);
                 arrays.push(match wanted {
                     Some(DataType::Float64) => cast(&array, &DataType::Float64)?,
@@ -93,6 +92,19 @@ impl Relation for ArrayRelation {
 
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
         self.chosen.origins(first, len)
+    }
+}
+
+/// The type of a column of such elements.
+fn data_type(kind: ElementKind) -> DataType {
+    match kind {
+        ElementKind::Bool => DataType::Boolean,
+        ElementKind::Integer => DataType::Int64,
+        ElementKind::Unsigned => DataType::UInt64,
+        // Printed with fewer digits than a double.
+        ElementKind::Single => DataType::Float32,
+        ElementKind::Double => DataType::Float64,
+        ElementKind::Text => DataType::Utf8,
     }
 }
 

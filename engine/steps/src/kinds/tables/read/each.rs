@@ -11,7 +11,7 @@ use prep_spec::words::{Form, Holds, Key, MadeColumn, Makes, Section, Value};
 
 use super::{
     AT, COLUMNS, DELIMITER, ENCODING, FILE, FLOAT_PRECISION_KEY, Read, WORDS, check, check_columns,
-    columns, failed_at, file_column, read_params,
+    columns, failed_at, file_column, npy, read_params,
 };
 use crate::kinds::{Kind, one};
 use crate::relation::for_each_file;
@@ -24,7 +24,7 @@ pub(crate) static KIND: Kind = Kind {
     form: Form {
         section: Section {
             name: "a table that is read from many files",
-            doc: "Files of one format, one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`; of a NumPy array, which has one axis, `value`. In arrays and parquet files a column has one type.",
+            doc: "Files of one format, one after the other, as `pandas.concat` puts them together. Columns: `file`, and those in `columns`; of a NumPy array, which has one axis, `value`. Of arrays and parquet files a column has one type, or becomes one of doubles: integers beside doubles, and single beside double precision.",
             keys: &[
                 Key::required(
                     "read_each",
@@ -81,7 +81,11 @@ impl Step for ReadEach {
     }
 
     fn version(&self) -> u32 {
-        3
+        // Since 4, integers and doubles of arrays become doubles.
+        match self.read.format.word.name == npy::FORMAT.word.name {
+            true => 4,
+            false => 3,
+        }
     }
 
     fn params(&self) -> serde_json::Value {

@@ -1,12 +1,17 @@
 //! Files of formats that are read in place (NumPy arrays of one axis, parquet), as one table: their declared columns, row by
-//! row, as text. A column has one type in all files.
+//! row, as text. A column has one type in all files, or becomes one of doubles as in `pandas.concat`: integers of any type
+//! beside doubles, and single beside double precision. For other pairs the common type depends on widths that are not kept
+//! here, or is `object`: they are errors.
+
+use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type, UInt64Type};
-use prep_core::{Context, Failure, Inputs, StepError};
+use prep_core::{Context, Failure, Inputs, StepError, Value};
 use prep_formats::pandas::{Column as StoredColumn, ColumnType};
 use prep_spec::model::{Column, ColumnKind};
+use prep_sql::{Relation, RelationColumn};
 use thiserror::Error;
 
 use super::{Read, file_column, stored};
@@ -46,6 +51,7 @@ pub(super) fn each_table(
     }));
     let mut out = TableWriter::new(context, columns)?;
     let mut types: Vec<Option<DataType>> = vec![None; read.columns.len()];
+    let mut tables: Vec<(String, Value)> = Vec::new();
     let opener = Opener::new(context);
     for_each_file(context, inputs, &mut |file, opened| {
         let own = Read {
@@ -53,16 +59,11 @@ pub(super) fn each_table(
             ..read.clone()
         };
         let table = (read.format.read)(context, &opener, opened.content(), &own)?;
-        let relation = open_table(context, &table.into_value())?;
-        let mut places = Vec::new();
+        let table = table.into_value();
+        let relation = open_table(context, &table)?;
         for (column, before) in read.columns.iter().zip(&mut types) {
             let name = &column.name.value;
-            let found = relation.columns().iter().position(|one| one.name == *name);
-            let Some((place, one)) =
-                found.and_then(|place| Some((place, relation.columns().get(place)?)))
-            else {
-                return Err(StepError::internal("a column that was found is gone"));
-            };
+            let one = column_of(&relation, name)?.1;
             let found = plain_type(&one.data_type).ok_or_else(|| {
                 StepError::input(EachError::NoValue {
                     file: file.to_owned(),
@@ -70,24 +71,35 @@ pub(super) fn each_table(
                     found: one.data_type.clone(),
                 })
             })?;
-            match before {
-                Some(before) if *before != found => {
-                    return Err(StepError::input(EachError::OtherType {
-                        file: file.to_owned(),
-                        column: name.clone(),
-                        found,
-                        before: before.clone(),
-                    }));
-                }
-                _ => *before = Some(found),
-            }
-            places.push(place);
+            *before = match before.take() {
+                None => Some(found),
+                Some(before) => match common_type(&before, &found) {
+                    Some(common) => Some(common),
+                    None => {
+                        return Err(StepError::input(EachError::OtherType {
+                            file: file.to_owned(),
+                            column: name.clone(),
+                            found,
+                            before,
+                        }));
+                    }
+                },
+            };
         }
+        tables.push((file.to_owned(), table));
+        Ok(())
+    })?;
+    for (file, table) in &tables {
+        let relation = open_table(context, table)?;
+        let places = read.columns.iter();
+        let places = places.map(|column| Ok(column_of(&relation, &column.name.value)?.0));
+        let places = places.collect::<Result<Vec<usize>, StepError>>()?;
         for values in relation.scan(places, BATCH) {
+            context.check()?;
             let values = values.map_err(|cause| StepError::new(Failure::Input, cause))?;
-            let arrays = values.columns.iter().zip(&read.columns);
+            let arrays = values.columns.iter().zip(read.columns.iter().zip(&types));
             let arrays: Vec<ArrayRef> = arrays
-                .map(|(array, column)| as_written(array, column))
+                .map(|(array, (column, common))| as_written(array, column, common.as_ref()))
                 .collect::<Result<_, StepError>>()?;
             for row in 0..values.rows {
                 out.cells().text(file);
@@ -98,8 +110,7 @@ pub(super) fn each_table(
             }
         }
         context.progress.add_file();
-        Ok(())
-    })?;
+    }
     let mut table = out.finish()?;
     for (column, found) in read.columns.iter().zip(types) {
         let kind = found.as_ref().map_or(ColumnType::Text, column_type);
@@ -108,6 +119,29 @@ pub(super) fn each_table(
         }
     }
     Ok(table)
+}
+
+/// A column of a relation, and its place.
+fn column_of<'r>(
+    relation: &'r Arc<dyn Relation>,
+    name: &str,
+) -> Result<(usize, &'r RelationColumn), StepError> {
+    let mut columns = relation.columns().iter().enumerate();
+    let found = columns.find(|(_, one)| one.name == *name);
+    found.ok_or_else(|| StepError::internal("a column that was found is gone"))
+}
+
+/// The type that holds the values of both, as `pandas.concat` has it; none where it is not known here.
+fn common_type(one: &DataType, other: &DataType) -> Option<DataType> {
+    let is_number = |one: &DataType| one.is_integer() || one.is_floating();
+    let is_double = |one: &DataType| *one == DataType::Float64;
+    match (one, other) {
+        _ if one == other => Some(one.clone()),
+        _ if is_number(one) && is_number(other) && (is_double(one) || is_double(other)) => {
+            Some(DataType::Float64)
+        }
+        _ => None,
+    }
 }
 
 /// The type as which values are written; none of what has no plain value.
@@ -134,13 +168,18 @@ fn column_type(found: &DataType) -> ColumnType {
     }
 }
 
-/// The values in the type that is written: a column that is declared a number holds doubles.
-fn as_written(array: &ArrayRef, column: &Column) -> Result<ArrayRef, StepError> {
-    let target = match column.kind {
-        ColumnKind::Number => DataType::Float64,
-        _ => plain_type(array.data_type()).unwrap_or(DataType::Utf8),
+/// The values in the type that is written: that of the column in all files, and doubles if it is declared a number.
+fn as_written(
+    array: &ArrayRef,
+    column: &Column,
+    common: Option<&DataType>,
+) -> Result<ArrayRef, StepError> {
+    let target = match (column.kind, common) {
+        (ColumnKind::Number, _) => &DataType::Float64,
+        (_, Some(common)) => common,
+        (_, None) => &DataType::Utf8,
     };
-    cast(array, &target).map_err(StepError::input)
+    cast(array, target).map_err(StepError::input)
 }
 
 fn write(out: &mut TableWriter<'_>, array: &ArrayRef, row: usize) {
