@@ -381,7 +381,8 @@ fn labelled_videos(archive: &Path) -> usize {
         }
         Ok(())
     };
-    prep_formats::tar::read(file, 1 << 40, each).expect("tar");
+    let budget = prep_formats::limits::Limits::default().budget(1 << 30);
+    prep_formats::tar::read(file, &budget, each).expect("tar");
     count
 }
 

@@ -7,11 +7,9 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use prep_formats::archive::MemberKind;
-use prep_formats::zip::{Directory, EntryKind, ZipLimits};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{Directory, EntryKind};
 use prep_formats::{sevenz, tar};
-
-/// Most bytes that an archive may hold: what declares more is damaged.
-const MOST: u64 = 1 << 50;
 
 const BUFFER: usize = 1 << 17;
 
@@ -49,9 +47,10 @@ impl Archive {
     /// When it is no such archive, or a damaged one; and those of `visit`.
     pub fn visit(self, place: &Path, path: &str, visit: Visit<'_>) -> io::Result<()> {
         let file = File::open(place)?;
+        let length = file.metadata()?.len();
+        let budget = Limits::default().budget(length);
         match self {
             Archive::Zip => {
-                let length = file.metadata()?.len();
                 let directory = directory(&file, 0..length)?;
                 for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
                     let entry = member.to_entry();
@@ -66,7 +65,7 @@ impl Archive {
                     MemberKind::Directory => Ok(()),
                 };
                 let input = BufReader::with_capacity(BUFFER, file);
-                tar::read(input, MOST, each).map_err(io::Error::other)
+                tar::read(input, &budget, each).map_err(io::Error::other)
             }
             Archive::SevenZ => {
                 let each = |path: &str, kind, content: &mut dyn Read| match kind {
@@ -74,7 +73,7 @@ impl Archive {
                     MemberKind::Directory => Ok(()),
                 };
                 let input = BufReader::with_capacity(BUFFER, file);
-                sevenz::read(input, MOST, each).map_err(io::Error::other)
+                sevenz::read(input, &budget, each).map_err(io::Error::other)
             }
             Archive::Gzip => {
                 let name = path.rsplit('/').next().unwrap_or(path);
@@ -89,5 +88,6 @@ impl Archive {
 
 /// What a zip archive in this stretch of a file holds.
 pub(crate) fn directory(file: &File, range: Range<u64>) -> io::Result<Directory> {
-    Directory::read(file, range, &ZipLimits::default()).map_err(io::Error::other)
+    let budget = Limits::default().budget(range.end - range.start);
+    Directory::read(file, range, &budget).map_err(io::Error::other)
 }

@@ -12,7 +12,8 @@ use common::{ID, Outcome, World, content};
 use prep_core::{FileValue, Source};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
 use prep_fetch::{FetchError, Members, PartOfBundle};
-use prep_formats::zip::{Method, ZipLimits, ZipListing, ZipWriter};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{Method, ZipListing, ZipWriter};
 
 /// Ten members of a million bytes: `a/0.bin` to `a/4.bin`, `b/5.bin` to `b/9.bin`.
 fn archive() -> Vec<u8> {
@@ -47,7 +48,7 @@ fn part(world: &World, members: &[&str]) -> PartOfBundle {
 /// Path and content of the members of an archive.
 fn unpack(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
     let range = 0..bytes.len() as u64;
-    let listing = ZipListing::read(bytes, range, &ZipLimits::default()).unwrap();
+    let listing = ZipListing::read(bytes, range, &Limits::default().budget(1 << 20)).unwrap();
     let members = listing.entries.iter().map(|entry| {
         let mut out = Vec::new();
         std::io::copy(&mut entry.open(bytes).unwrap(), &mut out).unwrap();
@@ -63,7 +64,11 @@ fn a_listing_moves_little() -> Outcome {
     let md5 = bundle.md5.clone();
     let world = World::new(bundle, Vec::new());
     let remote = world.list(ID)?;
-    let local = ZipListing::read(&bytes, 0..bytes.len() as u64, &ZipLimits::default())?;
+    let local = ZipListing::read(
+        &bytes,
+        0..bytes.len() as u64,
+        &Limits::default().budget(bytes.len() as u64),
+    )?;
     assert_eq!(remote.entries, local.entries);
     assert_eq!(remote.bytes, bytes.len() as u64);
     assert_eq!(remote.md5, Some(md5));

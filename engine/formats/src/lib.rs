@@ -9,6 +9,7 @@ pub mod image;
 pub mod inflated;
 pub mod json;
 pub mod latin1;
+pub mod limits;
 pub mod lines;
 pub mod matlab;
 pub mod npy;

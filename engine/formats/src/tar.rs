@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use flate2::bufread::MultiGzDecoder;
 
 use crate::archive::MemberKind;
+use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
@@ -47,17 +48,14 @@ pub enum TarError {
         /// Type byte of its header.
         kind: char,
     },
-    /// The members declare more bytes than allowed.
-    #[error(
-        "up to member {member:?} the tar archive declares {total} bytes, over the limit of {limit}"
-    )]
-    TotalSize {
+    /// The members are more than allowed, or declare more bytes.
+    #[error("from member {member:?} on {cause}")]
+    Limit {
         /// The member at which the sum passed the limit.
         member: String,
-        /// Declared sizes up to there, summed.
-        total: u64,
         /// The limit.
-        limit: u64,
+        #[source]
+        cause: LimitExceeded,
     },
     /// The archive ends within a member or a header is damaged.
     #[error("the tar archive is damaged or cut off; fetch it again")]
@@ -82,8 +80,7 @@ const MAX_HEADERS: u64 = 1 << 20;
 /// Reads an archive (gzip is recognised) and calls `visit` with path, kind and
 /// content of every member in order. What it leaves unread is skipped.
 ///
-/// `max_total` bounds the sum of the declared sizes; the member that goes over
-/// it is not visited. Headers are held in memory and bounded, too.
+/// The member that exceeds the budget is not visited. Headers are held in memory and bounded, too.
 ///
 /// A path may occur more than once, as archives that were appended to have it;
 /// the last one counts, so writing each to its place gives the right tree.
@@ -92,7 +89,7 @@ const MAX_HEADERS: u64 = 1 << 20;
 /// [`TarError`]; an error of `visit` ends the reading.
 pub fn read(
     input: impl Read,
-    max_total: u64,
+    budget: &ArchiveBudget,
     mut visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let mut visit = |path: &str, kind, _, content: &mut dyn Read| visit(path, kind, content);
@@ -104,11 +101,11 @@ pub fn read(
             let mut plain = BufReader::with_capacity(256 * 1024, MultiGzDecoder::new(input));
             let head = plain.fill_buf().map_err(TarError::Damaged)?;
             check_head(head)?;
-            read_all(plain, max_total, &mut visit)
+            read_all(plain, budget, &mut visit)
         }
         _ => {
             check_head(head)?;
-            read_all(input, max_total, &mut visit)
+            read_all(input, budget, &mut visit)
         }
     }
 }
@@ -120,12 +117,12 @@ pub fn read(
 /// As [`read`].
 pub fn list(
     input: impl Read,
-    max_total: u64,
+    budget: &ArchiveBudget,
     mut visit: impl FnMut(&str, MemberKind, Option<u64>) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let mut input = BufReader::with_capacity(256 * 1024, input);
     check_head(input.fill_buf().map_err(TarError::Damaged)?)?;
-    read_all(input, max_total, &mut |path, kind, place, _| {
+    read_all(input, budget, &mut |path, kind, place, _| {
         visit(path, kind, place)
     })
 }
@@ -165,22 +162,21 @@ fn check_head(head: &[u8]) -> Result<(), TarError> {
 /// Reads to the end of the input, behind that of the archive: there a checksum may be told.
 fn read_all(
     mut input: impl Read,
-    max_total: u64,
+    budget: &ArchiveBudget,
     visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
-    read_plain(&mut input, max_total, visit)?;
+    read_plain(&mut input, budget, visit)?;
     let rest = io::copy(&mut input, &mut io::sink());
     rest.map(drop).map_err(TarError::Damaged)
 }
 
 fn read_plain(
     input: impl Read,
-    max_total: u64,
+    budget: &ArchiveBudget,
     visit: &mut impl FnMut(&str, MemberKind, Option<u64>, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), TarError> {
     let left = Cell::new(MAX_HEADERS);
     let mut archive = tar::Archive::new(Metered { input, left: &left });
-    let mut total = 0_u64;
     for entry in archive.entries().map_err(TarError::Damaged)? {
         let mut entry = entry.map_err(TarError::Damaged)?;
         let member = match String::from_utf8(entry.path_bytes().into_owned()) {
@@ -216,15 +212,12 @@ fn read_plain(
             Err(PathError::Empty) if kind == MemberKind::Directory => continue,
             Err(cause) => return Err(TarError::UnsafePath { member, cause }),
         };
-        if let MemberKind::File { size } = kind {
-            total = total.saturating_add(size);
-        }
-        if total > max_total {
-            return Err(TarError::TotalSize {
-                member,
-                total,
-                limit: max_total,
-            });
+        let bytes = match kind {
+            MemberKind::File { size } => size,
+            MemberKind::Directory => 0,
+        };
+        if let Err(cause) = budget.add(&path, bytes) {
+            return Err(TarError::Limit { member, cause });
         }
         // This content with its padding, then the headers of the next member. A sparse file holds less than its size.
         let held = entry.header().entry_size().map_err(TarError::Damaged)?;

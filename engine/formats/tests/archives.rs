@@ -16,11 +16,22 @@ use flate2::{Compression, GzBuilder};
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::Deflated;
+use prep_formats::limits::{ArchiveBudget, Limit, LimitExceeded, Limits};
 use prep_formats::paths::PathError;
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{self, Decoded, SevenZError, SevenZReader, SevenZWriter};
 use prep_formats::spans::{Spans, Unpacked};
 use prep_formats::tar::{self as tarball, TarError, TarWriter};
+
+/// For archives that unpack to so many bytes.
+fn limited(unpacked: u64) -> ArchiveBudget {
+    let limits = Limits {
+        unpacked,
+        ratio: 0,
+        ..Limits::default()
+    };
+    limits.budget(0)
+}
 
 /// Path, and size and CRC of a file's content.
 type Member = (String, Option<(u64, u32)>);
@@ -40,7 +51,7 @@ fn content(reader: &mut dyn Read) -> std::io::Result<(u64, u32)> {
 
 fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
     let mut members = Vec::new();
-    tarball::read(bytes, 1 << 30, |path, kind, reader| {
+    tarball::read(bytes, &limited(1 << 30), |path, kind, reader| {
         let file = match kind {
             MemberKind::Directory => None,
             MemberKind::File { size } => {
@@ -57,14 +68,18 @@ fn read_tar(bytes: &[u8]) -> Result<Vec<Member>, TarError> {
 
 fn read_7z(bytes: &[u8]) -> Result<Vec<Member>, SevenZError> {
     let mut members = Vec::new();
-    sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, reader| {
-        let file = match kind {
-            MemberKind::Directory => None,
-            MemberKind::File { .. } => Some(content(reader)?),
-        };
-        members.push((path.to_owned(), file));
-        Ok(())
-    })?;
+    sevenz::read(
+        Cursor::new(bytes),
+        &Limits::default().budget(0),
+        |path, kind, reader| {
+            let file = match kind {
+                MemberKind::Directory => None,
+                MemberKind::File { .. } => Some(content(reader)?),
+            };
+            members.push((path.to_owned(), file));
+            Ok(())
+        },
+    )?;
     members.sort();
     Ok(members)
 }
@@ -205,7 +220,7 @@ type Found<T> = Result<Option<T>, Box<dyn std::error::Error>>;
 
 /// Decodes an archive part by part. Returns the number of parts, and all content.
 fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
-    let archive = SevenZReader::open(Cursor::new(bytes), 1 << 30)?;
+    let archive = SevenZReader::open(Cursor::new(bytes), &Limits::default().budget(0))?;
     let Some(parts) = archive.parts(&bytes)? else {
         return Ok(None);
     };
@@ -244,9 +259,11 @@ fn decode_parts(bytes: &[u8]) -> Found<(usize, Vec<u8>)> {
 /// All members' content in the order of reading.
 fn read_7z_joined(bytes: &[u8]) -> Result<Vec<u8>, SevenZError> {
     let mut joined = Vec::new();
-    sevenz::read(Cursor::new(bytes), 1 << 30, |_, _, reader| {
-        reader.read_to_end(&mut joined).map(drop)
-    })?;
+    sevenz::read(
+        Cursor::new(bytes),
+        &Limits::default().budget(0),
+        |_, _, reader| reader.read_to_end(&mut joined).map(drop),
+    )?;
     Ok(joined)
 }
 
@@ -354,7 +371,7 @@ fn tar_bombs() {
     };
     let read = |bytes: &[u8], limit| {
         let mut visited = Vec::new();
-        let result = tarball::read(bytes, limit, |path, _, reader| {
+        let result = tarball::read(bytes, &limited(limit), |path, _, reader| {
             std::io::copy(reader, &mut std::io::sink())?;
             visited.push(path.to_owned());
             Ok(())
@@ -369,8 +386,8 @@ fn tar_bombs() {
     assert_eq!(visited, ["a"]);
     let error = result.unwrap_err();
     assert!(
-        matches!(&error, TarError::TotalSize { member, total, limit }
-            if member == "b" && *total == (16 << 40) + 600 && *limit == 1 << 40),
+        matches!(&error, TarError::Limit { member, cause }
+            if member == "b" && cause.found == (16 << 40) + 600 && cause.allowed == 1 << 40),
         "{error:?}"
     );
 
@@ -382,7 +399,7 @@ fn tar_bombs() {
     long.set_cksum();
     let endless = Cursor::new([bytes[..1536].to_vec(), long.as_bytes().to_vec()].concat())
         .chain(std::io::repeat(b'x'));
-    let result = tarball::read(endless, 1 << 40, |_, _, _| Ok(()));
+    let result = tarball::read(endless, &limited(1 << 40), |_, _, _| Ok(()));
     let error = result.unwrap_err();
     let TarError::Damaged(cause) = &error else {
         panic!("{error:?}");
@@ -394,7 +411,7 @@ fn tar_bombs() {
     bytes.resize(bytes.len() + (3 << 20), 1);
     bytes.extend(tar_of("b", tar::EntryType::Regular));
     let mut visited = 0;
-    tarball::read(&*bytes, 1 << 30, |_, _, _| {
+    tarball::read(&*bytes, &limited(1 << 30), |_, _, _| {
         visited += 1;
         Ok(())
     })
@@ -458,10 +475,14 @@ fn sevenz_without_content() {
         assert_eq!(&bytes[..6], b"7z\xBC\xAF\x27\x1C");
         assert!(bytes.len() == 32 || bytes[32..34] == [0x01, 0x05]);
         let mut found = Vec::new();
-        sevenz::read(Cursor::new(bytes), 1 << 30, |path, kind, _| {
-            found.push((path.to_owned(), kind == MemberKind::Directory));
-            Ok(())
-        })
+        sevenz::read(
+            Cursor::new(bytes),
+            &Limits::default().budget(0),
+            |path, kind, _| {
+                found.push((path.to_owned(), kind == MemberKind::Directory));
+                Ok(())
+            },
+        )
         .unwrap();
         assert_eq!(found, expected);
     }
@@ -495,14 +516,39 @@ fn sevenz_refusals() {
         read_7z(&flipped),
         Err(SevenZError::Damaged { .. })
     ));
-    let total = sevenz::read(Cursor::new(whole), 100, |_, _, _| Ok(()));
+    let total = sevenz::read(Cursor::new(whole), &limited(100), |_, _, _| Ok(()));
     assert!(matches!(
         total,
-        Err(SevenZError::TotalSize { limit: 100, .. })
+        Err(SevenZError::Limit(LimitExceeded {
+            limit: Limit::Unpacked,
+            allowed: 100,
+            ..
+        }))
     ));
-    let stopped = sevenz::read(Cursor::new(whole), 1 << 30, |_, _, _| {
-        Err(std::io::Error::other("full"))
-    });
+    // 200,000 folders of one name: a list of members that packs by far more than any real one.
+    let mut bomb = SevenZWriter::new(Cursor::new(Vec::new()), 6);
+    bomb.add_file("a", &b"x"[..]).unwrap();
+    for _ in 0..200_000 {
+        bomb.add_directory("aaaaaaaaaaaaaaaa").unwrap();
+    }
+    let bomb = bomb.finish().unwrap().into_inner();
+    let read = sevenz::read(Cursor::new(&bomb), &limited(1 << 30), |_, _, _| Ok(()));
+    assert!(
+        matches!(
+            read,
+            Err(SevenZError::Limit(LimitExceeded {
+                limit: Limit::Listing,
+                ..
+            }))
+        ),
+        "{} bytes: {read:?}",
+        bomb.len()
+    );
+    let stopped = sevenz::read(
+        Cursor::new(whole),
+        &Limits::default().budget(0),
+        |_, _, _| Err(std::io::Error::other("full")),
+    );
     assert!(matches!(stopped, Err(SevenZError::Visitor { .. })));
     for path in ["../a", "/a"] {
         let added = SevenZWriter::new(Cursor::new(Vec::new()), 1).add_file(path, &b"x"[..]);

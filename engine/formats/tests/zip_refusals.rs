@@ -11,13 +11,19 @@ mod support;
 
 use std::io::Read;
 
+use prep_formats::limits::{Limit, Limits};
 use prep_formats::paths::PathError;
 use prep_formats::sniff::Looks;
-use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipLimits, ZipListing};
+use prep_formats::zip::{MemberInflater, ZipEntry, ZipError, ZipListing};
 use support::{Member, archive};
 
 fn list(bytes: &[u8]) -> Result<Vec<ZipEntry>, ZipError> {
-    ZipListing::read(bytes, 0..bytes.len() as u64, &ZipLimits::default()).map(|zip| zip.entries)
+    ZipListing::read(
+        bytes,
+        0..bytes.len() as u64,
+        &Limits::default().budget(bytes.len() as u64),
+    )
+    .map(|zip| zip.entries)
 }
 
 fn refusal(members: &[Member]) -> ZipError {
@@ -247,6 +253,16 @@ fn duplicates() {
         ),
         "{error:?}"
     );
+    // Of one length and CRC-32.
+    let other = [
+        Member::stored("a", b"plumless"),
+        Member::stored("a", b"buckeroo"),
+    ];
+    let error = refusal(&other);
+    assert!(
+        matches!(error, ZipError::DifferingDuplicate { .. }),
+        "{error:?}"
+    );
     let both = [Member::stored("a", b""), Member::stored("a/", b"")];
     let error = refusal(&both);
     assert!(
@@ -261,6 +277,32 @@ fn file_as_folder() {
         let error = refusal(&members.map(|name| Member::stored(name, b"x")));
         assert!(matches!(error, ZipError::FileAsFolder { .. }), "{error:?}");
     }
+    // Paths that sort between a file and what would be inside of it, and files that are no folders.
+    let error =
+        refusal(&["a", "a-1", "a-1b", "a.b/c", "a/b"].map(|name| Member::stored(name, b"")));
+    assert!(
+        matches!(&error, ZipError::FileAsFolder { member, file, .. } if member == "a/b" && file == "a"),
+        "{error:?}"
+    );
+    let sound = ["a/", "a/b", "a-1", "a-1b", "ab/c", "abc"];
+    assert_eq!(
+        list(&archive(&sound.map(|name| Member::stored(name, b""))))
+            .unwrap()
+            .len(),
+        6
+    );
+}
+
+/// 3,000 members, each under a path of its own of 1,480 folders.
+#[test]
+fn deep_paths_take_time_in_proportion() {
+    let members: Vec<Member> = (0..3000)
+        .map(|number| Member::stored(&format!("{number:04}{}", "/a".repeat(1480)), b""))
+        .collect();
+    let bytes = archive(&members);
+    let started = std::time::Instant::now();
+    assert_eq!(list(&bytes).unwrap().len(), 3000);
+    assert!(started.elapsed().as_secs() < 3, "{:?}", started.elapsed());
 }
 
 #[test]
@@ -389,13 +431,26 @@ fn bombs() {
         Member::stored("a", &[1; 600]),
         Member::stored("b", &[2; 600]),
     ]);
-    let limits = ZipLimits {
-        max_total: 1000,
-        ..ZipLimits::default()
+    let limits = Limits {
+        unpacked: 1000,
+        ratio: 0,
+        ..Limits::default()
     };
-    let error = ZipListing::read(&bytes, 0..bytes.len() as u64, &limits).unwrap_err();
+    let read = |limits: Limits| ZipListing::read(&bytes, 0..bytes.len() as u64, &limits.budget(0));
+    let error = read(limits).unwrap_err();
     assert!(
-        matches!(&error, ZipError::TotalSize { member, .. } if member == "b"),
+        matches!(&error, ZipError::Limit { member, cause, .. }
+            if member == "b" && (cause.limit, cause.found) == (Limit::Unpacked, 1200)),
+        "{error:?}"
+    );
+    let limits = Limits {
+        members: 1,
+        ..Limits::default()
+    };
+    let error = read(limits).unwrap_err();
+    assert!(
+        matches!(&error, ZipError::Limit { member, cause, .. }
+            if member == "b" && cause.limit == Limit::Members),
         "{error:?}"
     );
 }

@@ -11,16 +11,19 @@ mod support;
 
 use std::io::Read;
 
-use prep_formats::zip::{
-    EntryKind, MemberInflater, Method, ZipEntry, ZipLimits, ZipListing, ZipWriter,
-};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, MemberInflater, Method, ZipEntry, ZipListing, ZipWriter};
 use proptest::prelude::*;
 use support::{Member, archive};
 
 fn list(bytes: &[u8]) -> Vec<ZipEntry> {
-    ZipListing::read(bytes, 0..bytes.len() as u64, &ZipLimits::default())
-        .unwrap()
-        .entries
+    ZipListing::read(
+        bytes,
+        0..bytes.len() as u64,
+        &Limits::default().budget(1 << 20),
+    )
+    .unwrap()
+    .entries
 }
 
 fn contents(bytes: &[u8]) -> Vec<(String, EntryKind, Vec<u8>)> {
@@ -115,7 +118,7 @@ fn an_inner_stored_archive_is_read_in_place() {
     ]);
     let entry = list(&outer).remove(1);
     let range = entry.section(&outer).unwrap().expect("stored");
-    let members = ZipListing::read(&outer, range, &ZipLimits::default())
+    let members = ZipListing::read(&outer, range, &Limits::default().budget(1 << 20))
         .unwrap()
         .entries;
     let mut content = Vec::new();
@@ -157,7 +160,7 @@ proptest! {
         let length = bytes.len();
         bytes[position % length] = value;
         if cut % 3 == 0 { bytes.truncate(cut % length); }
-        if let Ok(zip) = ZipListing::read(&bytes, 0..bytes.len() as u64, &ZipLimits::default()) {
+        if let Ok(zip) = ZipListing::read(&bytes, 0..bytes.len() as u64, &Limits::default().budget(1 << 20)) {
             for entry in zip.entries {
                 let mut content = Vec::new();
                 let whole = MemberInflater::default().read_into(&bytes, &entry, &mut content);

@@ -3,6 +3,7 @@
 //! ```text
 //! build      a pipeline -> steps and the edges between them
 //! members    which members of its bundle a pipeline reads
+//! limits     what foreign bytes may demand
 //! placed     failures with their place in the pipeline
 //! value/     what flows between steps: files, trees (path -> content), tables (ordered rows)
 //! relation/  tables as queries read them
@@ -19,6 +20,7 @@ mod description;
 mod emit;
 mod in_order;
 mod kinds;
+mod limits;
 mod members;
 mod placed;
 mod relation;

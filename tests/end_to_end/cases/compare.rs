@@ -7,7 +7,8 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use prep_formats::archive::MemberKind;
-use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{parquet::ParquetTable, sevenz, tar};
 use serde::Deserialize;
 
@@ -76,7 +77,8 @@ fn files_of(members: &BTreeMap<String, String>) -> BTreeMap<String, String> {
 
 fn zip_members(path: &Path) -> BTreeMap<String, String> {
     let bytes = fs::read(path).expect("archive");
-    let listing = ZipListing::read(&bytes, 0..bytes.len() as u64, &ZipLimits::default())
+    let length = bytes.len() as u64;
+    let listing = ZipListing::read(&bytes, 0..length, &Limits::default().budget(length))
         .expect("a zip archive");
     let files = listing
         .entries
@@ -95,7 +97,8 @@ fn zip_members(path: &Path) -> BTreeMap<String, String> {
 fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
     let mut members = BTreeMap::new();
     let file = File::open(path).expect("archive");
-    sevenz::read(file, u64::MAX, |name, kind, reader| {
+    let budget = Limits::default().budget(1 << 40);
+    sevenz::read(file, &budget, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
         if matches!(kind, MemberKind::File { .. }) {
@@ -110,7 +113,8 @@ fn sevenz_members(path: &Path) -> BTreeMap<String, String> {
 fn tar_members(path: &Path) -> BTreeMap<String, String> {
     let mut members = BTreeMap::new();
     let file = File::open(path).expect("archive");
-    tar::read(file, u64::MAX, |name, kind, reader| {
+    let budget = Limits::default().budget(1 << 40);
+    tar::read(file, &budget, |name, kind, reader| {
         let mut content = Vec::new();
         reader.read_to_end(&mut content)?;
         if matches!(kind, MemberKind::File { .. }) {

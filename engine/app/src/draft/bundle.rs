@@ -10,8 +10,9 @@ use std::path::Path;
 use prep_core::Failure;
 use prep_fetch::Looked;
 use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
+use prep_formats::limits::Limits;
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::guess::texts;
 use crate::error::Error;
@@ -98,12 +99,13 @@ pub fn local(path: &Path) -> Result<Bundle, Error> {
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
-    let listing = ZipListing::read(&file, 0..bytes, &ZipLimits::default()).map_err(|error| {
-        Error::new(
-            Failure::Input,
-            format!("the bundle {}: {error}", path.display()),
-        )
-    })?;
+    let listing =
+        ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes)).map_err(|error| {
+            Error::new(
+                Failure::Input,
+                format!("the bundle {}: {error}", path.display()),
+            )
+        })?;
     let mut found = Vec::new();
     walk(&file, listing.entries, "", &mut found, 0);
     Ok(sorted(found, None))
@@ -191,9 +193,9 @@ fn enter(
     depth: usize,
 ) -> bool {
     let prefix = format!("{path}/");
-    let limits = ZipLimits::default();
+    let budget = Limits::default().budget(entry.size);
     match entry.section(base) {
-        Ok(Some(range)) => match ZipListing::read(base, range, &limits) {
+        Ok(Some(range)) => match ZipListing::read(base, range, &budget) {
             Ok(listing) => {
                 walk(base, listing.entries, &prefix, found, depth + 1);
                 true
@@ -208,7 +210,7 @@ fn enter(
             if member.read_to_end(&mut bytes).is_err() {
                 return false;
             }
-            match ZipListing::read(&bytes, 0..bytes.len() as u64, &limits) {
+            match ZipListing::read(&bytes, 0..bytes.len() as u64, &budget) {
                 Ok(listing) => {
                     walk(&bytes, listing.entries, &prefix, found, depth + 1);
                     true

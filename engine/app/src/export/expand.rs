@@ -12,15 +12,13 @@ use std::path::{Path, PathBuf};
 use prep_core::{Cancel, Failure};
 use prep_digests::digest_of_file;
 use prep_formats::archive::MemberKind;
-use prep_formats::zip::{EntryKind, ZipLimits, ZipListing};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, ZipListing};
 use prep_formats::{sevenz, tar};
 use prep_steps::Expand;
 
 use super::{Found, Item, list};
 use crate::error::Error;
-
-/// Bytes that an archive may unpack to, at most so many times its own.
-const MOST: u64 = 2000;
 
 /// Unpacks the archives among what was found into `staging`, and adds what was in them.
 ///
@@ -139,10 +137,10 @@ fn unpack(archive: &Item, staging: &Path, cancel: &Cancel) -> io::Result<()> {
     };
     let file = File::open(&archive.source)?;
     let length = file.metadata()?.len();
-    let most = length.saturating_mul(MOST);
+    let budget = Limits::default().budget(length);
     match kind {
         Kind::Zip => {
-            let listing = ZipListing::read(&file, 0..length, &ZipLimits::default());
+            let listing = ZipListing::read(&file, 0..length, &budget);
             for entry in listing.map_err(io::Error::other)?.entries {
                 if entry.kind == EntryKind::Directory {
                     write(&entry.path, MemberKind::Directory, &mut io::empty())?;
@@ -154,11 +152,11 @@ fn unpack(archive: &Item, staging: &Path, cancel: &Cancel) -> io::Result<()> {
             }
         }
         Kind::Tar => {
-            let read = tar::read(BufReader::new(file), most, &mut write);
+            let read = tar::read(BufReader::new(file), &budget, &mut write);
             read.map_err(io::Error::other)?;
         }
         Kind::SevenZ => {
-            let read = sevenz::read(BufReader::new(file), most, &mut write);
+            let read = sevenz::read(BufReader::new(file), &budget, &mut write);
             read.map_err(io::Error::other)?;
         }
     }

@@ -7,7 +7,8 @@ use clap::Args;
 use prep_app::{Catalog, Entry, Error, FurtherSource, Options};
 use prep_core::{Cancel, units};
 use prep_fetch::Members;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+use prep_formats::limits;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 use prep_spec::{BASE_VARIANT, Pipeline};
 use serde::Serialize;
 
@@ -150,13 +151,13 @@ impl Ls {
         let failed = |error| Error::reading("read the bundle", path, &error);
         let file = File::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
-        let listing =
-            ZipListing::read(&file, 0..bytes, &ZipLimits::default()).map_err(|error| {
-                CliError::new(
-                    Exit::Input,
-                    format!("the bundle {}: {error}", path.display()),
-                )
-            })?;
+        let listing = ZipListing::read(&file, 0..bytes, &limits::Limits::default().budget(bytes))
+            .map_err(|error| {
+            CliError::new(
+                Exit::Input,
+                format!("the bundle {}: {error}", path.display()),
+            )
+        })?;
         Ok(Listing {
             bundle: Some(path.to_path_buf()),
             ..self.listing(listing.entries, bytes, members)

@@ -7,8 +7,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prep_core::Cancel;
+use prep_formats::limits::Limits;
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{ZipEntry, ZipError, ZipLimits, ZipListing};
+use prep_formats::zip::{ZipEntry, ZipError, ZipListing};
 use tokio::time::sleep;
 
 use crate::download::first::{End, Stop, first_answer};
@@ -82,7 +83,7 @@ impl Network {
     pub fn list(&self, id: &str, cancel: &Cancel) -> Result<RemoteZip, FetchError> {
         let remote = Remote::open(self, id, cancel)?;
         let total = remote.object()?.total;
-        let listing = ZipListing::read(&remote, 0..total, &ZipLimits::default());
+        let listing = ZipListing::read(&remote, 0..total, &Limits::default().budget(total));
         // A failed read is told by its own cause, not as a fault of the archive.
         if let Some(error) = remote.state().failed.take() {
             return Err(error);

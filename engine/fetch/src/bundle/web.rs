@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Context, Source, SourceState, StepError, Value};
-use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use crate::bundle::downloaded::source_path;
 use crate::bundle::kaggle::{fill, lock};
@@ -89,7 +90,7 @@ impl WebFile {
         let file = File::open(self.bundles.path()?).ok()?;
         let bytes = file.metadata().ok()?.len();
         // What is wrong with the bundle is for its own step to say.
-        let listing = ZipListing::read(&file, 0..bytes, &ZipLimits::default()).ok()?;
+        let listing = ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes)).ok()?;
         let mut entries = listing.entries.into_iter();
         let entry =
             entries.find(|entry| entry.kind == EntryKind::File && entry.path == self.file)?;

@@ -7,7 +7,8 @@ mod pace;
 mod receive;
 mod session;
 
-use prep_formats::zip::{Directory, ZipError, ZipLimits};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{Directory, ZipError};
 use tokio::time::sleep;
 
 use crate::error::FetchError;
@@ -110,7 +111,11 @@ fn verdict(
 
 /// Without any checksum, a cut-off archive can still be told by its missing directory.
 fn complete_zip(order: &Order, total: u64) -> Result<(), FetchError> {
-    let listing = Directory::read(&*order.partial.file, 0..total, &ZipLimits::default());
+    let listing = Directory::read(
+        &*order.partial.file,
+        0..total,
+        &Limits::default().budget(total),
+    );
     match listing {
         Err(error @ (ZipError::Truncated { .. } | ZipError::NotAZip { .. })) => {
             order.partial.clear()?;

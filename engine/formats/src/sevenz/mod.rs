@@ -6,6 +6,7 @@
 //! members can be decoded side by side.
 
 mod bare;
+mod header;
 mod parts;
 
 use std::io::{self, Read, Seek, Write};
@@ -17,6 +18,7 @@ use sevenz_rust2::{
 };
 
 use crate::archive::MemberKind;
+use crate::limits::{ArchiveBudget, LimitExceeded};
 use crate::paths::{self, PathError};
 use crate::read_at::ReadAt;
 use crate::sniff::{Looks, SNIFF_LENGTH};
@@ -65,14 +67,9 @@ pub enum SevenZError {
         /// Member name.
         member: String,
     },
-    /// The members declare more bytes than allowed.
-    #[error("the 7z archive declares {total} bytes, over the limit of {limit}")]
-    TotalSize {
-        /// Declared sizes, summed.
-        total: u64,
-        /// The limit.
-        limit: u64,
-    },
+    /// The members are more than allowed, or declare more bytes.
+    #[error("{0}")]
+    Limit(#[source] LimitExceeded),
     /// The archive is damaged or cut off, or a member's CRC is wrong.
     #[error("the 7z archive is damaged or cut off ({reason}); fetch it again")]
     Damaged {
@@ -108,10 +105,10 @@ pub enum SevenZError {
 /// Theirs.
 pub fn read<R: Read + Seek>(
     input: R,
-    max_total: u64,
+    budget: &ArchiveBudget,
     visit: impl FnMut(&str, MemberKind, &mut dyn Read) -> io::Result<()>,
 ) -> Result<(), SevenZError> {
-    SevenZReader::open(input, max_total)?.read(visit)
+    SevenZReader::open(input, budget)?.read(visit)
 }
 
 /// Path and kind of a member, and its CRC-32 if it is told.
@@ -123,11 +120,11 @@ pub struct SevenZReader<R: Read + Seek> {
 }
 
 impl<R: Read + Seek> SevenZReader<R> {
-    /// Reads the directory. All names are checked; `max_total` bounds the sum of the declared sizes.
+    /// Reads the directory. All names are checked.
     ///
     /// # Errors
     /// [`SevenZError`].
-    pub fn open(mut input: R, max_total: u64) -> Result<Self, SevenZError> {
+    pub fn open(mut input: R, budget: &ArchiveBudget) -> Result<Self, SevenZError> {
         let mut head = Vec::new();
         Read::by_ref(&mut input)
             .take(SNIFF_LENGTH as u64)
@@ -137,20 +134,18 @@ impl<R: Read + Seek> SevenZReader<R> {
             Looks::SevenZ => {}
             found => return Err(SevenZError::NotA7z { found }),
         }
+        if let Some(header) = header::packed_header(&mut input).map_err(damaged)? {
+            let checked = budget.check_header(header.packed, header.unpacked);
+            checked.map_err(SevenZError::Limit)?;
+        }
         input.rewind().map_err(damaged)?;
         let mut inner = ArchiveReader::new(input, Password::empty()).map_err(failed)?;
         // Its decoder for several threads holds any number of parts; see `parts`.
         inner.set_thread_count(1);
-        let mut total = 0_u64;
         for entry in &inner.archive().files {
             member(entry)?;
-            total = total.saturating_add(entry.size());
-        }
-        if total > max_total {
-            return Err(SevenZError::TotalSize {
-                total,
-                limit: max_total,
-            });
+            let added = budget.add(entry.name(), entry.size());
+            added.map_err(SevenZError::Limit)?;
         }
         Ok(Self { inner })
     }

@@ -1,74 +1,59 @@
 //! Checks over all members of a listing.
 
-use std::collections::HashSet;
+use std::io::{self, Read};
 
 use super::directory::{Directory, Member};
-use super::entry::{EntryKind, Method};
+use super::entry::{EntryKind, Method, ZipEntry};
 use super::error::ZipError;
-use super::list::ZipLimits;
+use crate::read_at::ReadAt;
 
 /// Length of a local header without its name and extra fields.
 const LOCAL_HEADER: u64 = 30;
 
-/// Refuses sizes beyond the limits, and sizes that contradict each other.
-pub(super) fn limits(entries: &Directory, limits: &ZipLimits) -> Result<(), ZipError> {
-    let mut total = 0_u64;
-    for entry in entries.iter() {
-        let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
-        let ceiling = match entry.method {
-            Method::Stored => entry.compressed_size,
-            Method::Deflate => entry.compressed_size.saturating_mul(limits.max_ratio),
-        };
-        if entry.method == Method::Stored && entry.size < entry.compressed_size {
-            let size = entry.size;
-            return Err(ZipError::TooLong {
+/// Deflate packs 258 bytes in 2 bits at best.
+const MAX_DEFLATE_RATIO: u64 = 1032;
+
+/// Rejects sizes that contradict each other.
+pub(super) fn sizes(entry: &Member<'_>) -> Result<(), ZipError> {
+    let (member, offset) = (|| entry.path.to_owned(), entry.header_offset);
+    let (size, actual) = (entry.size, entry.compressed_size);
+    let is_directory = entry.kind == EntryKind::Directory;
+    match entry.method {
+        Method::Stored if size > actual => Err(ZipError::TooShort {
+            member: member(),
+            offset,
+            size,
+            actual,
+        }),
+        Method::Deflate if size > actual.saturating_mul(MAX_DEFLATE_RATIO) => {
+            Err(ZipError::Ratio {
                 member: member(),
                 offset,
                 size,
-            });
+                compressed_size: actual,
+                limit: MAX_DEFLATE_RATIO,
+            })
         }
-        if entry.size > ceiling {
-            return Err(match entry.method {
-                Method::Stored => {
-                    let (size, actual) = (entry.size, entry.compressed_size);
-                    ZipError::TooShort {
-                        member: member(),
-                        offset,
-                        size,
-                        actual,
-                    }
-                }
-                Method::Deflate => ZipError::Ratio {
-                    member: member(),
-                    offset,
-                    size: entry.size,
-                    compressed_size: entry.compressed_size,
-                    limit: limits.max_ratio,
-                },
-            });
-        }
-        if entry.kind == EntryKind::Directory && entry.size > 0 {
-            return Err(ZipError::TooLong {
-                member: member(),
-                offset,
-                size: 0,
-            });
-        }
-        total = total.saturating_add(entry.size);
-        if total > limits.max_total {
-            return Err(ZipError::TotalSize {
-                member: member(),
-                offset,
-                limit: limits.max_total,
-            });
-        }
+        Method::Stored if size < actual => Err(ZipError::TooLong {
+            member: member(),
+            offset,
+            size,
+        }),
+        _ if is_directory && size > 0 => Err(ZipError::TooLong {
+            member: member(),
+            offset,
+            size: 0,
+        }),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Drops repetitions with equal contents, refuses others, and refuses a file
 /// that is a folder of another member.
-pub(super) fn duplicates(entries: &mut Directory) -> Result<(), ZipError> {
+pub(super) fn duplicates<R: ReadAt + ?Sized>(
+    base: &R,
+    entries: &mut Directory,
+) -> Result<(), ZipError> {
     let order = by_path(entries);
     let mut repeated = Vec::new();
     // The first in the order of the directory is the one that is told.
@@ -83,13 +68,10 @@ pub(super) fn duplicates(entries: &mut Directory) -> Result<(), ZipError> {
             continue;
         };
         repeated.push(index as usize);
-        let same = earlier.kind == entry.kind
-            && (entry.kind == EntryKind::Directory
-                || (earlier.size, earlier.crc32) == (entry.size, entry.crc32));
         let is_first = differing
             .as_ref()
             .is_none_or(|(other, _)| (index as usize) < *other);
-        if !same && is_first {
+        if is_first && !is_same(base, &earlier, &entry)? {
             let error = ZipError::DifferingDuplicate {
                 member: entry.path.to_owned(),
                 first: earlier.header_offset,
@@ -108,6 +90,51 @@ pub(super) fn duplicates(entries: &mut Directory) -> Result<(), ZipError> {
     Ok(())
 }
 
+/// Whether two members of one path are the same. A CRC-32 can be made to agree, so it only saves reading what differs.
+fn is_same<R: ReadAt + ?Sized>(
+    base: &R,
+    one: &Member<'_>,
+    other: &Member<'_>,
+) -> Result<bool, ZipError> {
+    if (one.kind, one.size, one.crc32) != (other.kind, other.size, other.crc32) {
+        return Ok(false);
+    }
+    let place = |member: &Member<'_>| {
+        let (offset, bytes) = (member.header_offset, member.compressed_size);
+        (offset, bytes, member.method)
+    };
+    if one.kind == EntryKind::Directory || place(one) == place(other) {
+        return Ok(true);
+    }
+    let (one, other) = (one.to_entry(), other.to_entry());
+    let (mut reader, mut other_reader) = (one.open(base)?, other.open(base)?);
+    let (mut part, mut other_part) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut left = one.size;
+    while left > 0 {
+        let count = usize::try_from(left).map_or(part.len(), |left| left.min(part.len()));
+        let (Some(part), Some(other_part)) = (part.get_mut(..count), other_part.get_mut(..count))
+        else {
+            break;
+        };
+        let read = reader.read_exact(part);
+        read.map_err(|error| unreadable(&one, error))?;
+        let read = other_reader.read_exact(other_part);
+        read.map_err(|error| unreadable(&other, error))?;
+        if part != other_part {
+            return Ok(false);
+        }
+        left -= count as u64;
+    }
+    Ok(true)
+}
+
+fn unreadable(entry: &ZipEntry, error: io::Error) -> ZipError {
+    error.downcast().unwrap_or_else(|source| ZipError::Io {
+        offset: entry.header_offset,
+        source,
+    })
+}
+
 /// Places of the members, sorted by path; those of one path in the order of the directory.
 fn by_path(entries: &Directory) -> Vec<u32> {
     let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
@@ -118,35 +145,36 @@ fn by_path(entries: &Directory) -> Vec<u32> {
     order
 }
 
+/// Whether a file is a folder of another member, in one pass over the sorted paths. What is inside of `x` begins with `x/`
+/// and follows `x`, but for paths that go on with a byte below `/` (`x-1`), which come in between. So the files that may
+/// still turn out to be folders are those that the path is at or behind, each a prefix of the next.
 fn files_as_folders(entries: &Directory, order: &[u32]) -> Result<(), ZipError> {
-    let is_file = |path: &str| {
-        let found = order.binary_search_by(|index| {
-            let entry = entries.get(*index as usize);
-            entry.map_or("", |entry| entry.path).cmp(path)
-        });
-        let found = found.ok().and_then(|place| order.get(place));
-        let found = found.and_then(|index| entries.get(*index as usize));
-        found.is_some_and(|found| found.kind == EntryKind::File)
-    };
-    // There are far fewer folders than files: each is looked up once.
-    let mut checked: HashSet<&str> = HashSet::new();
-    for entry in entries.iter() {
-        let mut above = entry.path.rsplit_once('/').map(|(folder, _)| folder);
-        while let Some(path) = above {
-            if !checked.insert(path) {
-                break;
-            }
-            if is_file(path) {
-                return Err(ZipError::FileAsFolder {
-                    member: entry.path.to_owned(),
-                    offset: entry.header_offset,
-                    file: path.to_owned(),
-                });
-            }
-            above = path.rsplit_once('/').map(|(parent, _)| parent);
+    let mut open: Vec<&str> = Vec::new();
+    let mut first: Option<(u32, &str)> = None;
+    for &index in order {
+        let Some(entry) = entries.get(index as usize) else {
+            continue;
+        };
+        while open.pop_if(|file| !entry.path.starts_with(*file)).is_some() {}
+        let is_inside = |file: &&&str| entry.path.as_bytes().get(file.len()) == Some(&b'/');
+        // The first in the order of the directory is the one that is told.
+        if let Some(file) = open.iter().rev().find(is_inside)
+            && first.is_none_or(|(other, _)| index < other)
+        {
+            first = Some((index, file));
+        }
+        if entry.kind == EntryKind::File {
+            open.push(entry.path);
         }
     }
-    Ok(())
+    match first.and_then(|(index, file)| Some((entries.get(index as usize)?, file))) {
+        None => Ok(()),
+        Some((entry, file)) => Err(ZipError::FileAsFolder {
+            member: entry.path.to_owned(),
+            offset: entry.header_offset,
+            file: file.to_owned(),
+        }),
+    }
 }
 
 /// Sets each member's limit, and refuses records that reach over it.

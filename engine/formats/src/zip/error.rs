@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::limits::LimitExceeded;
 use crate::paths::PathError;
 use crate::sniff::{HumanSize, Looks};
 
@@ -150,18 +151,19 @@ pub enum ZipError {
         size: u64,
         /// Compressed size.
         compressed_size: u64,
-        /// The limit ([`super::ZipLimits::max_ratio`]).
+        /// The highest ratio of the method.
         limit: u64,
     },
-    /// The members' declared sizes add up to more than allowed.
-    #[error("from member {member:?} at byte {offset} on the archive declares over {} in total, the limit", HumanSize(*.limit))]
-    TotalSize {
+    /// The members are more than allowed, or declare more bytes.
+    #[error("from member {member:?} at byte {offset} on {cause}")]
+    Limit {
         /// The member at which the sum passed the limit.
         member: String,
         /// Where its record begins.
         offset: u64,
-        /// The limit in bytes ([`super::ZipLimits::max_total`]).
-        limit: u64,
+        /// The limit.
+        #[source]
+        cause: LimitExceeded,
     },
     /// The content does not have the declared CRC.
     #[error(

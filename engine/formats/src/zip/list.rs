@@ -11,28 +11,13 @@ use super::directory::{Directory, Member};
 use super::entry::{EntryKind, Method, ZipEntry};
 use super::error::ZipError;
 use super::names;
+use crate::limits::ArchiveBudget;
 use crate::paths;
 use crate::read_at::{ReadAt, Section};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
-/// Bounds on what an archive may declare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ZipLimits {
-    /// Highest ratio of size to compressed size of a member.
-    pub max_ratio: u64,
-    /// Highest sum of sizes in bytes.
-    pub max_total: u64,
-}
-
-impl Default for ZipLimits {
-    /// 1,032:1, which deflate cannot exceed (258 bytes from 2 bits), and 16 TiB.
-    fn default() -> Self {
-        Self {
-            max_ratio: 1032,
-            max_total: 16 << 40,
-        }
-    }
-}
+/// Room is reserved for this many members at most: their declared number is not to be trusted.
+const MAX_RESERVED: u64 = 1 << 16;
 
 /// The members of an archive, in the order of the central directory, each on
 /// its own. For archives of millions of members there is [`Directory`].
@@ -50,9 +35,9 @@ impl ZipListing {
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
-        limits: &ZipLimits,
+        budget: &ArchiveBudget,
     ) -> Result<Self, ZipError> {
-        let directory = Directory::read(base, range, limits)?;
+        let directory = Directory::read(base, range, budget)?;
         let entries = directory.iter().map(|member| member.to_entry()).collect();
         Ok(Self { entries })
     }
@@ -66,7 +51,7 @@ impl Directory {
     pub fn read<R: ReadAt + ?Sized>(
         base: &R,
         range: Range<u64>,
-        limits: &ZipLimits,
+        budget: &ArchiveBudget,
     ) -> Result<Self, ZipError> {
         let start = range.start;
         let section = Section::new(base, range);
@@ -78,7 +63,7 @@ impl Directory {
         let hint = archive.entries_hint();
         let directory = start + archive.directory_offset();
         let mut entries =
-            Directory::with_capacity(usize::try_from(hint.min(size / 46)).unwrap_or(0));
+            Directory::with_capacity(usize::try_from(hint.min(MAX_RESERVED)).unwrap_or(0));
         let mut iterator = archive.entries(&mut buffer);
         let mut count = 0_u64;
         let mut place = directory;
@@ -88,7 +73,7 @@ impl Directory {
         {
             place = start.saturating_add(record.central_directory_offset());
             count += 1;
-            add(&mut entries, &record, start)?;
+            add(&mut entries, &record, start, budget)?;
         }
         // Writers without zip64 count modulo 65,536.
         if count != hint && count % 0x1_0000 != hint {
@@ -98,8 +83,7 @@ impl Directory {
                 reason,
             });
         }
-        check::limits(&entries, limits)?;
-        check::duplicates(&mut entries)?;
+        check::duplicates(base, &mut entries)?;
         check::overlaps(&mut entries, directory)?;
         refuse_hidden_front(&section, start, &entries)?;
         Ok(entries)
@@ -120,6 +104,7 @@ fn add(
     entries: &mut Directory,
     record: &ZipFileHeaderRecord<'_>,
     start: u64,
+    budget: &ArchiveBudget,
 ) -> Result<(), ZipError> {
     let raw = record.file_path().as_bytes();
     let offset = start.saturating_add(record.local_header_offset());
@@ -160,7 +145,7 @@ fn add(
             });
         }
     };
-    entries.push(&Member {
+    let entry = Member {
         path: &path,
         kind,
         method,
@@ -169,7 +154,16 @@ fn add(
         compressed_size: record.compressed_size_hint(),
         size: record.uncompressed_size_hint(),
         crc32: record.crc32(),
-    });
+    };
+    check::sizes(&entry)?;
+    if let Err(cause) = budget.add(&path, entry.size) {
+        return Err(ZipError::Limit {
+            member,
+            offset,
+            cause,
+        });
+    }
+    entries.push(&entry);
     Ok(())
 }
 

@@ -31,7 +31,7 @@ pub use directory::{Directory, Member};
 pub use entry::{EntryKind, Method, ZipEntry};
 pub use error::ZipError;
 pub use indexed::MemberIndexer;
-pub use list::{ZipLimits, ZipListing};
+pub use list::ZipListing;
 pub use member::MemberReader;
 pub use whole::MemberInflater;
 pub use write::{ZipWriteError, ZipWriter};

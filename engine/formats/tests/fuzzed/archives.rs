@@ -7,12 +7,22 @@ use std::io::{self, Cursor, Read};
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::GzipIndexer;
 use prep_formats::inflated::Deflated;
+use prep_formats::limits::{ArchiveBudget, Limits};
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::sevenz::{self, Decoded, SevenZReader};
 use prep_formats::spans::{Spans, Unpacked};
 use prep_formats::tar;
 
 const LIMIT: u64 = 1 << 20;
+
+fn budget() -> ArchiveBudget {
+    let limits = Limits {
+        unpacked: LIMIT,
+        ratio: 0,
+        ..Limits::default()
+    };
+    limits.budget(0)
+}
 
 /// Reads a member that says to have so many bytes.
 fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -> io::Result<()> {
@@ -29,7 +39,7 @@ fn take(path: &str, size: Option<u64>, reader: &mut dyn Read, total: &mut u64) -
 
 pub fn check(data: &[u8]) {
     let mut total = 0;
-    let _ = tar::read(data, LIMIT, |path, kind, reader| {
+    let _ = tar::read(data, &budget(), |path, kind, reader| {
         let size = match kind {
             MemberKind::File { size } => Some(size),
             MemberKind::Directory => None,
@@ -37,7 +47,7 @@ pub fn check(data: &[u8]) {
         take(path, size, reader, &mut total)
     });
     let mut total = 0;
-    let _ = sevenz::read(Cursor::new(data), LIMIT, |path, kind, reader| {
+    let _ = sevenz::read(Cursor::new(data), &budget(), |path, kind, reader| {
         let size = match kind {
             MemberKind::File { size } => Some(size),
             MemberKind::Directory => None,
@@ -50,7 +60,7 @@ pub fn check(data: &[u8]) {
 
 /// The parts of a 7z archive are decoded or refused, and no larger than they say.
 fn parts(data: &[u8]) {
-    let Ok(archive) = SevenZReader::open(Cursor::new(data), LIMIT) else {
+    let Ok(archive) = SevenZReader::open(Cursor::new(data), &budget()) else {
         return;
     };
     let Ok(Some(parts)) = archive.parts(&data) else {
@@ -72,7 +82,7 @@ fn gzipped(data: &[u8]) {
     let windows = RefCell::new(Vec::new());
     let mut places = Vec::new();
     let listed = GzipIndexer::new(data, &windows).and_then(|mut input| {
-        let listed = tar::list(&mut input, LIMIT, |path, kind, place| {
+        let listed = tar::list(&mut input, &budget(), |path, kind, place| {
             places.push((path.to_owned(), kind, place));
             Ok(())
         });
@@ -84,7 +94,7 @@ fn gzipped(data: &[u8]) {
     let packed = Section::new(data, gzipped.offset..gzipped.offset + gzipped.bytes);
     let plain = Unpacked::new(Deflated::new(packed, windows.take(), gzipped.index), 1);
     let mut places = places.into_iter();
-    let read = tar::read(data, LIMIT, |path, kind, content| {
+    let read = tar::read(data, &budget(), |path, kind, content| {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes)?;
         let (listed, kind_listed, place) = places.next().expect("as many are listed");

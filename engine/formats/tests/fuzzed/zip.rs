@@ -5,16 +5,18 @@ use std::cell::RefCell;
 use std::io::Read;
 
 use prep_formats::inflated::Deflated;
+use prep_formats::limits::Limits;
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::spans::Unpacked;
-use prep_formats::zip::{MemberInflater, Method, ZipEntry, ZipLimits, ZipListing};
+use prep_formats::zip::{MemberInflater, Method, ZipEntry, ZipListing};
 
 pub fn check(data: &[u8]) {
-    let limits = ZipLimits {
-        max_total: 1 << 24,
-        ..ZipLimits::default()
+    let limits = Limits {
+        unpacked: 1 << 24,
+        ratio: 0,
+        ..Limits::default()
     };
-    let Ok(zip) = ZipListing::read(data, 0..data.len() as u64, &limits) else {
+    let Ok(zip) = ZipListing::read(data, 0..data.len() as u64, &limits.budget(0)) else {
         return;
     };
     let mut inflater = MemberInflater::default();

@@ -5,7 +5,8 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::image::ImageHeader;
-use prep_formats::zip::{EntryKind, ZipEntry, ZipLimits, ZipListing};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 
 use super::thumbnail::{self, Thumbnail};
 
@@ -128,7 +129,7 @@ fn members(archive: &Path) -> Vec<Image> {
     let list = || {
         let file = File::open(archive).ok()?;
         let length = file.metadata().ok()?.len();
-        ZipListing::read(&file, 0..length, &ZipLimits::default()).ok()
+        ZipListing::read(&file, 0..length, &Limits::default().budget(length)).ok()
     };
     let entries = list().map_or_else(Vec::new, |listing| listing.entries);
     let entries = entries

@@ -8,15 +8,17 @@ use flate2::write::GzEncoder;
 use prep_cache::Access;
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
+use prep_formats::limits::{ArchiveBudget, Limit, Limits};
 use prep_formats::matlab::{self, LARGEST};
 use prep_formats::tar::{self, TarWriter};
-use prep_formats::zip::{Directory, EntryKind, Method, ZipLimits, ZipWriter};
+use prep_formats::zip::{Directory, EntryKind, Method, ZipWriter};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 use thiserror::Error;
 
 use super::copy::Absent;
 use crate::kinds::unpack::{Watched, similar};
 use crate::kinds::{Kind, one};
+use crate::limits::{limits, undecodable};
 use crate::value::{Opener, memory_of_trees, only_tree};
 
 pub(crate) static KIND: Kind = Kind {
@@ -87,17 +89,20 @@ impl Step for Redact {
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let mut out = Own(context.store.writer()?);
+        let limits = limits(context);
         let redaction = Redaction {
             variables: &self.variables,
             context,
+            limits,
+            budget: limits.budget(content.bytes()),
         };
         let mut input = Counted {
             inner: opened.reader()?,
             context,
         };
         redaction
-            .write(&self.from, &mut input, &mut out)
-            .map_err(StepError::input)?;
+            .write(&self.from, 0, &mut input, &mut out)
+            .map_err(undecodable)?;
         Ok(one(FileValue::stored(out.0.commit()?).into_value()))
     }
 }
@@ -157,6 +162,9 @@ impl<R: Read> Read for Counted<'_, R> {
 struct Redaction<'a> {
     variables: &'a [String],
     context: &'a Context,
+    limits: Limits,
+    /// Of all archives together.
+    budget: ArchiveBudget,
 }
 
 /// Formats in which MATLAB files are found.
@@ -183,8 +191,21 @@ impl Format {
 }
 
 impl Redaction<'_> {
-    fn write(&self, path: &str, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
-        match Format::of(path) {
+    /// Writes a file that is inside `depth` archives.
+    fn write(
+        &self,
+        path: &str,
+        depth: u64,
+        input: &mut dyn Read,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let depth = depth + 1;
+        let format = Format::of(path);
+        if !matches!(format, None | Some(Format::Matlab)) {
+            let nesting = self.limits.check(Limit::Nesting, depth);
+            nesting.map_err(|error| inside(path, error))?;
+        }
+        match format {
             None => io::copy(input, out).map(drop),
             Some(Format::Matlab) => {
                 let mut bytes = Vec::new();
@@ -197,25 +218,26 @@ impl Redaction<'_> {
                 self.context.check()?;
                 out.write_all(found.as_ref().unwrap_or(&bytes))
             }
-            Some(Format::Zip) => self.zip(path, input, out),
-            Some(Format::Tar) => self.tar(path, input, out).map(drop),
+            Some(Format::Zip) => self.zip(path, depth, input, out),
+            Some(Format::Tar) => self.tar(path, depth, input, out).map(drop),
             Some(Format::GzippedTar) => {
                 // What is in it is compressed already, mostly.
                 let packed = GzEncoder::new(out, Compression::fast());
-                self.tar(path, input, packed)?.finish().map(drop)
+                self.tar(path, depth, input, packed)?.finish().map(drop)
             }
         }
     }
 
-    fn tar<W: Write>(&self, path: &str, input: &mut dyn Read, out: W) -> io::Result<W> {
+    fn tar<W: Write>(&self, path: &str, depth: u64, input: &mut dyn Read, out: W) -> io::Result<W> {
         let mut archive = TarWriter::new(out);
         let each = |name: &str, kind, content: &mut dyn Read| {
             self.context.check()?;
             let added = match kind {
                 MemberKind::Directory => archive.add_directory(name),
                 MemberKind::File { .. } if Format::of(name).is_some() => {
-                    let mut file =
-                        self.apart(|file| self.write(&format!("{path}/{name}"), content, file))?;
+                    let mut file = self.apart(|file| {
+                        self.write(&format!("{path}/{name}"), depth, content, file)
+                    })?;
                     let size = file.metadata().map_err(machine)?.len();
                     file.rewind().map_err(machine)?;
                     let file = self.context.cancel.reader(file);
@@ -225,18 +247,24 @@ impl Redaction<'_> {
             };
             added.map_err(io::Error::other)
         };
-        tar::read(input, u64::MAX, each).map_err(|error| inside(path, error))?;
+        tar::read(input, &self.budget, each).map_err(|error| inside(path, error))?;
         archive.finish().map_err(io::Error::other)
     }
 
-    fn zip(&self, path: &str, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<()> {
+    fn zip(
+        &self,
+        path: &str,
+        depth: u64,
+        input: &mut dyn Read,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let whole = self.apart(|file| io::copy(input, file).map(drop))?;
         let length = whole.metadata().map_err(machine)?.len();
         let whole = Watched {
             cancel: &self.context.cancel,
             file: &whole,
         };
-        let directory = Directory::read(&whole, 0..length, &ZipLimits::default())
+        let directory = Directory::read(&whole, 0..length, &self.budget)
             .map_err(|error| inside(path, error))?;
         let mut archive = ZipWriter::new(out);
         for member in directory.iter() {
@@ -247,7 +275,8 @@ impl Redaction<'_> {
                     let entry = member.to_entry();
                     let mut content = entry.open(&whole).map_err(|error| inside(path, error))?;
                     let mut file = self.apart(|file| {
-                        self.write(&format!("{path}/{}", member.path), &mut content, file)
+                        let path = format!("{path}/{}", member.path);
+                        self.write(&path, depth, &mut content, file)
                     })?;
                     file.rewind().map_err(machine)?;
                     let file = self.context.cancel.reader(file);
@@ -275,13 +304,13 @@ mod tests {
     use std::path::Path;
 
     use prep_cache::Store;
-    use prep_core::{Cancel, Failure, Limits};
+    use prep_core::{Cancel, Failure};
 
     use super::*;
 
     fn context(folder: &Path, cancel: &Cancel) -> Context {
         let store = Store::open(folder).unwrap();
-        let limits = Limits {
+        let limits = prep_core::Limits {
             jobs: 1,
             memory: 1 << 30,
         };
@@ -297,8 +326,10 @@ mod tests {
         let redaction = Redaction {
             variables: &["labels".to_owned()],
             context,
+            limits: Limits::default(),
+            budget: Limits::default().budget(1 << 20),
         };
-        let ended = redaction.write(path, input, out);
+        let ended = redaction.write(path, 0, input, out);
         StepError::input(ended.expect_err("a failure"))
     }
 

@@ -22,18 +22,9 @@ use prep_formats::read_at::ReadAt;
 use thiserror::Error;
 
 use super::{holder, one};
+use crate::limits::undecodable;
 use crate::value::{Content, Opener, Tree, TreeBuilder, input};
 pub(crate) use join::extract;
-
-/// An archive may unpack to this much, whatever its size ...
-const ALWAYS_UNPACKED: u64 = 16 << 30;
-/// ... and to as many times its size more. Tables of text reach 20; archives made to fill disks 1,000.
-const MAX_RATIO: u64 = 100;
-
-/// How much an archive of so many bytes may unpack to.
-fn most(archive: u64) -> u64 {
-    ALWAYS_UNPACKED.saturating_add(MAX_RATIO.saturating_mul(archive))
-}
 
 /// Suffixes of what is entered as an archive.
 const SUFFIXES: [(&str, Kind); 5] = [
@@ -143,7 +134,7 @@ type Cause = BoxError;
 impl Unpack {
     fn failed(&self, cause: Cause) -> StepError {
         let path = self.path.clone().unwrap_or_else(|| "the bundle".to_owned());
-        StepError::input(UnpackError::Archive { path, cause })
+        undecodable(UnpackError::Archive { path, cause })
     }
 
     pub(crate) fn unpack(
@@ -206,7 +197,8 @@ pub(crate) fn similar(tree: &Tree, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use prep_core::Failure;
-    use prep_formats::zip::{Directory, ZipLimits, ZipWriter};
+    use prep_formats::limits::Limits;
+    use prep_formats::zip::{Directory, ZipWriter};
 
     use super::*;
 
@@ -222,7 +214,7 @@ mod tests {
                 cancel: &cancel,
                 file: &file,
             };
-            Directory::read(&watched, 0..file.len() as u64, &ZipLimits::default())
+            Directory::read(&watched, 0..file.len() as u64, &Limits::default().budget(0))
         };
         assert_eq!(read()?.len(), 1);
         cancel.cancel();

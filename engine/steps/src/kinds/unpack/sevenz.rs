@@ -13,10 +13,11 @@ use prep_formats::sevenz::SevenZReader;
 use prep_formats::spans::Unpacked;
 use prep_formats::zip::Method;
 
+use super::Cause;
 use super::bundled::Bundled;
 use super::join::{extract, join};
 use super::listed::Listed;
-use super::{Cause, most};
+use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
 use crate::value::{Content, Opener, TreeBuilder};
 
@@ -42,13 +43,13 @@ pub(super) fn list(
         Content::Member { entry, .. } => entry.locate(&file)?,
         content => content.range(),
     };
-    let most = most(range.end - range.start);
+    let budget = limits(context).budget(range.end - range.start);
     let announced = context
         .store
         .accesses()
         .reader(prefix.as_ref(), Section::new(&file, range));
     let archive = context.cancel.reader(announced);
-    let archive = SevenZReader::open(io::BufReader::new(archive), most)?;
+    let archive = SevenZReader::open(io::BufReader::new(archive), &budget)?;
     join(context, prefix, |visit| Ok(archive.read(visit)?))
 }
 
@@ -82,7 +83,8 @@ fn list_bundled(
     };
     let bytes = content.bytes();
     let whole = Section::new(&*whole, 0..bytes);
-    let archive = SevenZReader::open(io::BufReader::new(whole.clone()), most(bytes))?;
+    let budget = limits(context).budget(bytes);
+    let archive = SevenZReader::open(io::BufReader::new(whole.clone()), &budget)?;
     let Some(parts) = archive.parts(&whole)? else {
         return Ok(None);
     };

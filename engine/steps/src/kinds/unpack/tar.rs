@@ -5,13 +5,15 @@ use std::io::Read;
 use prep_core::Context;
 use prep_formats::archive::MemberKind;
 use prep_formats::gzip::{GzipIndexer, Gzipped, is_gzip};
+use prep_formats::limits::ArchiveBudget;
 use prep_formats::read_at::Section;
 use prep_formats::tar::{self, TarError};
 
+use super::Cause;
 use super::bundled::Bundled;
 use super::join::join;
 use super::listed::Listed;
-use super::{Cause, most};
+use crate::limits::limits;
 use crate::value::layers::{Layer, Layers, LayersWriter, Packing};
 use crate::value::{Content, Opener, TreeBuilder};
 
@@ -27,8 +29,10 @@ pub(super) fn list(
     }
     let opened = opener.open(content)?;
     let reader = opened.reader()?;
-    let most = most(content.bytes());
-    join(context, prefix, |visit| Ok(tar::read(reader, most, visit)?))
+    let budget = limits(context).budget(content.bytes());
+    join(context, prefix, |visit| {
+        Ok(tar::read(reader, &budget, visit)?)
+    })
 }
 
 /// The members where they lie in the bundle. None where they cannot be read there.
@@ -45,7 +49,7 @@ fn list_bundled(
     bundled.reader()?.take(2).read_to_end(&mut head)?;
     let mut members = Members {
         listed: Listed::new(prefix),
-        most: most(content.bytes()),
+        budget: limits(context).budget(content.bytes()),
         begin: 0,
         are_whole: true,
     };
@@ -92,8 +96,7 @@ fn list_bundled(
 /// What is listed of a plain tar while it is read.
 struct Members {
     listed: Listed,
-    /// They may declare so many bytes.
-    most: u64,
+    budget: ArchiveBudget,
     /// Where the tar begins.
     begin: u64,
     /// The content of each is in one piece.
@@ -102,7 +105,7 @@ struct Members {
 
 impl Members {
     fn read(&mut self, input: &mut dyn Read) -> Result<(), TarError> {
-        tar::list(input, self.most, |path, kind, place| {
+        tar::list(input, &self.budget, |path, kind, place| {
             let place = match kind {
                 MemberKind::File { size } => {
                     self.are_whole &= place.is_some();

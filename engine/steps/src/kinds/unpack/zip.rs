@@ -5,11 +5,12 @@ use std::ops::Range;
 use prep_cache::Digest;
 use prep_core::Context;
 use prep_formats::read_at::ReadAt;
-use prep_formats::zip::{Directory, Method, ZipError, ZipLimits};
+use prep_formats::zip::{Directory, Method, ZipError};
 
 use super::bundled::Bundled;
 use super::join::extract;
-use super::{Cause, Watched, most};
+use super::{Cause, Watched};
+use crate::limits::limits;
 use crate::value::layers::{Layers, LayersWriter};
 use crate::value::{Content, Opener, TreeBuilder};
 
@@ -76,15 +77,12 @@ fn directory(
     file: &impl ReadAt,
     range: Range<u64>,
 ) -> Result<Directory, ZipError> {
-    let limits = ZipLimits {
-        max_total: most(range.end - range.start),
-        ..ZipLimits::default()
-    };
+    let budget = limits(context).budget(range.end - range.start);
     let watched = Watched {
         cancel: &context.cancel,
         file,
     };
-    Directory::read(&watched, range, &limits)
+    Directory::read(&watched, range, &budget)
 }
 
 /// The members as references to their archive.
