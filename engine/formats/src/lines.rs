@@ -6,8 +6,7 @@ use std::io::{self, BufRead};
 
 use memchr::memchr2;
 
-/// Longest line accepted, in bytes; a limit against files made to fill memory.
-const MAX_LINE: usize = 1 << 30;
+use crate::limits::{Limit, LimitExceeded, Limits};
 
 /// Why a text file is refused. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
@@ -18,11 +17,14 @@ pub enum LinesError {
         /// The line.
         line: u64,
     },
-    /// A line that no text has.
-    #[error("line {line} has more than {MAX_LINE} bytes")]
+    /// A line takes more memory than one record may.
+    #[error("line {line}: {cause}")]
     TooLong {
         /// The line.
         line: u64,
+        /// The limit.
+        #[source]
+        cause: LimitExceeded,
     },
     /// Reading failed.
     #[error("cannot read line {line}")]
@@ -45,6 +47,7 @@ pub struct Lines<R> {
     after_cr: bool,
     /// The last line had an end.
     ended: bool,
+    limits: Limits,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -56,7 +59,14 @@ impl<R: BufRead> Lines<R> {
             count: 0,
             after_cr: false,
             ended: true,
+            limits: Limits::default(),
         }
+    }
+
+    /// Rejects lines that take more memory than one record may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.limits = *limits;
+        self
     }
 
     /// Whether the line that was read last had an end; only the last line of a
@@ -94,9 +104,8 @@ impl<R: BufRead> Lines<R> {
                 used += 1;
             }
             self.input.consume(used);
-            if self.buffer.len() > MAX_LINE {
-                return Err(LinesError::TooLong { line });
-            }
+            let checked = self.limits.check(Limit::Record, self.buffer.len() as u64);
+            checked.map_err(|cause| LinesError::TooLong { line, cause })?;
         }
         if !ended && self.buffer.is_empty() {
             return Ok(None);

@@ -5,8 +5,9 @@
 
 use std::io::Cursor;
 
-use png::{BitDepth, ColorType, Decoder, DecodingError, Limits, Transformations};
+use png::{BitDepth, ColorType, Decoder, DecodingError, Transformations};
 
+use crate::limits::{Limit, LimitExceeded, Limits};
 use crate::sniff::{HumanSize, Looks, SNIFF_LENGTH};
 
 /// An image of one byte per pixel.
@@ -35,14 +36,15 @@ pub enum PngError {
     #[error("the PNG image has 16 bits per channel; only up to 8 are converted to grey")]
     SixteenBit,
     /// More pixels than allowed.
-    #[error("the PNG image has {width} x {height} pixels, over the limit of {limit}")]
+    #[error("the PNG image has {width} x {height} pixels: {cause}")]
     TooLarge {
         /// Pixels per row.
         width: u32,
         /// Rows.
         height: u32,
         /// The limit on their product.
-        limit: u64,
+        #[source]
+        cause: LimitExceeded,
     },
     /// Damaged or cut off.
     #[error("the PNG image is damaged or cut off")]
@@ -72,20 +74,19 @@ pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
 ///
 /// # Errors
 /// [`PngError`].
-pub fn decode_grey(file: &[u8], max_pixels: u64) -> Result<GreyImage, PngError> {
+pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> {
     let (width, height) = size(file)?;
-    if u64::from(width) * u64::from(height) > max_pixels {
-        return Err(PngError::TooLarge {
-            width,
-            height,
-            limit: max_pixels,
-        });
-    }
+    let checked = limits.check(Limit::Pixels, u64::from(width) * u64::from(height));
+    checked.map_err(|cause| PngError::TooLarge {
+        width,
+        height,
+        cause,
+    })?;
     // Four bytes per pixel at most, and room for palettes and texts.
-    let bytes = usize::try_from(max_pixels.saturating_mul(4))
+    let bytes = usize::try_from(limits.pixels.saturating_mul(4))
         .unwrap_or(usize::MAX)
         .saturating_add(1 << 20);
-    let mut decoder = Decoder::new_with_limits(Cursor::new(file), Limits { bytes });
+    let mut decoder = Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes });
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(PngError::Damaged)?;
     let (color, depth) = reader.output_color_type();

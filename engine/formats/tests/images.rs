@@ -10,12 +10,20 @@
 mod hex;
 
 use hex::unhex;
+use prep_formats::limits::Limits;
 use prep_formats::png::{PngError, decode_grey, size};
 
 /// Pixels at which Pillow refuses an image as a decompression bomb.
 const MAX_PIXELS: u64 = 178_956_970;
 use proptest::prelude::*;
 use serde_json::Value;
+
+fn pixels(pixels: u64) -> Limits {
+    Limits {
+        pixels,
+        ..Limits::default()
+    }
+}
 
 fn recorded() -> serde_json::Map<String, Value> {
     serde_json::from_str(include_str!("data/images/grey.json")).unwrap()
@@ -25,7 +33,7 @@ fn recorded() -> serde_json::Map<String, Value> {
 fn grey_as_pillow_converts() {
     for (name, case) in recorded() {
         let file = unhex(case["png"].as_str().unwrap());
-        let found = decode_grey(&file, MAX_PIXELS);
+        let found = decode_grey(&file, &pixels(MAX_PIXELS));
         match case["grey"].as_str() {
             Some(grey) => {
                 let image = found.unwrap();
@@ -41,7 +49,7 @@ fn grey_as_pillow_converts() {
 #[test]
 fn refusals() {
     let file = unhex(recorded()["rgb"]["png"].as_str().unwrap());
-    let html = decode_grey(b"<html></html>", MAX_PIXELS).unwrap_err();
+    let html = decode_grey(b"<html></html>", &pixels(MAX_PIXELS)).unwrap_err();
     assert!(
         html.to_string()
             .starts_with("got HTML, 13 B, expected a PNG"),
@@ -49,13 +57,13 @@ fn refusals() {
     );
     assert!(matches!(size(&file[..20]), Err(PngError::NotAPng { .. })));
     assert!(matches!(
-        decode_grey(&file, 90),
-        Err(PngError::TooLarge { limit: 90, .. })
+        decode_grey(&file, &pixels(90)),
+        Err(PngError::TooLarge { cause, .. }) if cause.allowed == 90
     ));
     for length in [40, file.len() / 2, file.len() - 13] {
         assert!(
             matches!(
-                decode_grey(&file[..length], 1000),
+                decode_grey(&file[..length], &pixels(1000)),
                 Err(PngError::Damaged(_))
             ),
             "{length}"
@@ -64,7 +72,7 @@ fn refusals() {
     let mut huge = file.clone();
     huge[16..24].fill(0x7f);
     assert!(matches!(
-        decode_grey(&huge, MAX_PIXELS),
+        decode_grey(&huge, &pixels(MAX_PIXELS)),
         Err(PngError::TooLarge { .. })
     ));
 }
@@ -77,6 +85,6 @@ proptest! {
         let mut file = unhex(case["png"].as_str().unwrap());
         let place = place.index(file.len());
         file[place] = value;
-        let _ = decode_grey(&file, 10_000);
+        let _ = decode_grey(&file, &pixels(10_000));
     }
 }

@@ -11,6 +11,7 @@ use std::io::{self, Read};
 
 use prep_formats::json::{JsonElements, JsonError, JsonErrorKind, Value, WriteOptions, parse};
 use prep_formats::latin1::Latin1Reader;
+use prep_formats::limits::Limits;
 use proptest::prelude::*;
 
 /// Hands out a few bytes at a time.
@@ -111,13 +112,17 @@ fn refusals() {
             other => panic!("{text}: {other:?}"),
         }
     }
+    let limits = Limits {
+        record: 1000,
+        ..Limits::default()
+    };
     let long = format!(r#"{{"a": ["{}"]}}"#, "x".repeat(700_000));
-    let elements = JsonElements::new(long.as_bytes(), ["a"]).with_limit(1000);
+    let elements = JsonElements::new(long.as_bytes(), ["a"]).with_limits(&limits);
     let found: Result<Vec<_>, _> = elements.collect();
     assert!(found.is_err());
     // What is passed over may be longer than the limit.
     let beside = format!(r#"{{"b": "{}", "a": [7]}}"#, "x".repeat(700_000));
-    let elements = JsonElements::new(beside.as_bytes(), ["a"]).with_limit(1000);
+    let elements = JsonElements::new(beside.as_bytes(), ["a"]).with_limits(&limits);
     assert_eq!(elements.map(Result::unwrap).count(), 1);
 }
 

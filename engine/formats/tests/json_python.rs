@@ -14,6 +14,7 @@ use hex::unhex;
 use prep_formats::json::{
     JsonError, JsonErrorKind, JsonLines, JsonRecords, JsonWriteError, Value, WriteOptions, parse,
 };
+use prep_formats::limits::{Limit, Limits};
 use proptest::prelude::*;
 
 fn options() -> [WriteOptions; 5] {
@@ -163,12 +164,30 @@ fn records_refuse_what_the_whole_reader_refuses() {
         let read = JsonRecords::new(deep.as_bytes()).collect::<Result<Vec<_>, _>>();
         assert_eq!(read.is_ok(), parse(deep.as_bytes()).is_ok(), "{depth}");
     }
+    let limits = Limits {
+        record: 1000,
+        ..Limits::default()
+    };
     let long = format!("[\"{}\"]", "x".repeat(600_000));
-    let result: Result<Vec<_>, _> = JsonRecords::new(long.as_bytes()).with_limit(1000).collect();
-    assert_eq!(
-        syntax(result.map(Value::List)).0,
-        JsonErrorKind::RecordTooLong { limit: 1000 }
-    );
+    let result: Result<Vec<_>, _> = JsonRecords::new(long.as_bytes())
+        .with_limits(&limits)
+        .collect();
+    let is_limit = |kind: JsonErrorKind| matches!(kind, JsonErrorKind::Limit(error) if (error.limit, error.allowed) == (Limit::Record, 1000));
+    assert!(is_limit(syntax(result.map(Value::List)).0));
+    // Short texts whose values are long: 300 lists, and 100 members.
+    let lists = format!("[[{}]]", vec!["[]"; 300].join(","));
+    let members: Vec<String> = (0..100).map(|name| format!("\"{name}\":0")).collect();
+    let object = format!("[{{{}}}]", members.join(","));
+    for short in [lists, object] {
+        let result: Result<Vec<_>, _> = JsonRecords::new(short.as_bytes())
+            .with_limits(&limits)
+            .collect();
+        assert!(is_limit(syntax(result.map(Value::List)).0), "{short}");
+        let line = JsonLines::new(short.as_bytes()).with_limits(&limits).next();
+        assert!(is_limit(syntax(line.unwrap()).0), "{short}");
+    }
+    let line = JsonLines::new(long.as_bytes()).with_limits(&limits).next();
+    assert!(is_limit(syntax(line.unwrap()).0));
 }
 
 /// Hands out its bytes a few at a time.

@@ -5,11 +5,10 @@ use std::io::{self, Read};
 use super::parse::{Reading, parse_at};
 use super::scan::Scan;
 use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Position, Value};
+use crate::limits::{Limit, Limits};
 
 /// The input is read in pieces of this size.
 const PIECE: usize = 256 * 1024;
-/// Longest element unless set otherwise, in bytes.
-const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// What is read and not yet used, and where in the text that is.
 #[derive(Debug)]
@@ -20,7 +19,8 @@ pub(super) struct Cursor<R> {
     start: usize,
     /// The place of `buffer[start]` in the text.
     position: Position,
-    limit: usize,
+    /// Bytes of keys that are kept.
+    kept: u64,
     reading: Reading,
     at_end: bool,
 }
@@ -32,15 +32,26 @@ impl<R: Read> Cursor<R> {
             buffer: Vec::new(),
             start: 0,
             position: Position::START,
-            limit: DEFAULT_LIMIT,
+            kept: 0,
             reading: Reading::default(),
             at_end: false,
         }
     }
 
-    /// Refuses elements of more than `limit` bytes.
-    pub fn set_limit(&mut self, limit: usize) {
-        self.limit = limit;
+    /// Rejects elements that take more memory than one record may.
+    pub fn set_limits(&mut self, limits: &Limits) {
+        self.reading.limits = *limits;
+    }
+
+    /// Counts a key that the caller keeps, to notice that it is repeated.
+    pub fn keep(&mut self, key: &JsonString) -> Result<(), JsonError> {
+        self.kept += (size_of::<JsonString>() + key.as_wtf8().len()) as u64;
+        self.check(self.kept)
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), JsonError> {
+        let checked = self.reading.limits.check(Limit::Record, bytes);
+        checked.map_err(|error| self.error(error.into()))
     }
 
     /// Reads values by this grammar.
@@ -121,9 +132,7 @@ impl<R: Read> Cursor<R> {
                 Some(end) => return Ok(seen + end),
                 None => seen = unread.len(),
             }
-            if seen > self.limit {
-                return Err(self.error(JsonErrorKind::RecordTooLong { limit: self.limit }));
-            }
+            self.check(seen as u64)?;
             if !self.fill()? {
                 return Ok(seen);
             }

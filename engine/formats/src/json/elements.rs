@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::cursor::Cursor;
 use super::{Grammar, JsonError, JsonErrorKind, JsonString, Nested, Value};
+use crate::limits::Limits;
 
 /// Iterator over the elements at a path of the one value that fills a text: the items of a list, or the members of an
 /// object with their keys.
@@ -52,9 +53,9 @@ impl<R: Read> JsonElements<R> {
         }
     }
 
-    /// Refuses elements of more than `limit` bytes instead of 1 GiB.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.cursor.set_limit(limit);
+    /// Rejects elements that take more memory than one record may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.cursor.set_limits(limits);
         self
     }
 
@@ -88,10 +89,11 @@ impl<R: Read> JsonElements<R> {
             Some(Kind::Object) => Some(self.cursor.key()?),
             _ => None,
         };
-        if let Some(key) = &key
-            && !self.keys.insert(key.clone())
-        {
-            return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
+        if let Some(key) = &key {
+            self.cursor.keep(key)?;
+            if !self.keys.insert(key.clone()) {
+                return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
+            }
         }
         self.cursor.skip_blanks()?;
         let value = self.cursor.element(depth)?;

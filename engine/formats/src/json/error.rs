@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use crate::limits::LimitExceeded;
+
 /// A place in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
@@ -109,12 +111,9 @@ pub enum JsonErrorKind {
     /// Nested deeper than Python's recursion limit.
     #[error("nested deeper than {} levels", super::MAX_DEPTH)]
     TooDeep,
-    /// A record of a list is longer than the reader's limit.
-    #[error("a record is longer than {limit} bytes")]
-    RecordTooLong {
-        /// The limit in bytes.
-        limit: usize,
-    },
+    /// The text of a value, or the value itself, takes more memory than the reader's limit.
+    #[error("{0}")]
+    Limit(#[from] LimitExceeded),
 }
 
 /// An error of the JSON reader.
@@ -124,6 +123,7 @@ pub enum JsonError {
     #[error("{kind}, at {position}")]
     Syntax {
         /// What is wrong.
+        #[source]
         kind: JsonErrorKind,
         /// Where.
         position: Position,

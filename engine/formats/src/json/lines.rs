@@ -1,10 +1,11 @@
 //! JSON lines: one value per line.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 
 use super::parse::{Reading, parse_at};
 use super::{Grammar, JsonError, Nested, Position, Printed, Value};
 use crate::python::is_python_blank;
+use crate::limits::{Limit, Limits};
 
 /// What a line holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +46,12 @@ impl<R: BufRead> JsonLines<R> {
     /// Reads values by this grammar instead of Python's.
     pub fn with_grammar(mut self, grammar: Grammar) -> Self {
         self.reading.grammar = grammar;
+        self
+    }
+
+    /// Rejects lines that take more memory than one record may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.reading.limits = *limits;
         self
     }
 
@@ -93,14 +100,18 @@ impl<R: BufRead> JsonLines<R> {
                 offset: start.offset,
                 source,
             };
-            if self
-                .input
-                .read_until(b'\n', &mut self.line)
-                .map_err(failed)?
-                == 0
-            {
+            let limits = &self.reading.limits;
+            let most = limits.record.saturating_add(1);
+            let input = Read::by_ref(&mut self.input);
+            let read = input.take(most).read_until(b'\n', &mut self.line);
+            if read.map_err(failed)? == 0 {
                 return Ok(None);
             }
+            let checked = limits.check(Limit::Record, self.line.len() as u64);
+            checked.map_err(|error| JsonError::Syntax {
+                kind: error.into(),
+                position: start,
+            })?;
             self.position = start.after(&self.line);
             let (before, text) = match self.reading.grammar {
                 Grammar::Python => (0, self.line.as_slice()),

@@ -5,6 +5,7 @@ use std::io::Read;
 
 use super::cursor::Cursor;
 use super::{JsonError, JsonErrorKind, JsonString, Value};
+use crate::limits::Limits;
 
 /// The members of an object, one after the other; what is not wanted is passed over, and of it only quotes and brackets
 /// are looked at.
@@ -36,6 +37,12 @@ impl<R: Read> JsonMembers<R> {
             keys: HashSet::new(),
             state: State::BeforeObject,
         }
+    }
+
+    /// Rejects members that take more memory than one record may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.cursor.set_limits(limits);
+        self
     }
 
     /// The next member; its value if `wanted` says so. `None` at the end.
@@ -78,6 +85,7 @@ impl<R: Read> JsonMembers<R> {
             _ => {}
         }
         let key = self.cursor.key()?;
+        self.cursor.keep(&key)?;
         if !self.keys.insert(key.clone()) {
             return Err(self.cursor.error(JsonErrorKind::RepeatedKey));
         }

@@ -1,7 +1,10 @@
 //! The reader for a whole text in memory.
 
 use super::scan::Scan;
-use super::{JsonError, JsonErrorKind, Object, Position, Value, escape, number, pandas};
+use super::{
+    JsonError, JsonErrorKind, JsonString, Object, Position, Value, escape, number, pandas,
+};
+use crate::limits::{Limit, Limits};
 
 /// Lists and objects may be nested this deep. Python's limit depends on the
 /// calls that are under way; with the usual 1,000 it is a little above this.
@@ -56,6 +59,8 @@ pub enum Nested {
 pub(super) struct Reading {
     pub grammar: Grammar,
     pub nested: Nested,
+    /// A value may take as much memory as one record.
+    pub limits: Limits,
 }
 
 /// [`parse`] of a part of a text, which begins at `start` inside `depth` lists.
@@ -87,6 +92,8 @@ pub(super) fn parse_at(
             Nested::Read => usize::MAX,
             Nested::PassedOver => depth,
         },
+        limits: reading.limits,
+        used: 0,
     };
     let result = parser.value(depth).and_then(|value| {
         parser.skip_blanks();
@@ -107,6 +114,9 @@ struct Parser<'a> {
     number: NumberReader,
     /// Lists and objects inside more than so many others are passed over.
     deepest: usize,
+    limits: Limits,
+    /// Bytes of memory that the values take so far.
+    used: u64,
 }
 
 impl Parser<'_> {
@@ -122,6 +132,12 @@ impl Parser<'_> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.place += 1;
         }
+    }
+
+    /// Counts a value that is put into a list or object: short texts can be values of ten times their size.
+    fn count<T>(&mut self) -> Result<(), JsonErrorKind> {
+        self.used += size_of::<T>() as u64;
+        Ok(self.limits.check(Limit::Record, self.used)?)
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, JsonErrorKind> {
@@ -154,7 +170,7 @@ impl Parser<'_> {
     }
 
     /// A string; `place` is at its opening quote.
-    fn string(&mut self) -> Result<super::JsonString, JsonErrorKind> {
+    fn string(&mut self) -> Result<JsonString, JsonErrorKind> {
         let content = self.text.get(self.place + 1..).unwrap_or_default();
         let read = match self.grammar {
             Grammar::Python => escape::read(content),
@@ -197,6 +213,7 @@ impl Parser<'_> {
         }
         loop {
             list.push(self.value(depth)?);
+            self.count::<Value>()?;
             if self.comma_or(b']')? {
                 return Ok(Value::List(list));
             }
@@ -228,6 +245,7 @@ impl Parser<'_> {
             self.place += 1;
             let value = self.value(depth)?;
             object.insert(key, value);
+            self.count::<(JsonString, Value)>()?;
             if self.comma_or(b'}')? {
                 return Ok(Value::Object(object));
             }

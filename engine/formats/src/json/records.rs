@@ -4,6 +4,7 @@ use std::io::Read;
 
 use super::cursor::Cursor;
 use super::{Grammar, JsonError, JsonErrorKind, Nested, Value};
+use crate::limits::Limits;
 
 /// Iterator over the records of a list.
 ///
@@ -33,9 +34,9 @@ impl<R: Read> JsonRecords<R> {
         }
     }
 
-    /// Refuses records of more than `limit` bytes instead of 1 GiB.
-    pub fn with_limit(mut self, limit: usize) -> Self {
-        self.cursor.set_limit(limit);
+    /// Rejects records that take more memory than one record may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.cursor.set_limits(limits);
         self
     }
 

@@ -2,6 +2,8 @@
 
 use std::io;
 
+use crate::limits::LimitExceeded;
+
 /// Why a file or record is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum TfRecordError {
@@ -27,15 +29,13 @@ pub enum TfRecordError {
         offset: u64,
     },
     /// A record over the limit.
-    #[error(
-        "the record at byte {offset} is {length} bytes long, over the limit of {}",
-        super::MAX_RECORD
-    )]
+    #[error("the record at byte {offset}: {cause}")]
     TooLong {
         /// Where the record begins.
         offset: u64,
-        /// Its length.
-        length: u64,
+        /// The limit.
+        #[source]
+        cause: LimitExceeded,
     },
     /// The payload is not a `tf.train.Example`.
     #[error("the record is not a tf.train.Example: {reason} at byte {place} of its payload")]

@@ -15,8 +15,10 @@ pub use example::{Example, Feature};
 
 use std::io::Read;
 
-/// Longest record accepted, in bytes.
-pub const MAX_RECORD: u64 = 1 << 31;
+use crate::limits::{Limit, Limits};
+
+/// Its features may take this many times the memory of a payload of many small values.
+const FEATURES: u64 = 4;
 
 /// A record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,7 @@ pub struct TfRecords<R> {
     input: R,
     offset: u64,
     done: bool,
+    limits: Limits,
 }
 
 impl<R: Read> TfRecords<R> {
@@ -42,7 +45,14 @@ impl<R: Read> TfRecords<R> {
             input,
             offset: 0,
             done: false,
+            limits: Limits::default(),
         }
+    }
+
+    /// Rejects records that take more memory than one may, instead of [`Limits::default`].
+    pub fn with_limits(mut self, limits: &Limits) -> Self {
+        self.limits = *limits;
+        self
     }
 
     fn record(&mut self) -> Result<Option<Record>, TfRecordError> {
@@ -59,9 +69,10 @@ impl<R: Read> TfRecords<R> {
         if little_endian(&crc) != u64::from(masked_crc32c(&length_bytes)) {
             return Err(TfRecordError::WrongLengthCrc { offset });
         }
-        if length > MAX_RECORD {
-            return Err(TfRecordError::TooLong { offset, length });
-        }
+        let checked = self
+            .limits
+            .check(Limit::Record, length.saturating_mul(FEATURES));
+        checked.map_err(|cause| TfRecordError::TooLong { offset, cause })?;
         let payload = self.take(length)?;
         let crc = self.take(4)?;
         if payload.len() as u64 != length || crc.len() < 4 {

@@ -1,9 +1,13 @@
 //! Any text is read or refused; what is read survives writing and reading again,
 //! and the reader of records agrees with the whole one. What is printed without reading is what reading it leads to.
 
-use prep_formats::json::{Grammar, JsonRecords, Printing, Value, WriteOptions, parse, reprint};
+use prep_formats::json::{
+    Grammar, JsonLines, JsonRecords, Printing, Value, WriteOptions, parse, reprint,
+};
 
 pub fn check(data: &[u8]) {
+    let lines = JsonLines::new(data).map_while(Result::ok).count();
+    assert!(lines <= data.len());
     let whole = parse(data);
     let records: Result<Vec<Value>, _> = JsonRecords::new(data).collect();
     let options = WriteOptions::default();

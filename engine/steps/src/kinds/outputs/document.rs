@@ -3,7 +3,7 @@
 //! The object is read and written member by member: what is replaced is passed over, rows are written as they come. Memory
 //! is that of the largest member that is copied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
@@ -20,6 +20,7 @@ use crate::emit::{Dialect, ObjectWriter, for_each_record};
 use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::unpack::similar;
 use crate::kinds::{Kind, one};
+use crate::limits::{limits, undecodable};
 use crate::relation::query_memory;
 use crate::value::{Opener, only_tree};
 
@@ -141,12 +142,14 @@ impl Step for Document {
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {
-            Ok(JsonMembers::new(self.encoding.reader(opened.ahead()?)))
+            let members = JsonMembers::new(self.encoding.reader(opened.ahead()?));
+            Ok(members.with_limits(&limits(context)))
         };
         let keys = self.keys(open()?)?;
         let mut out = ObjectWriter::new(context.store.writer()?, self.dialect);
         let mut rows = 0;
-        // Copied members are read when their turn comes: the file is gone through once for each of them.
+        // Copied members are read when their turn comes. In the order of the file, that is one pass for all of them.
+        let mut file = open()?;
         for key in &keys {
             context.check()?;
             let name = key.to_string_lossy();
@@ -162,7 +165,14 @@ impl Step for Document {
                 })?;
                 continue;
             }
-            let value = self.member(open()?, key)?;
+            let value = match self.member(&mut file, key)? {
+                Some(value) => value,
+                None => {
+                    file = open()?;
+                    let gone = || StepError::internal("a member that was there is gone");
+                    self.member(&mut file, key)?.ok_or_else(gone)?
+                }
+            };
             out.member(&Json::String(key.clone()), &value)?;
         }
         let stored = out.finish()?.commit()?;
@@ -172,7 +182,7 @@ impl Step for Document {
 
 impl Document {
     fn failed(&self, cause: impl Into<BoxError>) -> StepError {
-        StepError::input(DocumentError::Format {
+        undecodable(DocumentError::Format {
             path: self.path.clone(),
             cause: cause.into(),
         })
@@ -187,12 +197,13 @@ impl Document {
         {
             found.push(key);
         }
+        let known: HashSet<&JsonString> = found.iter().collect();
         let own = self.members.iter().map(|(name, _)| name.as_str());
         let mut keys = match &self.only {
             Some(only) => only.iter().map(|name| name.as_str().into()).collect(),
             None => {
                 let missing = own.clone().map(JsonString::from);
-                let missing: Vec<_> = missing.filter(|name| !found.contains(name)).collect();
+                let missing: Vec<_> = missing.filter(|name| !known.contains(name)).collect();
                 let mut keys = found.clone();
                 keys.extend(missing);
                 keys
@@ -200,7 +211,7 @@ impl Document {
         };
         for key in &keys {
             let name = key.to_string_lossy();
-            if !found.contains(key) && own.clone().all(|own| own != name) {
+            if !known.contains(key) && own.clone().all(|own| own != name) {
                 return Err(StepError::input(DocumentError::NoMember {
                     path: self.path.clone(),
                     member: name.into_owned(),
@@ -221,21 +232,20 @@ impl Document {
         Ok(keys)
     }
 
-    /// A member of the file.
+    /// A member of the rest of the file. That no key is repeated is known by now.
     fn member(
         &self,
-        mut file: JsonMembers<impl Read>,
+        file: &mut JsonMembers<impl Read>,
         wanted: &JsonString,
-    ) -> Result<Json, StepError> {
-        let mut found = None;
-        while let Some((key, value)) = file
+    ) -> Result<Option<Json>, StepError> {
+        while let Some((_, value)) = file
             .next_member(|key| key == wanted)
             .map_err(|cause| self.failed(cause))?
         {
-            if key == *wanted {
-                found = value;
+            if value.is_some() {
+                return Ok(value);
             }
         }
-        found.ok_or_else(|| StepError::internal("a member that was there is gone"))
+        Ok(None)
     }
 }

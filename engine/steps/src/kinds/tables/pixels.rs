@@ -8,11 +8,9 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
+use crate::limits::{limits, undecodable};
 use crate::relation::{for_each_file, part};
 use crate::value::TableWriter;
-
-/// Pixels that one image may have; a limit against images made to fill memory.
-const MAX_PIXELS: u64 = 1 << 28;
 
 #[derive(Debug, Error)]
 #[error("`{file}`: {cause}")]
@@ -76,10 +74,11 @@ impl Step for Pixels {
         let mut table = TableWriter::new(context, columns)?;
         let mut inflater = MemberInflater::default();
         let mut bytes = Vec::new();
+        let limits = limits(context);
         for_each_file(context, inputs, &mut |file, opened| {
             opened.read_into(&mut inflater, &mut bytes)?;
-            let image = decode_grey(&bytes, MAX_PIXELS).map_err(|cause| {
-                StepError::input(ImageError {
+            let image = decode_grey(&bytes, &limits).map_err(|cause| {
+                undecodable(ImageError {
                     file: file.to_owned(),
                     cause,
                 })

@@ -8,6 +8,7 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
+use crate::limits::{limits, undecodable};
 use crate::relation::{for_each_file, part};
 use crate::value::TableWriter;
 
@@ -77,10 +78,10 @@ impl Step for LineTable {
         ];
         let mut table = TableWriter::new(context, columns)?;
         for_each_file(context, inputs, &mut |file, opened| {
-            let mut lines = Lines::new(opened.ahead()?);
+            let mut lines = Lines::new(opened.ahead()?).with_limits(&limits(context));
             let mut number = 0_u64;
             let failed = |cause| {
-                StepError::input(TextError {
+                undecodable(TextError {
                     file: file.to_owned(),
                     cause,
                 })

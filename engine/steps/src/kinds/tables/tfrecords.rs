@@ -8,6 +8,7 @@ use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
+use crate::limits::{limits, undecodable};
 use crate::relation::for_each_file;
 use crate::value::TableWriter;
 
@@ -119,12 +120,13 @@ impl Step for TfRecordTable {
         let mut table = TableWriter::new(context, columns)?;
         for_each_file(context, inputs, &mut |file, opened| {
             let format = |cause| {
-                StepError::input(RecordError::Format {
+                undecodable(RecordError::Format {
                     file: file.to_owned(),
                     cause,
                 })
             };
-            for record in TfRecords::new(opened.ahead()?) {
+            let records = TfRecords::new(opened.ahead()?).with_limits(&limits(context));
+            for record in records {
                 let record = record.map_err(format)?;
                 let example = Example::new(&record.payload);
                 table.cells().text(file);

@@ -3,13 +3,14 @@
 use std::cell::Cell;
 use std::io::BufRead;
 
-use prep_core::BoxError;
+use prep_core::{BoxError, Context};
 use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Line, Nested, Object, Value};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
 use super::records::{Record, Records, Whole, each_record, records};
 use super::{Format, Read};
+use crate::limits::limits;
 
 pub(super) const LIST: Format = Format {
     word: Word {
@@ -20,12 +21,12 @@ pub(super) const LIST: Format = Format {
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
         records(context, opener, content, read, &|_, nested, reader| {
-            list(read, nested, reader)
+            list(context, read, nested, reader)
         })
     },
     each: |context, inputs, read| {
         each_record(context, inputs, read, &|_, nested, reader| {
-            list(read, nested, reader)
+            list(context, read, nested, reader)
         })
     },
     plain: None,
@@ -40,23 +41,30 @@ pub(super) const LINES: Format = Format {
     record: Some(Holds::Values(ColumnKind::Json)),
     read: |context, opener, content, read| {
         records(context, opener, content, read, &|_, nested, reader| {
-            lines(read, nested, reader)
+            lines(context, read, nested, reader)
         })
     },
     each: |context, inputs, read| {
         each_record(context, inputs, read, &|_, nested, reader| {
-            lines(read, nested, reader)
+            lines(context, read, nested, reader)
         })
     },
     plain: None,
 };
 
-fn list<'r>(read: &Read, nested: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn list<'r>(
+    context: &Context,
+    read: &Read,
+    nested: &Cell<Nested>,
+    reader: Box<dyn BufRead + 'r>,
+) -> Records<'r> {
     let grammar = read.dialect.grammar();
+    let limits = limits(context);
     match &read.at {
         None => {
             let records = JsonRecords::new(reader)
                 .with_grammar(grammar)
+                .with_limits(&limits)
                 .with_nested(nested.get());
             Box::new(records.map(|record| Ok(Record::from(record?))))
         }
@@ -64,6 +72,7 @@ fn list<'r>(read: &Read, nested: &Cell<Nested>, reader: Box<dyn BufRead + 'r>) -
             let steps = path.split('.').filter(|step| !step.is_empty());
             let elements = JsonElements::new(reader, steps)
                 .with_grammar(grammar)
+                .with_limits(&limits)
                 .with_nested(nested.get());
             Box::new(elements.map(|element| Ok(Record::from(member(element?)))))
         }
@@ -83,9 +92,16 @@ fn member(element: (Option<prep_formats::json::JsonString>, Value)) -> Value {
     }
 }
 
-fn lines<'r>(read: &Read, nested: &'r Cell<Nested>, reader: Box<dyn BufRead + 'r>) -> Records<'r> {
+fn lines<'r>(
+    context: &Context,
+    read: &Read,
+    nested: &'r Cell<Nested>,
+    reader: Box<dyn BufRead + 'r>,
+) -> Records<'r> {
     let piece = read.chunksize.unwrap_or(u64::MAX).max(1);
-    let mut lines = JsonLines::new(reader).with_grammar(read.dialect.grammar());
+    let mut lines = JsonLines::new(reader)
+        .with_grammar(read.dialect.grammar())
+        .with_limits(&limits(context));
     Box::new(std::iter::from_fn(move || {
         lines.set_nested(nested.get());
         let whole = match lines.next_line()? {

@@ -34,6 +34,7 @@ use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::outputs::copy::Absent;
 use crate::kinds::unpack::{extract, similar};
 use crate::kinds::{Kind, one};
+use crate::limits::undecodable;
 use crate::placed::{Subject, blamed};
 use crate::value::{Content, Opener, Storage, TableValue, only_tree};
 
@@ -420,7 +421,7 @@ fn failed(read: &Read, cause: impl Into<BoxError>) -> StepError {
 }
 
 fn failed_at(path: &str, cause: impl Into<BoxError>) -> StepError {
-    StepError::input(ReadError::Format {
+    undecodable(ReadError::Format {
         path: path.to_owned(),
         cause: cause.into(),
     })

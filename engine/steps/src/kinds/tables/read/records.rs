@@ -23,6 +23,7 @@ use prep_sql::RECORD;
 use super::dialect::PIECE;
 use super::inferred::{Types, infer_members, infer_pieces, plain};
 use super::{Read, ReadError, failed, failed_at, file_column, shortened, stored};
+use crate::limits::undecodable;
 use crate::placed::{Subject, blamed};
 use crate::relation::for_each_file;
 use crate::value::{Content, OpenContent, Opener, TableValue, TableWriter};
@@ -52,7 +53,7 @@ impl Whole {
     pub fn into_value(self) -> Result<Value, StepError> {
         match self {
             Whole::Value(value) => Ok(value),
-            Whole::Printed(record) => parse(record.text().as_bytes()).map_err(StepError::internal),
+            Whole::Printed(record) => parse(record.text().as_bytes()).map_err(undecodable),
         }
     }
 
