@@ -14,6 +14,16 @@ const STRUCTURE: u8 = 2;
 /// More than this of a variable is not looked at for names.
 const MOST: u64 = 64 << 20;
 
+/// Structures inside structures; deeper ones are not looked at for names.
+const MAX_NESTING: usize = 32;
+
+/// Longest name of a variable or field in bytes, four times MATLAB's own limit. A longer one is damage.
+const MAX_NAME: usize = 255;
+
+/// Names take at most this many bytes together; no further ones are listed. Each holds the names of the structures around it,
+/// so they would grow with the square of the file.
+const MAX_NAMES: usize = 16 << 20;
+
 /// Longer files, and longer variables, are not written without some of their variables: they are held in memory.
 pub const LARGEST: u64 = 128 << 20;
 
@@ -34,9 +44,9 @@ pub enum MatlabError {
     TooLong,
 }
 
-/// Names as `Video` and `Video.Labels`. What is damaged ends them.
+/// Names as `Video` and `Video.Labels`. Damage ends them, and so does more nesting or text than any real file has.
 pub fn names(bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut found = Names::default();
     let mut rest = bytes.get(HEADER..).unwrap_or_default();
     while let Some((kind, content, behind)) = element(rest) {
         match kind {
@@ -47,17 +57,33 @@ pub fn names(bytes: &[u8]) -> Vec<String> {
                     .take(MOST)
                     .read_to_end(&mut inflated);
                 if let Some((MATRIX, content, _)) = element(&inflated) {
-                    matrix(content, "", &mut found);
+                    matrix(content, &mut Vec::new(), &mut found);
                 }
             }
             MATRIX => {
-                matrix(content, "", &mut found);
+                matrix(content, &mut Vec::new(), &mut found);
             }
             _ => {}
         }
         rest = behind;
     }
-    found
+    found.paths
+}
+
+/// Paths that were found, and their bytes together.
+#[derive(Default)]
+struct Names {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Names {
+    /// `None` when there are too many.
+    fn push(&mut self, path: &[u8]) -> Option<()> {
+        self.bytes += size_of::<String>() + path.len();
+        let path = String::from_utf8_lossy(path).into_owned();
+        (self.bytes <= MAX_NAMES).then(|| self.paths.push(path))
+    }
 }
 
 /// The file without the variables and fields of these names (`Video`, `Video.Labels`): a variable is left out, a field is
@@ -147,22 +173,16 @@ fn stripped(content: &[u8], outer: &str, unwanted: &[String]) -> Result<Left, Ma
     let (_, length, rest) = whole(rest)?;
     let length = number(length, 0).ok_or(MatlabError::Damaged)? as usize;
     let (_, names, mut rest) = whole(rest)?;
-    let fields: Vec<String> = names
-        .chunks(length.max(1))
-        .map(|name| {
-            let text = name.split(|byte| *byte == 0).next().unwrap_or_default();
-            format!("{inside}{}", String::from_utf8_lossy(text))
-        })
-        .collect();
     let head = content.len() - rest.len();
     let mut out = content.get(..head).unwrap_or_default().to_vec();
     let mut changed = false;
     // An array of structures has all fields of the first, then those of the second.
-    let mut field = fields.iter().cycle();
+    let mut fields = names.chunks(length.max(1)).cycle();
     while !rest.is_empty() {
         let (_, matrix, behind) = whole(rest)?;
-        let field = field.next().ok_or(MatlabError::Damaged)?;
-        match stripped(matrix, field, unwanted)? {
+        let field = fields.next().and_then(short).ok_or(MatlabError::Damaged)?;
+        let field = format!("{inside}{}", String::from_utf8_lossy(field));
+        match stripped(matrix, &field, unwanted)? {
             Left::AsItIs => {
                 let raw = rest.get(..rest.len() - behind.len()).unwrap_or_default();
                 out.extend_from_slice(raw);
@@ -229,37 +249,43 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((tag, bytes.get(8..end)?, bytes.get(padded..)?))
 }
 
-fn matrix(content: &[u8], outer: &str, found: &mut Vec<String>) -> Option<()> {
+/// Adds the names in a matrix. `path` names the field that holds it, and is empty for a variable, which has its own name.
+fn matrix(content: &[u8], path: &mut Vec<u8>, found: &mut Names) -> Option<()> {
     let (_, flags, rest) = element(content)?;
     let (_, _, rest) = element(rest)?;
     let (_, name, rest) = element(rest)?;
-    let name = String::from_utf8_lossy(name);
-    let path = match (outer, name.as_ref()) {
-        ("", name) => name.to_owned(),
-        (outer, _) => outer.to_owned(),
-    };
-    if outer.is_empty() {
-        found.push(path.clone());
+    let is_variable = path.is_empty();
+    if is_variable {
+        path.extend_from_slice(short(name)?);
+        found.push(path)?;
     }
-    if flags.first() != Some(&STRUCTURE) {
+    let nesting = path.iter().filter(|byte| **byte == b'.').count();
+    if flags.first() != Some(&STRUCTURE) || nesting >= MAX_NESTING {
         return Some(());
     }
     let (_, length, rest) = element(rest)?;
     let length = number(length, 0)? as usize;
     let (_, names, mut rest) = element(rest)?;
+    let outer = path.len();
     for name in names.chunks(length.max(1)) {
-        let end = name.iter().position(|byte| *byte == 0);
-        let name = String::from_utf8_lossy(name.get(..end.unwrap_or(name.len()))?);
-        let inner = format!("{path}.{name}");
         let (_, content, behind) = element(rest)?;
         // An empty field says nothing.
         if !content.is_empty() {
-            found.push(inner.clone());
-            matrix(content, &inner, found);
+            path.push(b'.');
+            path.extend_from_slice(short(name)?);
+            found.push(path)?;
+            matrix(content, path, found);
+            path.truncate(outer);
         }
         rest = behind;
     }
     Some(())
+}
+
+/// A name up to its zero; `None` if it is too long for one.
+fn short(name: &[u8]) -> Option<&[u8]> {
+    let name = name.split(|byte| *byte == 0).next()?;
+    (name.len() <= MAX_NAME).then_some(name)
 }
 
 #[cfg(test)]
@@ -339,6 +365,36 @@ mod tests {
         variable.extend(packed);
         let found = without(&file(&[variable, other]), &unwanted).unwrap();
         assert_eq!(names(&found.unwrap()), ["Video", "Video.Frames", "other"]);
+    }
+
+    #[test]
+    fn deep_nesting_and_long_names_cost_no_more_than_the_file() {
+        // 1,000 structures inside one another; beyond the limit, their names are not listed.
+        let deep = (0..1000).fold(matrix(6, "", &[]), |inner, _| {
+            structure("s", &[("f", inner)])
+        });
+        let found = names(&file(&[deep]));
+        assert_eq!(found.len(), 1 + MAX_NESTING);
+        assert_eq!(found.last().unwrap().len(), 1 + 2 * MAX_NESTING);
+        // 20,000 fields in a structure whose own path is long: as text they would be 160 MB.
+        let fields = vec![("f", matrix(6, "", &[])); 20_000];
+        let wide = structure("s", &fields);
+        let long = "n".repeat(MAX_NAME);
+        let outer = (0..31).fold(wide, |inner, _| long_field(&long, &inner));
+        let bytes: usize = names(&file(&[outer])).iter().map(String::len).sum();
+        assert!((MAX_NAMES / 2..=MAX_NAMES).contains(&bytes), "{bytes}");
+        // A name of 2 MB.
+        let huge = long_field(&"n".repeat(2 << 20), &matrix(6, "", &[]));
+        assert_eq!(names(&file(&[huge])), ["s"]);
+    }
+
+    /// A structure with one field of this name.
+    fn long_field(name: &str, value: &[u8]) -> Vec<u8> {
+        let length = (name.len() as u32 + 1).to_le_bytes();
+        let mut text = name.as_bytes().to_vec();
+        text.push(0);
+        let rest = [small(5, &length), small(1, &text), value.to_vec()];
+        matrix(STRUCTURE, "s", &rest.concat())
     }
 
     #[test]

@@ -178,6 +178,20 @@ fn bad_headers() {
             "{text}: {found:?}"
         );
     }
+    // As many empty rows as the header claims: nothing in the file bounds their number.
+    for text in [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976, 0)}",
+        "{'descr': '<U0', 'fortran_order': False, 'shape': (1152921504606846976,)}",
+        "{'descr': '|S0', 'fortran_order': False, 'shape': (1152921504606846976, 3)}",
+    ] {
+        let found = NpyHeader::read(with_text(text).as_slice());
+        assert!(
+            matches!(found, Err(NpyError::BadHeader { .. })),
+            "{found:?}"
+        );
+    }
+    let empty = with_text("{'descr': '<f4', 'fortran_order': False, 'shape': (5, 0)}");
+    assert_eq!(NpyHeader::read(empty.as_slice()).unwrap().rows(), 5);
     let python2 = with_text("{'descr': 'f4', 'fortran_order': False, 'shape': (3L, 2L)}");
     let header = NpyHeader::read(python2.as_slice()).unwrap();
     assert_eq!(

@@ -10,7 +10,7 @@
 mod pandas_support;
 
 use md5::{Digest, Md5};
-use prep_formats::pandas::{ReadOptions, Rewritten, normalise};
+use prep_formats::pandas::{CsvError, ReadOptions, Rewritten, normalise, read_frame};
 use serde_json::Value;
 
 use pandas_support::{canonical_text, lines, scan_in_chunks};
@@ -74,4 +74,23 @@ fn blocks_are_typed_and_joined_as_in_pandas() {
         failures.len(),
         failures.join("\n")
     );
+}
+
+/// 100 KB that would be a table of 500 million cells.
+#[test]
+fn short_rows_below_a_wide_header_are_filled_up_to_a_limit() {
+    let text =
+        |columns: usize, rows: usize| format!("a{}\n{}", ",".repeat(columns), "1\n".repeat(rows));
+    let options = ReadOptions::default();
+    let frame = read_frame(text(1000, 1000).as_bytes(), &options).unwrap();
+    assert_eq!((frame.columns.len(), frame.rows), (1001, 1000));
+    for (columns, rows) in [(20_000, 25_000), (500_000, 300)] {
+        let refused = read_frame(text(columns, rows).as_bytes(), &options);
+        assert!(matches!(refused, Err(CsvError::TooManyMissing { .. })));
+    }
+    let refused = read_frame(text(2 << 20, 1).as_bytes(), &options);
+    assert!(matches!(
+        refused,
+        Err(CsvError::TooManyColumns { row: 0, .. })
+    ));
 }

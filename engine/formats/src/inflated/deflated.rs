@@ -8,6 +8,9 @@ use super::stream::{Stop, Stream};
 use crate::read_at::{ReadAt, Section};
 use crate::spans::Spans;
 
+/// Longest span that is unpacked, in bytes: twice the longest that an index has.
+const MAX_SPAN: usize = 32 << 20;
+
 /// A deflate stream in spans, by an index.
 #[derive(Debug)]
 pub struct Deflated<P, W> {
@@ -97,7 +100,10 @@ impl<P: ReadAt, W: ReadAt> Spans for Deflated<P, W> {
         let packed = Section::new(&self.packed, at..u64::MAX);
         let mut stream = Stream::resume(packed, bit, &before)?;
         let end = self.index.end_of(number);
-        let count = usize::try_from(end - start).map_err(io::Error::other)?;
+        // A stored index is not to be trusted for the size of a buffer.
+        let count = usize::try_from(end - start).ok();
+        let count = count.filter(|count| *count <= MAX_SPAN);
+        let count = count.ok_or(io::ErrorKind::InvalidData)?;
         bytes.resize(count, 0);
         let mut filled = 0;
         while let Some(room) = bytes.get_mut(filled..).filter(|room| !room.is_empty()) {

@@ -8,6 +8,8 @@ use crate::sniff::Looks;
 
 /// Longest header accepted, in bytes (NumPy's own limit is 10,000).
 const MAX_HEADER: u64 = 1 << 20;
+/// Most rows of an array whose rows have no bytes: the length of the file does not bound their number.
+const MAX_EMPTY_ROWS: u64 = 1 << 20;
 /// Digits for which NumPy leaves room, so that the first dimension can grow.
 const GROWTH_DIGITS: usize = 21;
 
@@ -78,6 +80,9 @@ impl NpyHeader {
         header
             .checked_bytes()
             .ok_or_else(|| bad(format!("its shape {:?} overflows", header.shape)))?;
+        if header.row_bytes() == 0 && header.rows() > MAX_EMPTY_ROWS {
+            return Err(bad(format!("it has {} empty rows", header.rows())));
+        }
         Ok(header)
     }
 

@@ -6,7 +6,7 @@ use super::{NpyError, NpyHeader};
 use crate::rle;
 
 /// Largest array that is read, in bytes.
-const MAX_BYTES: u64 = 1 << 31;
+const MAX_BYTES: u64 = 1 << 28;
 
 /// The run-length code of a mask.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct MaskCode {
 /// `value`: `rle_encode(numpy.load(file).T.flatten() == value)`.
 ///
 /// # Errors
-/// [`NpyError`]; also for elements that are no numbers, and for arrays over 2 GiB.
+/// [`NpyError`]; also for elements that are no numbers, and for arrays over 256 MiB.
 pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError> {
     let header = NpyHeader::read(&mut input)?;
     let needed = header.data_bytes();

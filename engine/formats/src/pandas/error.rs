@@ -52,6 +52,31 @@ pub enum CsvError {
         /// Longest row in bytes.
         limit: usize,
     },
+    /// A row has more fields than any table has columns.
+    #[error("row {row} (byte {offset}) has more than {limit} fields; is the delimiter right?")]
+    TooManyColumns {
+        /// The row, from 1; 0 is the header.
+        row: u64,
+        /// Where it starts.
+        offset: u64,
+        /// Most fields.
+        limit: usize,
+    },
+    /// Short rows leave out more fields than are filled up.
+    #[error(
+        "up to row {row} (byte {offset}), rows with fewer fields than the {width} columns leave out {missing} fields, \
+         more than the file has bytes; is the header that of another file?"
+    )]
+    TooManyMissing {
+        /// The row, from 1.
+        row: u64,
+        /// Where it starts.
+        offset: u64,
+        /// Fields left out so far.
+        missing: u64,
+        /// Columns of the table.
+        width: usize,
+    },
     /// More cells than are read, those included that short rows leave out.
     #[error("the table has more than {most} cells")]
     TooManyCells {

@@ -19,7 +19,14 @@ use super::tokens::{Field, Form, RowEnd, split_row};
 use super::{CsvError, ReadOptions};
 
 /// Longest row in bytes.
-pub const MAX_ROW: usize = 1 << 30;
+pub const MAX_ROW: usize = 1 << 28;
+
+/// Most fields of a row. Each takes a few hundred bytes if it is a column.
+const MAX_COLUMNS: usize = 1 << 20;
+
+/// Fields that short rows leave out and that are filled up, in addition to as many as the file has bytes. A wide header above
+/// many empty rows would make a table of any size.
+const MAX_MISSING: u64 = 1 << 26;
 
 /// One row as it stands in the file.
 pub(crate) struct RawRow<'a> {
@@ -235,6 +242,8 @@ pub(crate) struct RowReader {
     /// Fields of the row before, after filling up.
     before: usize,
     rows: u64,
+    /// Fields that rows left out so far.
+    missing: u64,
 }
 
 impl RowReader {
@@ -251,6 +260,7 @@ impl RowReader {
             shape: None,
             before: 0,
             rows: 0,
+            missing: 0,
         }
     }
 
@@ -377,6 +387,13 @@ impl RowReader {
             }
             let offset = base + at as u64;
             let end = split_row(&text[at..], self.delimiter, last, &mut fields);
+            if fields.len() > MAX_COLUMNS {
+                return Err(CsvError::TooManyColumns {
+                    row: self.current(),
+                    offset,
+                    limit: MAX_COLUMNS,
+                });
+            }
             let (next, ends_in_lf) = match end {
                 RowEnd::Lf { next } => (next, true),
                 RowEnd::Other { next } => (next, false),
@@ -459,6 +476,15 @@ impl RowReader {
                 shape
             }
         };
+        self.missing += shape.width.saturating_sub(found) as u64;
+        if self.missing > MAX_MISSING.saturating_add(row.offset) {
+            return Err(CsvError::TooManyMissing {
+                row: self.rows + 1,
+                offset: row.offset,
+                missing: self.missing,
+                width: shape.width,
+            });
+        }
         let opens_block = self.rows.is_multiple_of(shape.block);
         if found > self.before && !opens_block {
             return Err(CsvError::TooManyFields {

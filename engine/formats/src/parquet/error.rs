@@ -15,6 +15,16 @@ pub enum ParquetError {
         /// Size in bytes.
         size: u64,
     },
+    /// A table of more rows than a file of this size holds.
+    #[error("the Parquet file has {rows} rows in {}, more than {limit}", HumanSize(*.size))]
+    TooManyRows {
+        /// Rows, as the footer says.
+        rows: u64,
+        /// Size of the file in bytes.
+        size: u64,
+        /// Most rows for a file of this size.
+        limit: u64,
+    },
     /// A column was asked for that is not there.
     #[error("there is no column {column:?}; the columns are {}", .columns.join(", "))]
     UnknownColumn {

@@ -18,6 +18,11 @@ use super::ParquetError;
 use crate::read_at::{ReadAt, Section};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
+/// A file of any size may have this many rows ...
+const MAX_ROWS: u64 = 1 << 24;
+/// ... and so many for each of its bytes: one run of equal values takes a few bytes, whatever its length.
+const ROWS_PER_BYTE: u64 = 1000;
+
 /// An opened file: its footer is read, its data is not.
 #[derive(Debug)]
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
@@ -40,7 +45,16 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         refuse_other_formats(&source.section)?;
         let metadata = ArrowReaderMetadata::load(&source, options)
             .map_err(|error| source.failure.behind(error))?;
-        Ok(Self { source, metadata })
+        let table = Self { source, metadata };
+        let size = table.source.section.len();
+        let rows = table
+            .rows()
+            .max(table.row_groups().fold(0, u64::saturating_add));
+        let limit = ROWS_PER_BYTE.saturating_mul(size).saturating_add(MAX_ROWS);
+        match rows > limit {
+            true => Err(ParquetError::TooManyRows { rows, size, limit }),
+            false => Ok(table),
+        }
     }
 
     /// Columns in the order of the file.
