@@ -1,5 +1,7 @@
 //! `hausdorff_of_volumes`: distance of volumes that are stacked from run-length encoded masks.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
@@ -131,35 +133,34 @@ impl HausdorffOfVolumes {
             }
         }
         rows.sort_by(|a, b| a.0.cmp(b.0));
-        let mut volumes: Vec<(&str, Volume)> = Vec::new();
-        let mut last_id = None;
-        for (id, position, mask) in rows {
-            let name = id.split(self.stacked_by.as_str()).next().unwrap_or(id);
-            let size = sizes.get(position).copied().unwrap_or(Size {
-                width: 0,
-                height: 0,
-            });
-            let place = match volumes.iter().rposition(|(other, _)| *other == name) {
-                Some(place) => place,
-                None => {
-                    let slices = Vec::new();
-                    volumes.push((name, Volume { size, slices }));
-                    volumes.len() - 1
-                }
-            };
-            let Some((_, volume)) = volumes.get_mut(place) else {
+        let mut volumes: Vec<Volume> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        // The masks of one slice, over several rows.
+        for slice in rows.chunk_by(|one, other| one.0 == other.0) {
+            let Some(&(id, _, _)) = slice.first() else {
                 continue;
             };
-            if volume.size != size {
-                let expected = "slices of a volume to be of one size";
-                return Err(ids.refuse(RefusalKind::Ids, position, expected));
+            let name = id.split(self.stacked_by.as_str()).next().unwrap_or(id);
+            let place = *places.entry(name).or_insert(volumes.len());
+            for &(_, position, _) in slice {
+                let size = sizes.get(position).copied().unwrap_or(Size {
+                    width: 0,
+                    height: 0,
+                });
+                if place == volumes.len() {
+                    let slices = Vec::new();
+                    volumes.push(Volume { size, slices });
+                }
+                if volumes.get(place).is_some_and(|volume| volume.size != size) {
+                    let expected = "slices of a volume to be of one size";
+                    return Err(ids.refuse(RefusalKind::Ids, position, expected));
+                }
             }
-            match volume.slices.last_mut() {
-                Some(slice) if last_id == Some(id) => *slice = slice.union(&mask),
-                _ => volume.slices.push(mask),
+            let mask = Mask::union(slice.iter().map(|(_, _, mask)| mask));
+            if let Some(volume) = volumes.get_mut(place) {
+                volume.slices.push(mask);
             }
-            last_id = Some(id);
         }
-        Ok(volumes.into_iter().map(|(_, volume)| volume).collect())
+        Ok(volumes)
     }
 }

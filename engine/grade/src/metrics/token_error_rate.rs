@@ -62,15 +62,15 @@ impl Metric for TokenErrorRate {
             let (truth, predicted) = (text(answers.value(row)), text(prediction.value(row)));
             match self.tokens {
                 Tokens::Words => {
-                    let (truth, predicted): (Vec<&str>, Vec<&str>) =
-                        (words(&truth).collect(), words(&predicted).collect());
+                    let truth: Vec<&str> = words(&truth).collect();
                     length += truth.len();
-                    edits += sequence_distance(&truth, &predicted);
+                    edits += sequence_distance(&truth, words(&predicted));
                 }
                 Tokens::Integers => {
                     let truth = integers(&answers, row, &truth)?;
                     length += truth.len();
-                    edits += sequence_distance(&truth, &integers(&prediction, row, &predicted)?);
+                    let predicted = integers(&prediction, row, &predicted)?;
+                    edits += sequence_distance(&truth, predicted.into_iter());
                 }
             }
         }

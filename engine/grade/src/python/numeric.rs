@@ -15,6 +15,17 @@ pub fn sum(values: &[f64]) -> f64 {
         .unwrap_or(0.0)
 }
 
+/// [`sum`] of an array that is never in memory as a whole.
+pub fn sum_of(mut values: impl Iterator<Item = f64>) -> f64 {
+    let mut buffer = Vec::with_capacity(BUFFER);
+    let sums = std::iter::from_fn(|| {
+        buffer.clear();
+        buffer.extend(values.by_ref().take(BUFFER));
+        (!buffer.is_empty()).then(|| pairwise_sum(&buffer))
+    });
+    sums.reduce(|sum, next| sum + next).unwrap_or(0.0)
+}
+
 /// Sum of one buffer: eight running sums per block of up to 128 values, blocks combined by halving (`pairwise_sum` in
 /// NumPy's `loops_utils.h`).
 fn pairwise_sum(values: &[f64]) -> f64 {

@@ -37,6 +37,9 @@ pub(super) static KIND: RuleKind = RuleKind {
     parse: parse::<Join>,
 };
 
+/// More pairs of rows are rejected: identifiers that both tables repeat would make any number of them.
+const MAX_PAIRS: usize = 1 << 26;
+
 /// No further row.
 const END: u32 = u32::MAX;
 
@@ -100,7 +103,15 @@ impl Join {
             let first = places.get(&key(&answers, row)).map(|(first, _)| *first);
             std::iter::successors(first, |position| after(*position))
         };
-        let pairs = (0..answers.len()).map(|row| rows_of(row).count()).sum();
+        let mut pairs = 0;
+        for row in 0..answers.len() {
+            pairs += rows_of(row).count();
+            if pairs > MAX_PAIRS {
+                let message =
+                    format!("repeated identifiers give more than {MAX_PAIRS} pairs of rows");
+                return Err(Refusal::new(RefusalKind::Ids, message).in_column(&self.by));
+            }
+        }
         let (mut left, mut right) = (Vec::with_capacity(pairs), Vec::with_capacity(pairs));
         let (mut matched, mut repeated) = (0, None);
         for (row, position) in (0..answers.len()).zip(0u32..) {

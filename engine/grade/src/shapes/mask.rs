@@ -114,10 +114,10 @@ impl Mask {
         area
     }
 
-    /// The pixels of either.
+    /// The pixels of any.
     #[must_use]
-    pub fn union(&self, other: &Mask) -> Mask {
-        let mut all: Vec<(u64, u64)> = self.runs.iter().chain(&other.runs).copied().collect();
+    pub fn union<'a>(masks: impl Iterator<Item = &'a Mask>) -> Mask {
+        let mut all: Vec<(u64, u64)> = masks.flat_map(|mask| &mask.runs).copied().collect();
         all.sort_unstable();
         let mut mask = Mask::default();
         for (low, high) in all {

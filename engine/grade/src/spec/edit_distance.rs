@@ -1,39 +1,124 @@
 //! Levenshtein's distance: the least number of elements to insert, delete or replace.
+//!
+//! Memory grows with one side only, the `pattern`, so that a huge cell of a submission beside a short answer takes no more
+//! than the cell itself. 64 elements of the pattern are compared at once: Myers, "A fast bit-vector algorithm for approximate
+//! string matching based on dynamic programming" (1999), in the form of Hyyrö (2003) for patterns of any length.
 
 /// Distance of two texts in code points.
-pub fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    sequence_distance(&a, &b)
+pub fn edit_distance(pattern: &str, text: &str) -> usize {
+    if pattern == text {
+        return 0;
+    }
+    let pattern: Vec<char> = pattern.chars().collect();
+    sequence_distance(&pattern, text.chars())
+}
+
+/// One word of a column of the matrix of distances: which rows are one above (`plus`) or below (`minus`) the row before.
+#[derive(Clone)]
+struct Column {
+    plus: u64,
+    minus: u64,
 }
 
 /// Distance of two sequences.
-pub fn sequence_distance<T: PartialEq>(a: &[T], b: &[T]) -> usize {
-    let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (
-        a.get(start..).unwrap_or_default(),
-        b.get(start..).unwrap_or_default(),
-    );
-    let end = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
-    let (a, b) = (
-        a.get(..a.len() - end).unwrap_or_default(),
-        b.get(..b.len() - end).unwrap_or_default(),
-    );
-    let mut costs: Vec<usize> = (1..=b.len()).collect();
-    for (row, from) in a.iter().enumerate() {
-        let (mut left, mut diagonal) = (row + 1, row);
-        for (cost, to) in costs.iter_mut().zip(b) {
-            let cheapest = (diagonal + usize::from(from != to))
-                .min(left + 1)
-                .min(*cost + 1);
-            diagonal = *cost;
-            *cost = cheapest;
-            left = cheapest;
+pub fn sequence_distance<T: Ord>(pattern: &[T], text: impl Iterator<Item = T>) -> usize {
+    let words = pattern.len().div_ceil(64);
+    if words == 0 {
+        return text.count();
+    }
+    // For each element of the pattern, the places where it is.
+    let mut alphabet: Vec<&T> = pattern.iter().collect();
+    alphabet.sort_unstable();
+    alphabet.dedup();
+    let mut places = vec![0_u64; alphabet.len() * words];
+    for (place, element) in pattern.iter().enumerate() {
+        let row = alphabet.partition_point(|other| *other < element) * words;
+        if let Some(word) = places.get_mut(row + place / 64) {
+            *word |= 1 << (place % 64);
         }
     }
-    costs.last().copied().unwrap_or(a.len())
+    let nowhere = vec![0; words];
+    let last = 1 << ((pattern.len() - 1) % 64);
+    let all = Column {
+        plus: u64::MAX,
+        minus: 0,
+    };
+    let mut columns = vec![all; words];
+    let mut distance = pattern.len();
+    for element in text {
+        let found = alphabet.binary_search(&&element).ok();
+        let matches = found.and_then(|row| places.get(row * words..(row + 1) * words));
+        // What the row above adds along the text: one, above the first row.
+        let (mut add, mut less) = (1, 0);
+        let mut ends = (0, 0);
+        for (column, matches) in columns.iter_mut().zip(matches.unwrap_or(&nowhere)) {
+            let Column { plus, minus } = *column;
+            let vertical = matches | minus;
+            let matches = matches | less;
+            let horizontal = ((matches & plus).wrapping_add(plus) ^ plus) | matches;
+            ends = (minus | !(horizontal | plus), plus & horizontal);
+            let (up, down) = (ends.0 << 1 | add, ends.1 << 1 | less);
+            (add, less) = (ends.0 >> 63, ends.1 >> 63);
+            column.plus = down | !(vertical | up);
+            column.minus = up & vertical;
+        }
+        distance += usize::from(ends.0 & last != 0);
+        distance -= usize::from(ends.1 & last != 0);
+    }
+    distance
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The matrix of distances, row by row.
+    fn by_matrix(a: &[u8], b: &[u8]) -> usize {
+        let mut costs: Vec<usize> = (0..=b.len()).collect();
+        for (row, from) in a.iter().enumerate() {
+            let mut diagonal = std::mem::replace(&mut costs[0], row + 1);
+            for (column, to) in b.iter().enumerate() {
+                let replaced = diagonal + usize::from(from != to);
+                diagonal = costs[column + 1];
+                costs[column + 1] = replaced.min(costs[column] + 1).min(diagonal + 1);
+            }
+        }
+        costs[b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn distances_are_those_of_the_matrix(
+            a in prop::collection::vec(0..4_u8, 0..300),
+            b in prop::collection::vec(0..5_u8, 0..300),
+        ) {
+            prop_assert_eq!(sequence_distance(&a, b.iter().copied()), by_matrix(&a, &b));
+        }
+    }
+
+    #[test]
+    fn known_distances() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("kitten", "sitting", 3),
+            ("\u{e4}\u{1f600}", "a\u{1f600}\u{1f600}", 2),
+        ] {
+            assert_eq!(edit_distance(a, b), expected, "{a} {b}");
+            assert_eq!(edit_distance(b, a), expected, "{b} {a}");
+        }
+    }
+
+    /// A cell of 8 MB and an answer of 300 characters.
+    #[test]
+    fn a_long_cell_takes_time_in_proportion() {
+        let (answer, cell) = ("ab".repeat(150), "abcd".repeat(2 << 20));
+        let started = std::time::Instant::now();
+        assert_eq!(edit_distance(&answer, &cell), cell.len() - answer.len());
+        // The matrix would have 2.5 billion cells.
+        assert!(started.elapsed().as_secs() < 5);
+    }
 }
