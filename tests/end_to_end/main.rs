@@ -19,6 +19,7 @@
 //! export        copies to take elsewhere
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! held          long tables, which are in memory instead of the store
+//! hostile       small files that declare or unpack to huge ones, of every format
 //! kinds         pipelines for each kind, against what the original libraries made of the same input
 //! kill          `kill -9` at random moments: no half-made tree is taken for a whole one, the next run mends it
 //! leaks         known leaks, planted as the real bundles have them
@@ -71,6 +72,7 @@ mod export;
 mod faults;
 mod freshness;
 mod held;
+mod hostile;
 mod kill;
 mod kinds;
 mod leaks;

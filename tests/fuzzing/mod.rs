@@ -1,7 +1,9 @@
 //! Fuzzing without a fuzzer: seeds are changed at random and tried, for a fixed time.
 //!
 //! It finds less than a fuzzer that sees which code runs, but needs no tools and is quick, so that it is among the tests.
-//! `PREP_FUZZ=60` tries for so many seconds (default: 2). What breaks a promise is kept in a file that the message names.
+//! `PREP_FUZZ=60` tries for so many seconds (default: 2). What breaks a promise, or costs too much ([`cost`]), is kept in a file that the message names.
+
+pub mod cost;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -141,7 +143,7 @@ pub fn fuzz(name: &str, seeds: &[Vec<u8>], check: fn(&[u8])) {
 }
 
 fn attempt(name: &str, input: &[u8], check: fn(&[u8])) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| check(input))) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| cost::bounded(input, check))) {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{name}"));
         fs::write(&path, input).expect("the input is kept");
         eprintln!(

@@ -20,6 +20,62 @@ fn files(names: &[&str]) -> Vec<Vec<u8>> {
     seeds(&root, names)
 }
 
+/// A structure with two fields, and a variable.
+fn matlab() -> Vec<Vec<u8>> {
+    let element = |kind: u32, content: &[u8]| {
+        let mut bytes = [kind.to_le_bytes(), (content.len() as u32).to_le_bytes()].concat();
+        bytes.extend(content);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        bytes
+    };
+    let matrix = |class: u8, name: &str, rest: &[u8]| {
+        let parts = [
+            element(6, &[class, 0, 0, 0, 0, 0, 0, 0]),
+            element(5, &[1, 0, 0, 0, 1, 0, 0, 0]),
+            element(1, name.as_bytes()),
+            rest.to_vec(),
+        ];
+        element(14, &parts.concat())
+    };
+    let value = matrix(6, "", &element(9, b"12345678"));
+    let fields = [
+        element(5, &8_u32.to_le_bytes()),
+        element(1, b"Frames\0\0Labels\0\0"),
+        value.clone(),
+        value.clone(),
+    ];
+    let mut file = vec![b' '; 124];
+    file.extend(b"\x00\x01IM");
+    file.extend(matrix(2, "Video", &fields.concat()));
+    file.extend(matrix(6, "labels", &element(9, b"87654321")));
+    vec![file]
+}
+
+fn parquet() -> Vec<Vec<u8>> {
+    seeds(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
+        &["parquet"],
+    )
+}
+
+/// The headers of archives, which are at their ends.
+fn sevenz_headers() -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let archives = seeds(&root, &["archives"]);
+    let archives = archives
+        .into_iter()
+        .filter(|bytes| bytes.starts_with(b"7z\xbc\xaf"));
+    let headers = archives.filter_map(|bytes| {
+        let number = |at: usize| {
+            let bytes: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
+            usize::try_from(u64::from_le_bytes(bytes)).ok()
+        };
+        let start = 32 + number(12)?;
+        Some(bytes.get(start..start + number(20)?)?.to_vec())
+    });
+    headers.collect()
+}
+
 macro_rules! targets {
     ($($name:ident: $seeds:expr;)*) => {
         $(
@@ -42,14 +98,17 @@ targets! {
         br#"{"a": {"x": 1, "y": {"z": -1.5e3}}, "b": "\u00e4"}"#.to_vec(),
     ];
     lines: files(&["formats/bundle/texts"]);
+    matlab: matlab();
     npy: files(&["masks/bundle/m", "formats/bundle/a.npy", "formats/bundle/flat.npy"]);
     pandas: files(&["formats/bundle/printed.csv", "draws/bundle", "read_each/expected/public", "documents/expected/public"]);
     png: files(&["formats/bundle/pages"]);
+    parquet: parquet();
     printf: vec![
         b"12345678abcdefgh%05d|%.10f|%s %-8.3e %+d %%".to_vec(),
         b"\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\0\x80%g %i %10s".to_vec(),
         b"\0\0\0\0\0\0\xf0\x3f\x01\0\0\0\0\0\0\x001 3 10 5".to_vec(),
     ];
+    sevenz_header: sevenz_headers();
     tfrecord: files(&["formats/bundle/shards"]);
     zip: files(&["archives/bundle/stored.zip", "archives/bundle/deflated.zip"]);
 }

@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/bson.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/bson.rs"]
 mod bson;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| bson::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, bson::check));

@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/image_header.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/image_header.rs"]
 mod image_header;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| image_header::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, image_header::check));

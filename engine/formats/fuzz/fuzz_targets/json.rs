@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/json.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/json.rs"]
 mod json;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| json::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, json::check));

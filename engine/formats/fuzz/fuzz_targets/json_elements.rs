@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/json_elements.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/json_elements.rs"]
 mod json_elements;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| json_elements::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, json_elements::check));

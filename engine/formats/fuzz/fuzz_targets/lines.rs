@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/lines.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/lines.rs"]
 mod lines;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| lines::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, lines::check));

@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/png.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/png.rs"]
 mod png;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| png::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, png::check));

@@ -1,7 +1,9 @@
 //! See `tests/fuzzed/tfrecord.rs`.
 #![no_main]
 
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
 #[path = "../../tests/fuzzed/tfrecord.rs"]
 mod tfrecord;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| tfrecord::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, tfrecord::check));

@@ -1,8 +1,9 @@
 //! Any bytes are an array or refused; a gathered array is read again, with the same elements.
 
-use prep_formats::npy::NpyArray;
+use prep_formats::npy::{NpyArray, mask_code};
 
 pub fn check(data: &[u8]) {
+    let _ = mask_code(data, 1.0);
     let Ok(array) = NpyArray::open(data, 0..data.len() as u64) else {
         return;
     };

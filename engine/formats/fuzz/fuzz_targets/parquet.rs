@@ -1,0 +1,9 @@
+//! See `tests/fuzzed/parquet.rs`.
+#![no_main]
+
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
+#[path = "../../tests/fuzzed/parquet.rs"]
+mod parquet;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, parquet::check));

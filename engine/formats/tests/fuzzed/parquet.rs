@@ -1,0 +1,20 @@
+//! Any bytes are a table or rejected; a table has as many rows as it says.
+
+use prep_formats::parquet::ParquetTable;
+
+pub fn check(data: &[u8]) {
+    let Ok(table) = ParquetTable::open(data.to_vec(), 0..data.len() as u64) else {
+        return;
+    };
+    let Ok(batches) = table.batches(None, None, 1024) else {
+        return;
+    };
+    let mut rows = 0;
+    for batch in batches.take(100) {
+        let Ok(batch) = batch else {
+            return;
+        };
+        rows += batch.num_rows() as u64;
+    }
+    assert!(rows <= table.rows());
+}

@@ -1,0 +1,21 @@
+//! Any bytes as the header of a 7z archive, with the checksums that let a reader come as far as that.
+
+use std::io::Cursor;
+
+use prep_formats::limits::Limits;
+use prep_formats::sevenz::SevenZReader;
+
+pub fn check(data: &[u8]) {
+    let mut start = Vec::new();
+    start.extend(0_u64.to_le_bytes());
+    start.extend((data.len() as u64).to_le_bytes());
+    start.extend(crc32fast::hash(data).to_le_bytes());
+    let mut archive = b"7z\xbc\xaf\x27\x1c\0\x04".to_vec();
+    archive.extend(crc32fast::hash(&start).to_le_bytes());
+    archive.extend(start);
+    archive.extend(data);
+    let budget = Limits::default().budget(archive.len() as u64);
+    if let Ok(reader) = SevenZReader::open(Cursor::new(&archive), &budget) {
+        let _ = (reader.members(), reader.parts(&archive));
+    }
+}

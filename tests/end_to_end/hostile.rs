@@ -1,0 +1,540 @@
+//! Input that is made to exhaust the machine: small files that declare or unpack to huge ones, of every format that is read.
+//!
+//! Each is tried as a bundle of about 1, 10 and 100 KB, with default settings. Whatever becomes of it, the program ends by
+//! itself, with one of its exit codes, and takes at most 1 GB of memory and 30 s.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use prep_formats::sevenz::SevenZWriter;
+use prep_formats::tar::TarWriter;
+use prep_formats::tfrecord::masked_crc32c;
+
+use crate::support::{Archive, Member, Sandbox};
+
+const MAX_KILOBYTES: u64 = 1_000_000;
+const MAX_TIME: Duration = Duration::from_secs(30);
+
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+
+/// Deflate packs by 1,000 at best.
+const RATIO: usize = 1_000;
+
+/// A member of the bundle that is about so many bytes long, and how a pipeline reads it.
+struct Hostile {
+    name: &'static str,
+    member: fn(usize) -> Member,
+    tables: &'static str,
+    public: &'static str,
+}
+
+fn archive(members: &[Member]) -> Vec<u8> {
+    let archive = members
+        .iter()
+        .cloned()
+        .fold(Archive::new(), Archive::member);
+    archive.bytes()
+}
+
+fn repeated(text: &str, bytes: usize) -> Vec<u8> {
+    text.bytes()
+        .cycle()
+        .take(bytes / text.len() * text.len())
+        .collect()
+}
+
+/// What becomes a member of so many bytes.
+fn packed(name: &str, front: &str, text: &str, back: &str, bytes: usize) -> Member {
+    let middle = repeated(text, bytes * RATIO);
+    Member::deflated(name, [front.as_bytes(), &middle, back.as_bytes()].concat())
+}
+
+fn npy(header: &str) -> Vec<u8> {
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((header.len() as u16).to_le_bytes());
+    file.extend(header.as_bytes());
+    file
+}
+
+fn png(width: u32, height: u32, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut chunk = |kind: &[u8], content: &[u8]| {
+        file.extend((content.len() as u32).to_be_bytes());
+        let body = [kind, content].concat();
+        file.extend(&body);
+        file.extend(crc32fast::hash(&body).to_be_bytes());
+    };
+    let head = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    chunk(b"IHDR", &[&head[..], &[8, 0, 0, 0, 0]].concat());
+    chunk(b"IDAT", data);
+    chunk(b"IEND", b"");
+    file
+}
+
+/// Zeros that zlib packs into about so many bytes.
+fn zlib(bytes: usize) -> Vec<u8> {
+    let mut out = ZlibEncoder::new(Vec::new(), Compression::best());
+    out.write_all(&vec![0; bytes * RATIO]).unwrap();
+    out.finish().unwrap()
+}
+
+fn record(length: u64, payload: &[u8]) -> Vec<u8> {
+    let length = length.to_le_bytes();
+    let mut file = length.to_vec();
+    file.extend(masked_crc32c(&length).to_le_bytes());
+    file.extend(payload);
+    file.extend(masked_crc32c(payload).to_le_bytes());
+    file
+}
+
+/// A protobuf field of bytes.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut out = vec![number << 3 | 2];
+    let mut length = content.len();
+    while length >= 0x80 {
+        out.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    out.push(length as u8);
+    out.extend(content);
+    out
+}
+
+/// Documents in one another; each says how long it is.
+fn bson(levels: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    for level in (0..levels).rev() {
+        out.extend((5 + 8 * level as u32 + 8).to_le_bytes());
+        out.extend(b"\x03a\0");
+    }
+    out.extend(vec![0; levels]);
+    out
+}
+
+fn matlab(variable: &[u8]) -> Vec<u8> {
+    let mut file = vec![b' '; 124];
+    file.extend(b"\x00\x01IM");
+    file.extend(variable);
+    file
+}
+
+/// Structures in one another, all of them before their ends.
+fn structures(levels: usize) -> Vec<u8> {
+    let head: &[&[u8]] = &[
+        b"\x06\0\0\0\x08\0\0\0\x02\0\0\0\0\0\0\0",
+        b"\x05\0\0\0\x08\0\0\0\x01\0\0\0\x01\0\0\0",
+        b"\x01\0\x01\0v\0\0\0",
+        b"\x05\0\x04\0\x02\0\0\0",
+        b"\x01\0\x02\0f\0\0\0",
+    ];
+    let head = head.concat();
+    let mut out = Vec::new();
+    for level in (1..=levels).rev() {
+        out.extend(14_u32.to_le_bytes());
+        out.extend(((level * (head.len() + 8)) as u32).to_le_bytes());
+        out.extend(&head);
+    }
+    out
+}
+
+/// A sparse file that claims to be a terabyte of zeros.
+fn sparse() -> Vec<u8> {
+    let mut header = [0_u8; 512];
+    let fields: [(usize, &[u8]); 7] = [
+        (0, b"a.csv"),
+        (100, b"0000644\0"),
+        (124, b"00000000000\0"),
+        (148, b"        "),
+        (156, b"S"),
+        (257, b"ustar  \0"),
+        (483, b"00010000000000\0"),
+    ];
+    for (at, field) in fields {
+        let end = (at + field.len()).min(512);
+        header[at..end].copy_from_slice(&field[..end - at]);
+    }
+    // 1 TiB, as a number in base 256.
+    header[483..495].copy_from_slice(b"\x80\0\0\0\0\0\x01\0\0\0\0\0");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    [&header[..], &[0; 1024]].concat()
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::best());
+    out.write_all(content).unwrap();
+    out.finish().unwrap()
+}
+
+/// A 7z whose list of members packs well: one file and folders of one name.
+fn sevenz(bytes: usize) -> Vec<u8> {
+    let mut archive = SevenZWriter::new(std::io::Cursor::new(Vec::new()), 6);
+    archive.add_file("a.csv", &b"id\n1\n"[..]).unwrap();
+    for _ in 0..bytes * 20 {
+        archive.add_directory("aaaaaaaaaaaaaaaa").unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// Zips in one another, stored.
+fn nested(bytes: usize) -> Vec<u8> {
+    let mut inner = b"id\n1\n".to_vec();
+    let mut name = "a.csv";
+    while inner.len() < bytes {
+        inner = archive(&[Member::stored(name, &inner)]);
+        name = "a.zip";
+    }
+    inner
+}
+
+const CSV: (&str, &str) = (
+    "  t: { read: x.csv, columns: { a: inferred } }",
+    "SELECT * FROM t",
+);
+const JSON: (&str, &str) = (
+    "  t: { read: x.json, columns: { x: json } }",
+    "SELECT x FROM t",
+);
+
+fn all() -> Vec<Hostile> {
+    let case = |name, member, tables, public| Hostile {
+        name,
+        member,
+        tables,
+        public,
+    };
+    let lines = (
+        "  t: { read: x.jsonl, format: json_lines, columns: { x: json } }",
+        "SELECT x FROM t",
+    );
+    let array = (
+        "  t: { read: x.npy, columns: { value: inferred } }",
+        "SELECT value FROM t",
+    );
+    let pixels = (
+        "  f: { files: x.png }\n  t: { pixels: f }",
+        "SELECT grey FROM t",
+    );
+    let records = (
+        "  f: { files: x.tfrec }\n  t: { tfrecords: f, features: { n: integer } }",
+        "SELECT n FROM t",
+    );
+    let documents = (
+        "  t: { read: x.bson, format: bson, columns: { a: integer } }",
+        "SELECT record FROM t",
+    );
+    let text = (
+        "  f: { files: x.txt }\n  t: { text_lines: f }",
+        "SELECT line FROM t",
+    );
+    vec![
+        case(
+            "short rows below a wide header",
+            |bytes| {
+                packed(
+                    "x.csv",
+                    &format!("a{}\n", ",".repeat(bytes * 100)),
+                    "1\n",
+                    "",
+                    bytes / 2,
+                )
+            },
+            CSV.0,
+            CSV.1,
+        ),
+        case(
+            "a row of commas",
+            |bytes| packed("x.csv", "a\n", ",", "\n", bytes),
+            CSV.0,
+            CSV.1,
+        ),
+        case(
+            "a header of commas",
+            |bytes| packed("x.csv", "a", ",", "\n", bytes),
+            CSV.0,
+            CSV.1,
+        ),
+        case(
+            "a quote without an end",
+            |bytes| packed("x.csv", "a\n\"", "bbbbbbbb\n", "", bytes),
+            CSV.0,
+            CSV.1,
+        ),
+        case(
+            "a record of empty lists",
+            |bytes| packed("x.json", "[{\"x\":[[]", ",[]", "]}]", bytes),
+            JSON.0,
+            JSON.1,
+        ),
+        case(
+            "lists in lists",
+            |bytes| packed("x.json", "[{\"x\":", "[", "", bytes),
+            JSON.0,
+            JSON.1,
+        ),
+        case(
+            "objects in objects",
+            |bytes| packed("x.json", "[{\"x\":", "{\"a\":", "", bytes),
+            JSON.0,
+            JSON.1,
+        ),
+        case(
+            "a long line of lists",
+            |bytes| packed("x.jsonl", "{\"x\":[[]", ",[]", "]}", bytes),
+            lines.0,
+            lines.1,
+        ),
+        case(
+            "a long line of blanks",
+            |bytes| packed("x.jsonl", "{", " ", "}", bytes),
+            lines.0,
+            lines.1,
+        ),
+        case(
+            "an array of empty rows",
+            |bytes| {
+                let blanks = " ".repeat((bytes / 2).min(60_000));
+                let header = format!(
+                    "{{'descr': '<f4', 'fortran_order': False, 'shape': (1152921504606846976, 0)}}{blanks}"
+                );
+                Member::stored("x.npy", npy(&header))
+            },
+            array.0,
+            array.1,
+        ),
+        case(
+            "an array of texts without width",
+            |_| {
+                let header =
+                    "{'descr': '<U0', 'fortran_order': False, 'shape': (1152921504606846976,)}";
+                Member::stored("x.npy", npy(header))
+            },
+            array.0,
+            array.1,
+        ),
+        case(
+            "an image of a terapixel",
+            |bytes| Member::stored("x.png", png(1 << 20, 1 << 20, &zlib(bytes))),
+            pixels.0,
+            pixels.1,
+        ),
+        case(
+            "an image of zeros",
+            |bytes| {
+                let side = ((bytes * RATIO) as f64).sqrt() as u32;
+                Member::stored("x.png", png(side - 1, side - 1, &zlib(bytes)))
+            },
+            pixels.0,
+            pixels.1,
+        ),
+        case(
+            "a record of 8 EiB",
+            |bytes| Member::stored("x.tfrec", record(1 << 63, &vec![0; bytes])),
+            records.0,
+            records.1,
+        ),
+        case(
+            "a record of empty values",
+            |bytes| {
+                let values = repeated("\n\0", bytes * RATIO);
+                let entry = [field(1, b"n"), field(2, &field(1, &values))].concat();
+                let payload = field(1, &field(1, &entry));
+                Member::deflated("x.tfrec", record(payload.len() as u64, &payload))
+            },
+            records.0,
+            records.1,
+        ),
+        case(
+            "documents in documents",
+            |bytes| Member::deflated("x.bson", bson(bytes * 20)),
+            documents.0,
+            documents.1,
+        ),
+        case(
+            "a document of 2 GiB",
+            |bytes| {
+                let mut file = b"\xff\xff\xff\x7f\x02a\0\xff\xff\xff\x7f".to_vec();
+                file.extend(repeated("a", bytes * RATIO));
+                Member::deflated("x.bson", file)
+            },
+            documents.0,
+            documents.1,
+        ),
+        case(
+            "structures in structures",
+            |bytes| Member::deflated("x.mat", matlab(&structures(bytes * 4))),
+            "",
+            "{ redact: x.mat, variables: [v.f.v.f.labels] }",
+        ),
+        case(
+            "a packed variable",
+            |bytes| {
+                let packed = zlib(bytes);
+                let tag = [15_u32.to_le_bytes(), (packed.len() as u32).to_le_bytes()].concat();
+                Member::stored("x.mat", matlab(&[tag, packed].concat()))
+            },
+            "",
+            "{ redact: x.mat, variables: [labels] }",
+        ),
+        case(
+            "a long line",
+            |bytes| packed("x.txt", "", "a", "", bytes),
+            text.0,
+            text.1,
+        ),
+        case(
+            "zips in zips",
+            |bytes| Member::stored("x.zip", nested(bytes)),
+            "  t: { read: x.zip/a.zip/a.zip/a.csv, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+        case(
+            "zips in zips, rewritten",
+            |bytes| Member::stored("x.zip", nested(bytes)),
+            "",
+            "{ redact: x.zip, variables: [labels] }",
+        ),
+        case(
+            "members under deep paths",
+            |bytes| {
+                let members: Vec<Member> = (0..bytes / 20)
+                    .map(|number| Member::stored(&format!("{number:05}{}", "/a".repeat(1_480)), ""))
+                    .collect();
+                Member::deflated("x.zip", archive(&members))
+            },
+            "  t: { read: x.zip/a.csv, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+        case(
+            "a sparse file of a terabyte",
+            |bytes| Member::stored("x.tar", [sparse(), vec![0; bytes]].concat()),
+            "  t: { read: x.tar/a.csv, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+        case(
+            "a tar of many members",
+            |bytes| {
+                let mut archive = TarWriter::new(Vec::new());
+                for number in 0..bytes * 2 {
+                    archive.add_directory(&number.to_string()).unwrap();
+                }
+                Member::stored("x.tar.gz", gzip(&archive.finish().unwrap()))
+            },
+            "  t: { read: x.tar.gz/a.csv, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+        case(
+            "a 7z of many members",
+            |bytes| Member::stored("x.7z", sevenz(bytes)),
+            "  t: { read: x.7z/a.csv, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+        case(
+            "zeros in place of a table",
+            |bytes| packed("x.parquet", "PAR1", "\0", "\0\0\0\x7fPAR1", bytes),
+            "  t: { read: x.parquet, format: parquet, columns: { id: integer } }",
+            "SELECT * FROM t",
+        ),
+    ]
+}
+
+/// Kilobytes that a process holds at most so far; none once it has ended.
+fn peak(child: &Child) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Time that a process has worked, in ticks of 10 ms: others share the machine.
+fn worked(child: &Child) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks: u64 = fields
+        .get(11..13)?
+        .iter()
+        .filter_map(|field| field.parse::<u64>().ok())
+        .sum();
+    Some(Duration::from_millis(10 * ticks))
+}
+
+fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
+    let sandbox = Sandbox::new();
+    let Hostile {
+        name,
+        member,
+        tables,
+        public,
+    } = hostile;
+    let (id, output) = (
+        "hostile",
+        match public.starts_with('{') {
+            true => {
+                if tables.is_empty() && public.contains("x.zip") {
+                    "x.zip"
+                } else {
+                    "x.mat"
+                }
+            }
+            false => "out.csv",
+        },
+    );
+    let tables = match tables.is_empty() {
+        true => String::new(),
+        false => format!("tables:\n{tables}\n"),
+    };
+    sandbox.pipeline(id, &format!("name: Hostile\ncategory: Tabular\nbundle: {{ kaggle: {id} }}\n{tables}public:\n  {output}: {public}\n"));
+    let bundle = archive(&[member(bytes)]);
+    sandbox.bundle(id, &bundle);
+    let mut child = sandbox
+        .run_command(&[id])
+        .spawn()
+        .expect("the program starts");
+    let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
+    let status = loop {
+        most = most.max(peak(&child).unwrap_or(0));
+        time = time.max(worked(&child).unwrap_or_default());
+        let wrong = most > MAX_KILOBYTES || time > MAX_TIME || started.elapsed() > 10 * MAX_TIME;
+        if wrong {
+            let _ = child.kill();
+        }
+        match child.try_wait().expect("a child") {
+            Some(status) => break status,
+            None => sleep(Duration::from_millis(5)),
+        }
+    };
+    let told = format!(
+        "{name}, {} bytes: {status}, {most} kB, {time:?}",
+        bundle.len()
+    );
+    match status.code() {
+        Some(0 | 4 | 6) if most <= MAX_KILOBYTES => Ok(told),
+        _ => {
+            let output = child.wait_with_output().expect("its output");
+            Err(format!(
+                "{told}\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            ))
+        }
+    }
+}
+
+#[test]
+fn no_input_exhausts_the_machine() {
+    let all = all();
+    let attempts = all
+        .iter()
+        .flat_map(|hostile| SIZES.map(|bytes| attempt(hostile, bytes)));
+    let mut failed = Vec::new();
+    for attempt in attempts {
+        match attempt {
+            Ok(told) => eprintln!("{told}"),
+            Err(told) => failed.push(told),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

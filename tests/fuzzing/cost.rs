@@ -1,0 +1,101 @@
+//! What it costs to try an input: the most memory at a time and the memory requested in all, counted by the allocator.
+//!
+//! A decoder that trusts a declared number breaks the first limit (a buffer of terabytes) or the second (a loop without end, a
+//! text that grows with the square of the input) long before it crashes. Both are exact and depend on no clock; a generous
+//! limit on time catches what loops without allocating.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// Memory that may be taken at a time, for any input: buffers, and the limits that targets set.
+const PEAK: u64 = 96 << 20;
+/// Memory that may be requested in all.
+const TOTAL: u64 = 1 << 30;
+/// So many times the input's length may be taken in addition.
+const PER_BYTE: u64 = 4096;
+/// Even where many programs share a processor.
+const TIME: Duration = Duration::from_secs(20);
+
+/// Counts what each thread requests.
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    static NOW: Cell<i64> = const { Cell::new(0) };
+    static PEAK_NOW: Cell<i64> = const { Cell::new(0) };
+    static REQUESTED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Notes that a block of `old` bytes has become one of `new` bytes.
+fn count(old: usize, new: usize) {
+    // At the end of a thread there is nothing to count in.
+    let _ = NOW.try_with(|now| {
+        now.set(now.get() + new as i64 - old as i64);
+        let _ = PEAK_NOW.try_with(|peak| peak.set(peak.get().max(now.get())));
+    });
+    let _ = REQUESTED.try_with(|sum| sum.set(sum.get() + new.saturating_sub(old) as u64));
+}
+
+#[allow(
+    unsafe_code,
+    reason = "each call is passed on to the system's allocator as it is; counting allocates nothing"
+)]
+// SAFETY: as above.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(0, layout.size());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(0, layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(layout.size(), size);
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        count(layout.size(), 0);
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// What a call cost.
+#[derive(Debug)]
+pub struct Cost {
+    /// Bytes of memory at a time, at most.
+    pub peak: u64,
+    /// Bytes requested in all.
+    pub requested: u64,
+    pub time: Duration,
+}
+
+impl Cost {
+    /// Of this call, on this thread.
+    pub fn of(call: impl FnOnce()) -> Cost {
+        let before = NOW.get();
+        PEAK_NOW.set(before);
+        REQUESTED.set(0);
+        let started = Instant::now();
+        call();
+        Cost {
+            peak: u64::try_from(PEAK_NOW.get() - before).unwrap_or(0),
+            requested: REQUESTED.get(),
+            time: started.elapsed(),
+        }
+    }
+}
+
+/// Tries an input; panics where that costs more than an input of this length may.
+pub fn bounded(input: &[u8], check: fn(&[u8])) {
+    let cost = Cost::of(|| check(input));
+    let more = PER_BYTE * input.len() as u64;
+    let is_cheap = cost.peak <= PEAK + more && cost.requested <= TOTAL + more && cost.time <= TIME;
+    assert!(is_cheap, "{cost:?}");
+}
