@@ -7,6 +7,7 @@ use prep_audit::causes::{bundle as cause, files, writer};
 use prep_audit::published::{self, Checked};
 use prep_audit::tree::{self, Roles, SplitSearch};
 use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
+use prep_contents::Resources;
 use prep_core::Failure;
 use prep_fetch::LocalBundle;
 use prep_spec::model::Made;
@@ -15,7 +16,7 @@ use prep_steps::Checksums;
 use serde::Serialize;
 
 use crate::catalog::Entry;
-use crate::error::Error;
+use crate::error::{Error, failure_of};
 use crate::prepared;
 use crate::settings::Settings;
 
@@ -141,7 +142,10 @@ pub fn audit(
             variant,
             split_search(&pipeline).as_ref(),
             &bundles(settings, &entry.id, sources),
-            &settings.temp_dir(),
+            &Resources {
+                limits: settings.content_limits(1),
+                temp: &settings.temp_dir(),
+            },
         )?),
         (true, _) => Some(OutputsAudit {
             variant: variant.to_owned(),
@@ -194,7 +198,11 @@ fn nothing_to_compare(id: &str) -> Error {
 }
 
 fn failed(error: AuditError) -> Error {
-    Error::new(Failure::Input, error.to_string())
+    let failure = match &error {
+        AuditError::Read { cause, .. } => failure_of(cause),
+        AuditError::NoFolder { .. } => Failure::Input,
+    };
+    Error::new(failure, error.to_string())
 }
 
 fn audit_bundle(
@@ -221,7 +229,8 @@ fn audit_bundle(
             .filter(plain)
             .collect(),
     };
-    let mut checked = bundle::check(&path, &expected).map_err(failed)?;
+    let mut checked =
+        bundle::check(&path, &expected, &settings.content_limits(1)).map_err(failed)?;
     for finding in checked.findings.iter_mut().filter(|_| outputs_hold) {
         if finding.cause.id == cause::BUNDLE_OTHER_MD5.id {
             finding.harm = Harm::Form;
@@ -252,8 +261,9 @@ fn audit_outputs(
     variant: &str,
     search: Option<&SplitSearch>,
     bundles: &[PathBuf],
-    temp: &Path,
+    resources: &Resources<'_>,
 ) -> Result<OutputsAudit, Error> {
+    let limits = &resources.limits;
     let mut equal = Vec::new();
     let mut findings: Vec<Finding> = Vec::new();
     let mut unknown: Vec<(usize, String)> = Vec::new();
@@ -267,13 +277,13 @@ fn audit_outputs(
                 findings.push(Finding::new(&files::FILES_MISSING, path.as_str()).example(path));
                 continue;
             }
-            match published::check(&path, &place, md5).map_err(failed)? {
+            match published::check(&path, &place, md5, limits).map_err(failed)? {
                 Checked::Equal => equal.push(path),
                 Checked::Other(finding) => {
                     let read = AuditError::reading(&place);
                     let other = match (search, finding.cause.family) {
                         (Some(search), Family::Unknown) => {
-                            published::search_split(home, &path, md5, search)
+                            published::search_split(home, &path, md5, search, limits)
                                 .map_err(read)
                                 .map_err(failed)?
                         }
@@ -294,8 +304,12 @@ fn audit_outputs(
             break;
         }
         // A bundle that cannot be read says nothing of outputs; its own corner tells why.
-        let Ok(found) = published::members(bundle, temp, &wanted) else {
-            continue;
+        let found = match published::members(bundle, resources, &wanted) {
+            Ok(found) => found,
+            Err(error) if error.is_of_the_system() => {
+                return Err(failed(AuditError::reading(bundle)(error)));
+            }
+            Err(_) => continue,
         };
         unknown.retain(|(place, md5)| {
             let (Some(name), Some(finding)) = (found.get(md5), findings.get_mut(*place)) else {
@@ -349,11 +363,12 @@ fn audit_tree(
     }
     let roles = roles(pipeline);
     let search = split_search(pipeline);
+    let temp = settings.temp_dir();
     let options = tree::Options {
         threads: settings.jobs,
         roles: &roles,
         split: search.as_ref(),
-        temp: &settings.temp_dir(),
+        resources: settings.resources(&temp),
     };
     let compared = tree::compare(theirs, ours, &options).map_err(failed)?;
     Ok(TreeAudit {

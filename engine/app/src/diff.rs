@@ -10,7 +10,7 @@ use prep_spec::model::{Column, Declaration, Made, Output, Place, Setting};
 use serde::Serialize;
 
 use crate::catalog::{Catalog, Entry};
-use crate::error::Error;
+use crate::error::{Error, failure_of};
 use crate::settings::Settings;
 
 /// What differs.
@@ -111,9 +111,10 @@ fn outputs(
     if !old.is_dir() || !new.is_dir() {
         return Ok(None);
     }
+    let temp = settings.temp_dir();
     let options = Options {
         threads: settings.jobs,
-        temp: &settings.temp_dir(),
+        resources: settings.resources(&temp),
     };
     let found = folders(&old, &new, &options).map_err(|error| {
         let message = format!(
@@ -121,7 +122,7 @@ fn outputs(
             old.display(),
             new.display()
         );
-        Error::new(Failure::Machine, message)
+        Error::new(failure_of(&error), message)
     })?;
     Ok(Some(found))
 }

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 
 use prep_cache::StoreError;
+use prep_contents::ContentsError;
 use prep_core::{Failure, GraphError, ResolveError, StepError, chain};
 use prep_fetch::FetchError;
 use prep_remote::RemoteError;
@@ -95,6 +96,16 @@ impl Error {
             Blame::Request => Failure::Pipeline,
             Blame::Failure(failure) => failure,
         }
+    }
+}
+
+/// What content that cannot be read is a failure of.
+pub(crate) fn failure_of(cause: &ContentsError) -> Failure {
+    match cause {
+        ContentsError::System { .. } => Failure::Machine,
+        // More memory or disk would do, unless the limit is a constant.
+        ContentsError::Limit(exceeded) if exceeded.limit.resource().is_some() => Failure::Machine,
+        _ => Failure::Input,
     }
 }
 

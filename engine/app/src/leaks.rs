@@ -41,6 +41,7 @@ pub fn leaks(
         sample: folder.join(&grade.sample.value),
         bundle: bundle(settings, id, folders),
         temp: settings.temp_dir(),
+        limits: settings.content_limits(1),
     };
     let accepted = pipeline.accepted.iter();
     let accepted: BTreeMap<String, String> = accepted
@@ -48,7 +49,7 @@ pub fn leaks(
         .collect();
     prep_leaks::find(&place, &accepted).map_err(|error| {
         let failure = match &error {
-            LeaksError::Read { .. } => Failure::Machine,
+            LeaksError::Read { cause, .. } => crate::error::failure_of(cause),
             LeaksError::NoIds(_) => Failure::Input,
         };
         Error::new(failure, error.to_string())

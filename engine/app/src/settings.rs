@@ -64,6 +64,22 @@ impl Settings {
         self.store_dir.join("tmp")
     }
 
+    /// What decoding foreign content may demand, so many files at a time.
+    pub(crate) fn content_limits(&self, at_once: usize) -> prep_formats::limits::Limits {
+        let memory = self.memory / at_once.max(1) as u64;
+        // Where it cannot be told how much is free, the disk itself is the limit.
+        let disk = prep_fetch::free_space(&self.store_dir).unwrap_or(u64::MAX);
+        prep_formats::limits::Limits::from_budgets(memory, disk)
+    }
+
+    /// What comparing content may use, with as many files at a time as jobs.
+    pub(crate) fn resources<'a>(&self, temp: &'a std::path::Path) -> prep_contents::Resources<'a> {
+        prep_contents::Resources {
+            limits: self.content_limits(self.jobs),
+            temp,
+        }
+    }
+
     /// What running steps may use.
     pub fn limits(&self) -> Limits {
         Limits {

@@ -1,24 +1,57 @@
 //! What keeps an audit from being made.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use prep_contents::ContentsError;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
 pub enum AuditError {
-    #[error("cannot read {}: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
+    #[error("cannot read {}: {cause}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        cause: ContentsError,
+    },
     #[error("{} is not a folder", path.display())]
     NoFolder { path: PathBuf },
 }
 
 impl AuditError {
-    /// What a failed access to this file becomes.
-    pub fn reading(path: &Path) -> impl FnOnce(io::Error) -> AuditError + '_ {
-        move |source| AuditError::Read {
-            path: path.to_owned(),
-            source,
+    /// What a failure to read this file becomes.
+    pub fn reading<E: Into<ContentsError>>(path: &Path) -> impl FnOnce(E) -> AuditError + '_ {
+        move |error| match error.into() {
+            // It names the file that the system failed at.
+            ContentsError::System {
+                path: Some(path),
+                source,
+            } => AuditError::Read {
+                path,
+                cause: ContentsError::System { path: None, source },
+            },
+            cause => AuditError::Read {
+                path: path.to_owned(),
+                cause,
+            },
         }
+    }
+
+    /// Whether the system failed, so that nothing is known about the data.
+    pub fn is_of_the_system(&self) -> bool {
+        matches!(self, AuditError::Read { cause, .. } if cause.is_of_the_system())
+    }
+}
+
+/// Nothing if content is damaged or exceeds a limit.
+///
+/// # Errors
+/// The system's failures.
+pub(crate) fn unless_damaged<T>(
+    read: Result<T, ContentsError>,
+) -> Result<Option<T>, ContentsError> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.is_of_the_system() => Err(error),
+        Err(_) => Ok(None),
     }
 }

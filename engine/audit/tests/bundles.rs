@@ -13,6 +13,7 @@ use std::path::Path;
 use md5::{Digest, Md5};
 use prep_audit::Report;
 use prep_audit::bundle::{self, Expected, known};
+use prep_contents::Limits;
 use prep_formats::zip::{Method, ZipWriter};
 
 fn noise(length: usize, seed: u32) -> Vec<u8> {
@@ -157,6 +158,30 @@ const CASES: &[Case] = &[
         "from byte 80000",
     ),
     (
+        "its last byte",
+        |good| good[..good.len() - 1].to_vec(),
+        &["bundle-cut-off"],
+        "bytes are there",
+    ),
+    (
+        "half of a comment",
+        |good| {
+            let end = good.len() - 2;
+            [&good[..end], b"\x09\0comm".as_slice()].concat()
+        },
+        &["bundle-cut-off"],
+        "bytes are there",
+    ),
+    (
+        "members that share bytes",
+        |good| {
+            let at = good.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
+            patched(good, at + 20, &[0xff, 0xff, 0xff, 0x00])
+        },
+        &["bundle-directory-damaged"],
+        "its members take",
+    ),
+    (
         "text mode",
         text_mode,
         &["bundle-text-mode"],
@@ -256,7 +281,7 @@ fn md5(bytes: &[u8]) -> String {
 }
 
 fn causes(path: &Path, expected: &Expected) -> (Vec<&'static str>, String) {
-    let checked = bundle::check(path, expected).unwrap();
+    let checked = bundle::check(path, expected, &Limits::default()).unwrap();
     let report = Report::of(checked.findings);
     let causes = report.blocks.iter().map(|block| block.cause).collect();
     let words: Vec<String> = report

@@ -13,6 +13,7 @@ use std::io::{Cursor, Write};
 
 use prep_audit::tree::{self, Options, Roles};
 use prep_audit::{Harm, Report};
+use prep_contents::{Limits, Resources};
 use prep_formats::bson::push_json;
 use prep_formats::json;
 use prep_formats::sevenz::SevenZWriter;
@@ -372,6 +373,61 @@ fn cases() -> Vec<Case> {
         bson(&documents),
         &[("files-damaged", CONTENT)],
     );
+    let lines = |values: [&str; 3]| -> Vec<u8> {
+        let line =
+            |(number, value): (usize, &str)| format!("{{\"n\": {number}, \"x\": {value}}}\n");
+        (1..).zip(values).map(line).collect::<String>().into_bytes()
+    };
+    add(
+        "lines under a document's name: a value",
+        "x.json",
+        lines(["0.5", "1.75", "2.5"]),
+        lines(["0.5", "1.5", "2.5"]),
+        &[("values-changed", CONTENT)],
+    );
+    add(
+        "lines under a document's name: not a number",
+        "x.json",
+        lines(["0.5", "NaN", "2.5"]),
+        lines(["0.5", "1.5", "2.5"]),
+        &[("values-changed", CONTENT)],
+    );
+    add(
+        "no spaces in a document with words that are no JSON",
+        "x.json",
+        b"{\"a\":NaN,\"b\":[Infinity,-Infinity]}".to_vec(),
+        b"{\"a\": NaN, \"b\": [Infinity, -Infinity]}".to_vec(),
+        &[("document-layout", FORM)],
+    );
+    add(
+        "not a number and a number",
+        "x.json",
+        b"{\"a\": NaN, \"b\": 2}".to_vec(),
+        b"{\"a\": 1.0, \"b\": 2}".to_vec(),
+        &[("values-changed", CONTENT)],
+    );
+    let table = b"id,x\n1,a\n2,b\n3,c\n".to_vec();
+    add(
+        "compressed under a table's name",
+        "x.csv",
+        gzip(6, &table),
+        table.clone(),
+        &[("files-damaged", CONTENT)],
+    );
+    add(
+        "compressed under a table's name, with another value",
+        "x.csv",
+        gzip(6, b"id,x\n1,a\n2,d\n3,c\n"),
+        table.clone(),
+        &[("files-damaged", CONTENT), ("values-changed", CONTENT)],
+    );
+    add(
+        "another format under a table's name",
+        "x.csv",
+        b"PAR1\x15\x04\x15\x00\x15\x00PAR1".to_vec(),
+        table,
+        &[("files-damaged", CONTENT)],
+    );
     add(
         "a number as text",
         "x.jsonl",
@@ -405,7 +461,10 @@ fn what_is_inside_is_told_like_what_is_outside() {
         threads: 2,
         roles: &Roles::default(),
         split: None,
-        temp: &temp,
+        resources: Resources {
+            limits: Limits::default(),
+            temp: &temp,
+        },
     };
     let mut wrong = Vec::new();
     for case in cases() {

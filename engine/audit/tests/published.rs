@@ -12,6 +12,7 @@ use std::path::Path;
 
 use md5::{Digest, Md5};
 use prep_audit::published::{self, Checked};
+use prep_contents::{Limits, Resources};
 
 const OURS: &str =
     "id,name,score,gap\n3,\"a, b\",0.5,\n1,x,0.1234567890123456,7\n2,y,43.85123456789012,\n";
@@ -91,7 +92,7 @@ fn md5(bytes: &[u8]) -> String {
 }
 
 fn cause(path: &str, place: &Path, sum: &str) -> Option<&'static str> {
-    match published::check(path, place, sum).unwrap() {
+    match published::check(path, place, sum, &Limits::default()).unwrap() {
         Checked::Equal => None,
         Checked::Other(finding) => Some(finding.cause.id),
     }
@@ -122,7 +123,9 @@ fn versions_of_a_parquet_file() {
     for ours in all {
         for published in all {
             let sum = md5(&fs::read(file(published)).unwrap());
-            let checked = published::check("public/e.parquet", &file(ours), &sum).unwrap();
+            let checked =
+                published::check("public/e.parquet", &file(ours), &sum, &Limits::default())
+                    .unwrap();
             match checked {
                 Checked::Equal => assert_eq!(ours, published),
                 Checked::Other(finding) => {
@@ -187,7 +190,7 @@ fn a_split_with_another_seed() {
     };
     for path in ["public/train.csv", "public/test.csv", "private/test.csv"] {
         let sum = md5(&fs::read(theirs.join(path)).unwrap());
-        let found = published::search_split(&ours, path, &sum, &search)
+        let found = published::search_split(&ours, path, &sum, &search, &Limits::default())
             .unwrap()
             .expect(path);
         assert!(
@@ -198,7 +201,7 @@ fn a_split_with_another_seed() {
             "{path}"
         );
         assert!(
-            published::search_split(&ours, path, &"0".repeat(32), &search)
+            published::search_split(&ours, path, &"0".repeat(32), &search, &Limits::default())
                 .unwrap()
                 .is_none()
         );
@@ -228,7 +231,11 @@ fn a_sum_may_be_that_of_an_older_bundles_member() {
         "00000000000000000000000000000000",
     ];
     let wanted = wanted.map(str::to_owned).into_iter().collect();
-    let found = published::members(&bundle, &home.path().join("temp"), &wanted).unwrap();
+    let resources = Resources {
+        limits: Limits::default(),
+        temp: &home.path().join("temp"),
+    };
+    let found = published::members(&bundle, &resources, &wanted).unwrap();
     let found: Vec<(String, String)> = found.into_iter().collect();
     let expected = ("5d41402abc4b2a76b9719d911017c592", "notes.txt");
     assert_eq!(found, [(expected.0.to_owned(), expected.1.to_owned())]);

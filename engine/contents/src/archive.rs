@@ -1,15 +1,18 @@
 //! The members of an archive, one after the other.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use prep_formats::archive::MemberKind;
-use prep_formats::limits::Limits;
+use prep_formats::gzip::is_gzip;
+use prep_formats::limits::ArchiveBudget;
 use prep_formats::zip::{Directory, EntryKind};
 use prep_formats::{sevenz, tar};
+
+use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 17;
 
@@ -24,8 +27,8 @@ pub enum Archive {
     Gzip,
 }
 
-/// What is told of a member: its path, its length if that is known, and its content.
-pub type Visit<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> io::Result<()>;
+/// Receives a member: its path, its length if that is known, and its content.
+pub type Visit<'a> = &'a mut dyn FnMut(&str, Option<u64>, &mut dyn Read) -> Result<()>;
 
 impl Archive {
     /// By the ending of a path.
@@ -41,53 +44,88 @@ impl Archive {
         }
     }
 
-    /// Visits all files in the archive at `place`, which is known as `path`; what `visit` leaves unread is skipped.
+    /// Visits all files in the archive at `place`, which is known as `path`; what `visit` leaves unread is skipped. The
+    /// members count towards `budget`.
     ///
     /// # Errors
     /// When it is no such archive, or a damaged one; and those of `visit`.
-    pub fn visit(self, place: &Path, path: &str, visit: Visit<'_>) -> io::Result<()> {
-        let file = File::open(place)?;
-        let length = file.metadata()?.len();
-        let budget = Limits::default().budget(length);
-        match self {
-            Archive::Zip => {
-                let directory = directory(&file, 0..length)?;
-                for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
-                    let entry = member.to_entry();
-                    let mut content = entry.open(&file).map_err(io::Error::other)?;
-                    visit(member.path, Some(member.size), &mut content)?;
+    pub fn visit(
+        self,
+        place: &Path,
+        path: &str,
+        budget: &ArchiveBudget,
+        visit: Visit<'_>,
+    ) -> Result<()> {
+        let file = File::open(place).map_err(ContentsError::at(place))?;
+        let mut failed = None;
+        let mut each = |path: &str, kind, content: &mut dyn Read| match kind {
+            MemberKind::File { size } => visit(path, Some(size), content).map_err(|error| {
+                failed = Some(error);
+                io::Error::from(io::ErrorKind::Other)
+            }),
+            MemberKind::Directory => Ok(()),
+        };
+        let read = match self {
+            Archive::Zip => return zip(&file, budget, visit),
+            Archive::Gzip => {
+                let mut input = BufReader::with_capacity(BUFFER, file);
+                if !is_gzip(input.fill_buf().map_err(ContentsError::at(place))?) {
+                    return Err(ContentsError::Damaged("not gzip data".to_owned()));
                 }
-                Ok(())
+                let inner = MultiGzDecoder::new(input);
+                return visit(inner_name(path), None, &mut Metered { inner, budget });
             }
             Archive::Tar => {
-                let each = |path: &str, kind, content: &mut dyn Read| match kind {
-                    MemberKind::File { size } => visit(path, Some(size), content),
-                    MemberKind::Directory => Ok(()),
-                };
                 let input = BufReader::with_capacity(BUFFER, file);
-                tar::read(input, &budget, each).map_err(io::Error::other)
+                tar::read(input, budget, &mut each).map_err(ContentsError::of)
             }
             Archive::SevenZ => {
-                let each = |path: &str, kind, content: &mut dyn Read| match kind {
-                    MemberKind::File { size } => visit(path, Some(size), content),
-                    MemberKind::Directory => Ok(()),
-                };
                 let input = BufReader::with_capacity(BUFFER, file);
-                sevenz::read(input, &budget, each).map_err(io::Error::other)
+                sevenz::read(input, budget, &mut each).map_err(ContentsError::of)
             }
-            Archive::Gzip => {
-                let name = path.rsplit('/').next().unwrap_or(path);
-                let inner = name.get(..name.len().saturating_sub(".gz".len()));
-                let input = BufReader::with_capacity(BUFFER, file);
-                let mut content = MultiGzDecoder::new(input);
-                visit(inner.unwrap_or(name), None, &mut content)
-            }
-        }
+        };
+        // The reader wraps the visitor's error.
+        failed.map_or(read, Err)
+    }
+}
+
+fn zip(file: &File, budget: &ArchiveBudget, visit: Visit<'_>) -> Result<()> {
+    let length = file.metadata()?.len();
+    let directory = directory(file, 0..length, budget)?;
+    for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
+        let entry = member.to_entry();
+        let mut content = entry.open(file).map_err(ContentsError::of)?;
+        visit(member.path, Some(member.size), &mut content)?;
+    }
+    Ok(())
+}
+
+/// The name of the only file in a gzip file.
+fn inner_name(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let inner = name.get(..name.len().saturating_sub(".gz".len()));
+    inner.unwrap_or(name)
+}
+
+/// Counts what is read, where no header declares it.
+struct Metered<'a, R> {
+    inner: R,
+    budget: &'a ArchiveBudget,
+}
+
+impl<R: Read> Read for Metered<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.budget.add_bytes(count as u64)?;
+        Ok(count)
     }
 }
 
 /// What a zip archive in this stretch of a file holds.
-pub(crate) fn directory(file: &File, range: Range<u64>) -> io::Result<Directory> {
-    let budget = Limits::default().budget(range.end - range.start);
-    Directory::read(file, range, &budget).map_err(io::Error::other)
+pub(crate) fn directory(
+    file: &File,
+    range: Range<u64>,
+    budget: &ArchiveBudget,
+) -> Result<Directory> {
+    Directory::read(file, range, budget).map_err(ContentsError::of)
 }

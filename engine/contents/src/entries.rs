@@ -1,116 +1,127 @@
-//! All files of a folder or a bundle, and the members of the archives among them, however deep.
+//! All files of a directory or a bundle, and the members of the archives among them.
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::fs::File;
+use std::io::{BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
 
+use prep_formats::limits::ArchiveBudget;
 use prep_formats::zip::EntryKind;
 
+use crate::Resources;
 use crate::archive::{self, Archive};
+use crate::error::{ContentsError, Result};
+use crate::listing;
 use crate::read::spool;
 
-/// What is visited: path (an archive is a folder), length as far as it is known, and content.
-pub type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> io::Result<()>;
+/// Receives a file: its path (an archive is a directory), its length as far as it is known, and its content.
+pub type Visit<'a> = &'a mut dyn FnMut(&str, u64, &mut dyn Read) -> Result<()>;
 
-/// An archive inside an archive that must be taken out to be read is not entered beyond this length.
-const TAKEN_OUT: u64 = 4 << 30;
-
-/// Visits all files below a folder, in the order of their paths. Archives in archives are put below `temp` for the time of
-/// reading, unless they can be read where they are.
+/// Visits all files below a directory, in the order of their paths. Archives in archives are copied to a temporary directory
+/// while they are read, unless they can be read in place.
 ///
 /// # Errors
 /// When something cannot be read, and those of `visit`.
-pub fn of_folder(root: &Path, temp: &Path, visit: Visit<'_>) -> io::Result<()> {
-    below(root, "", &mut Walk { temp, visit })
-}
-
-fn below(root: &Path, inner: &str, walk: &mut Walk<'_>) -> io::Result<()> {
-    let mut names: Vec<(String, bool)> = Vec::new();
-    for entry in fs::read_dir(root.join(inner))? {
-        let entry = entry?;
-        let is_folder = entry.file_type()?.is_dir();
-        names.push((entry.file_name().to_string_lossy().into_owned(), is_folder));
-    }
-    names.sort();
-    for (name, is_folder) in names {
-        let path = match inner {
-            "" => name,
-            inner => format!("{inner}/{name}"),
-        };
-        match is_folder {
-            true => below(root, &path, walk)?,
-            false => walk.file(&root.join(&path), &path)?,
-        }
-    }
-    Ok(())
+pub fn of_folder(root: &Path, resources: &Resources<'_>, visit: Visit<'_>) -> Result<()> {
+    listing::walk(root, &mut |path, place, _| {
+        of_file(place, path, resources, &mut *visit)
+    })
 }
 
 /// Visits a file or, if it is an archive, its members.
 ///
 /// # Errors
 /// As [`of_folder`].
-pub fn of_file(place: &Path, path: &str, temp: &Path, visit: Visit<'_>) -> io::Result<()> {
-    Walk { temp, visit }.file(place, path)
+pub fn of_file(
+    place: &Path,
+    path: &str,
+    resources: &Resources<'_>,
+    visit: Visit<'_>,
+) -> Result<()> {
+    let length = place.metadata().map_err(ContentsError::at(place))?.len();
+    let budget = resources.limits.budget(length);
+    let mut walk = Walk {
+        resources,
+        budget: &budget,
+        visit,
+    };
+    walk.file(place, path, 1)
 }
 
+/// One file, whose archives share a budget.
 struct Walk<'a> {
-    temp: &'a Path,
+    resources: &'a Resources<'a>,
+    budget: &'a ArchiveBudget,
     visit: Visit<'a>,
 }
 
 impl Walk<'_> {
-    fn file(&mut self, place: &Path, path: &str) -> io::Result<()> {
-        let length = fs::metadata(place)?.len();
+    /// A file that is an archive of this depth, if it is one.
+    fn file(&mut self, place: &Path, path: &str, depth: u64) -> Result<()> {
+        let at = ContentsError::at(place);
         let entered = match Archive::of(path) {
             None => false,
-            Some(Archive::Zip) => self.zip(&File::open(place)?, 0..length, path)?,
-            Some(kind) => self.in_sequence(kind, place, path)?,
+            Some(kind) => {
+                self.resources.check_nesting(depth)?;
+                match kind {
+                    Archive::Zip => {
+                        let file = File::open(place).map_err(&at)?;
+                        let length = file.metadata().map_err(&at)?.len();
+                        self.zip(&file, 0..length, path, depth)?
+                    }
+                    kind => self.in_sequence(kind, place, path, depth)?,
+                }
+            }
         };
         if entered {
             return Ok(());
         }
         // What is no archive for all its name is a file.
-        (self.visit)(path, length, &mut BufReader::new(File::open(place)?))
+        let file = File::open(place).map_err(&at)?;
+        let length = file.metadata().map_err(&at)?.len();
+        (self.visit)(path, length, &mut BufReader::new(file))
     }
 
     /// Whether it is one.
-    fn zip(&mut self, file: &File, range: Range<u64>, path: &str) -> io::Result<bool> {
-        let Ok(directory) = archive::directory(file, range) else {
-            return Ok(false);
+    fn zip(&mut self, file: &File, range: Range<u64>, path: &str, depth: u64) -> Result<bool> {
+        let directory = match archive::directory(file, range, self.budget) {
+            Ok(directory) => directory,
+            Err(ContentsError::Damaged(_)) => return Ok(false),
+            Err(error) => return Err(error),
         };
         for one in directory.iter().filter(|one| one.kind == EntryKind::File) {
             let inner = format!("{path}/{}", one.path);
             let entry = one.to_entry();
             if Archive::of(&inner) == Some(Archive::Zip)
-                && let Ok(Some(stretch)) = entry.section(file)
-                && self.zip(file, stretch, &inner)?
+                && let Some(stretch) = entry.section(file).map_err(ContentsError::of)?
             {
-                continue;
+                self.resources.check_nesting(depth + 1)?;
+                if self.zip(file, stretch, &inner, depth + 1)? {
+                    continue;
+                }
             }
-            let mut reader = entry.open(file).map_err(io::Error::other)?;
-            self.member(&inner, Some(one.size), &mut reader)?;
+            let mut reader = entry.open(file).map_err(ContentsError::of)?;
+            self.member(&inner, Some(one.size), &mut reader, depth)?;
         }
         Ok(true)
     }
 
     /// Whether it is an archive of this kind. One that is damaged behind its first file is an error.
-    fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str) -> io::Result<bool> {
-        let (mut failed, mut members) = (None, 0_u64);
-        let outcome = kind.visit(place, path, &mut |inner, length, content| {
+    fn in_sequence(&mut self, kind: Archive, place: &Path, path: &str, depth: u64) -> Result<bool> {
+        let mut members = 0_u64;
+        let budget = self.budget;
+        let outcome = kind.visit(place, path, budget, &mut |inner, length, content| {
             members += 1;
-            let visited = self.member(&format!("{path}/{inner}"), length, content);
-            visited.map_err(|error| {
-                let kind = error.kind();
-                failed = Some(error);
-                kind.into()
-            })
+            self.member(&format!("{path}/{inner}"), length, content, depth)
         });
-        match (failed, outcome) {
-            (Some(error), _) => Err(error),
-            (None, Ok(())) => Ok(true),
-            (None, Err(_)) if members == 0 => Ok(false),
-            (None, Err(error)) => Err(io::Error::other(format!("`{path}` is damaged: {error}"))),
+        match outcome {
+            Ok(()) => Ok(true),
+            Err(ContentsError::Damaged(_)) if members == 0 => Ok(false),
+            Err(ContentsError::Damaged(reason)) => {
+                let reason = format!("`{path}` is damaged: {reason}");
+                Err(ContentsError::Damaged(reason))
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -120,11 +131,11 @@ impl Walk<'_> {
         path: &str,
         length: Option<u64>,
         content: &mut dyn Read,
-    ) -> io::Result<()> {
-        let small = length.is_none_or(|length| length <= TAKEN_OUT);
-        if Archive::of(path).is_some() && small {
-            let taken = spool(content, self.temp)?;
-            return self.file(taken.path(), path);
+        depth: u64,
+    ) -> Result<()> {
+        if Archive::of(path).is_some() {
+            let copy = spool(content, self.resources)?;
+            return self.file(&copy, path, depth + 1);
         }
         (self.visit)(path, length.unwrap_or(0), content)
     }
@@ -132,6 +143,13 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use prep_formats::limits::{Limit, Limits};
+    use prep_formats::zip::{Method, ZipWriter};
+
     use super::*;
 
     /// A tar of files of 600 bytes.
@@ -160,30 +178,138 @@ mod tests {
         out
     }
 
-    fn visited(name: &str, content: &[u8]) -> io::Result<Vec<(String, usize)>> {
+    fn visited(name: &str, content: &[u8]) -> Result<Vec<(String, usize)>> {
+        visited_within(Limits::default(), name, content)
+    }
+
+    fn visited_within(limits: Limits, name: &str, content: &[u8]) -> Result<Vec<(String, usize)>> {
         let (folder, temp) = (tempfile::tempdir()?, tempfile::tempdir()?);
-        fs::write(folder.path().join(name), content)?;
+        std::fs::write(folder.path().join(name), content)?;
         let mut found = Vec::new();
-        of_folder(folder.path(), temp.path(), &mut |path, _, content| {
+        let resources = Resources {
+            limits,
+            temp: temp.path(),
+        };
+        let visited = of_folder(folder.path(), &resources, &mut |path, _, content| {
             let mut bytes = Vec::new();
             content.read_to_end(&mut bytes)?;
             found.push((path.to_owned(), bytes.len()));
             Ok(())
-        })?;
-        Ok(found)
+        });
+        let left = temp.path().read_dir()?.count();
+        assert_eq!(left, 0, "copies are removed");
+        visited.map(|()| found)
     }
 
     #[test]
-    fn archives_are_entered_unless_they_are_none_or_damaged() -> io::Result<()> {
+    fn archives_are_entered_unless_they_are_none_or_damaged() -> Result<()> {
         let whole = tar(&["a", "b"]);
         let both = [("t.tar/a".to_owned(), 600), ("t.tar/b".to_owned(), 600)];
         assert_eq!(visited("t.tar", &whole)?, both);
         assert_eq!(visited("t.tar", b"no tar")?, [("t.tar".to_owned(), 6)]);
         // Within the second file.
         let cut = visited("t.tar", &whole[..2200]);
-        let message = cut.err().map(|error| error.to_string());
-        let message = message.unwrap_or_default();
-        assert!(!message.is_empty(), "a part of an archive is no archive");
+        assert!(
+            matches!(cut, Err(ContentsError::Damaged(_))),
+            "a part of an archive is no archive"
+        );
         Ok(())
+    }
+
+    /// Zip archives in one another, stored.
+    fn nested(levels: usize) -> Vec<u8> {
+        let mut content = b"x".to_vec();
+        for level in 0..levels {
+            let name = if level == 0 { "x" } else { "a.zip" };
+            let mut writer = ZipWriter::new(Vec::new());
+            let method = Method::Stored;
+            writer.add_file(name, method, content.as_slice()).unwrap();
+            content = writer.finish().unwrap();
+        }
+        content
+    }
+
+    fn gzipped(content: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(content).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn exceeded(found: Result<Vec<(String, usize)>>) -> Option<Limit> {
+        match found {
+            Err(ContentsError::Limit(exceeded)) => Some(exceeded.limit),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn archives_in_archives_end_at_the_limit_however_they_are_packed() {
+        assert_eq!(visited("a.zip", &nested(8)).unwrap().len(), 1);
+        for levels in [9, 2000] {
+            let found = visited("a.zip", &nested(levels));
+            assert_eq!(exceeded(found), Some(Limit::Nesting), "{levels}");
+        }
+        let mut packed = b"x".to_vec();
+        let mut name = "x".to_owned();
+        for _ in 0..9 {
+            packed = gzipped(&packed);
+            name += ".gz";
+        }
+        assert_eq!(exceeded(visited(&name, &packed)), Some(Limit::Nesting));
+        // What is not compressed for all its name is a file.
+        assert_eq!(
+            visited("x.gz.gz", b"x").unwrap(),
+            [("x.gz.gz".to_owned(), 1)]
+        );
+        assert_eq!(
+            visited("x.gz.gz", &gzipped(&gzipped(b"x"))).unwrap().len(),
+            1
+        );
+    }
+
+    /// A gzip file declares no length; a sparse file declares one that it does not have.
+    #[test]
+    fn what_unpacks_to_too_much_ends_at_the_limit() {
+        let limits = Limits {
+            unpacked: 1 << 20,
+            ratio: 10,
+            ..Limits::default()
+        };
+        let bomb = gzipped(&vec![0; 16 << 20]);
+        let found = visited_within(limits, "x.csv.gz", &bomb);
+        assert_eq!(exceeded(found), Some(Limit::Unpacked));
+        // Packed once more: the archives share what the outermost may unpack to.
+        let found = visited_within(limits, "x.gz.gz", &gzipped(&bomb));
+        assert_eq!(exceeded(found), Some(Limit::Unpacked));
+        let small = Limits {
+            spooled: 1 << 20,
+            ..Limits::default()
+        };
+        let found = visited_within(small, "x.zip.gz", &bomb);
+        assert_eq!(exceeded(found), Some(Limit::Spooled));
+        assert_eq!(visited("x.csv.gz", &bomb).unwrap()[0].1, 16 << 20);
+    }
+
+    /// The end of a GNU sparse header: a terabyte of which no byte is stored.
+    #[test]
+    fn a_sparse_file_of_a_terabyte_ends_at_the_limit() {
+        let mut sparse = tar(&["a"]);
+        let mut set = |at: usize, text: &[u8]| {
+            sparse[at..at + text.len()].copy_from_slice(text);
+        };
+        set(156, b"S");
+        set(257, b"ustar  \0");
+        // 1 TiB in base 256: the length, and where its only stretch begins, which is empty.
+        let tebibyte = [0x80, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0];
+        set(124, b"00000000000\0");
+        set(386, &tebibyte);
+        set(398, b"00000000000\0");
+        set(482, b"\0");
+        set(483, &tebibyte);
+        set(148, b"        ");
+        let sum: u32 = sparse[..512].iter().map(|byte| u32::from(*byte)).sum();
+        sparse[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let found = visited("a.tar", &sparse);
+        assert_eq!(exceeded(found), Some(Limit::Unpacked));
     }
 }

@@ -2,20 +2,22 @@
 //! and looking for leaks all open data through this crate.
 //!
 //! ```text
+//! error      whose fault it is that something cannot be read: the content's, the limits', the system's
 //! read       bytes in pieces: comparing, hashing
-//! listing    the files of a folder                     entries   each file of a folder, archives entered
+//! listing    the files of a directory                  entries   each file of a directory, archives entered
 //! archive    the members of zip, tar, 7z and gzip      members   two archives: which members differ
 //! pixels     images, decoded
 //! table/     a file as rows of cells: CSV, lines, JSON, BSON, Parquet, arrays
 //! pairing/   two tables: common columns, and which row belongs to which
 //! ```
 //!
-//! Memory is bounded: files are read in pieces, a member that must be read more than once is put into a file of its own
-//! below a folder that the caller names, and of a table a hash per row that differs is kept. Nothing is guessed: what
-//! cannot be read is an error that says so.
+//! Content is foreign: every number in it is checked against [`Limits`] before something is allocated, repeated or entered.
+//! Memory is bounded: files are read in pieces, a member that must be read more than once is copied to a temporary file, and
+//! of a table a hash per row that differs is kept. Nothing is guessed: what cannot be read is an error that says so.
 
 pub mod archive;
 pub mod entries;
+mod error;
 pub mod listing;
 pub mod members;
 pub mod pairing;
@@ -23,4 +25,28 @@ pub mod pixels;
 pub mod read;
 pub mod table;
 
+use std::path::Path;
+
+pub use error::{ContentsError, Result};
+use prep_formats::limits::Limit;
+pub use prep_formats::limits::Limits;
 pub use table::{Format, Row, Rows, Table};
+
+/// What reading foreign content may use.
+#[derive(Debug, Clone, Copy)]
+pub struct Resources<'a> {
+    pub limits: Limits,
+    /// A directory for copies of members that cannot be read in place.
+    pub temp: &'a Path,
+}
+
+impl Resources<'_> {
+    /// Checks how deep an archive is nested: 1 is an archive, 2 an archive in an archive.
+    ///
+    /// # Errors
+    /// [`ContentsError::Limit`].
+    pub fn check_nesting(&self, depth: u64) -> Result<()> {
+        let checked = self.limits.check(Limit::Nesting, depth);
+        checked.map_err(ContentsError::Limit)
+    }
+}

@@ -1,8 +1,9 @@
 //! The files of a tree.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::error::{ContentsError, Result};
 
 /// Paths with `/` between segments, and sizes.
 #[derive(Debug, Default)]
@@ -10,39 +11,67 @@ pub struct Listing {
     pub files: BTreeMap<String, u64>,
 }
 
+/// Visits all files below a directory, depth first, in the order of their names: path below `root`, place and length.
+///
+/// # Errors
+/// When a directory cannot be read, and those of `visit`. A tree of somebody else could lead elsewhere by a symbolic link,
+/// and a pipe would never end: everything but files and directories is an error.
+pub(crate) fn walk(
+    root: &Path,
+    visit: &mut dyn FnMut(&str, &Path, u64) -> Result<()>,
+) -> Result<()> {
+    let mut left = vec![(String::new(), None)];
+    while let Some((path, length)) = left.pop() {
+        let place = root.join(&path);
+        if let Some(length) = length {
+            visit(&path, &place, length)?;
+            continue;
+        }
+        let prefix = match path.as_str() {
+            "" => String::new(),
+            path => format!("{path}/"),
+        };
+        let begin = left.len();
+        for entry in place.read_dir().map_err(ContentsError::at(&place))? {
+            let entry = entry.map_err(ContentsError::at(&place))?;
+            let refused = |reason| {
+                let path = entry.path();
+                Err(ContentsError::Refused { path, reason })
+            };
+            // That of a link is its own, not that of its target.
+            let metadata = entry.metadata().map_err(ContentsError::at(&place))?;
+            let length = match metadata.file_type() {
+                kind if kind.is_dir() => None,
+                kind if kind.is_file() => Some(metadata.len()),
+                kind if kind.is_symlink() => {
+                    return refused("is a symbolic link, and links in a tree are not followed");
+                }
+                _ => return refused("is neither a file nor a directory"),
+            };
+            let Ok(name) = entry.file_name().into_string() else {
+                return refused("has a name that is not UTF-8");
+            };
+            left.push((format!("{prefix}{name}"), length));
+        }
+        // The first name is taken off last.
+        let children = left.get_mut(begin..).unwrap_or_default();
+        children.sort_by(|(one, _), (other, _)| other.cmp(one));
+    }
+    Ok(())
+}
+
 impl Listing {
-    /// All files below a folder. A link to a file is a file; a link to a folder could lead in a circle and is left out.
+    /// All files below a directory.
     ///
     /// # Errors
-    /// When a folder cannot be read: which one, and why.
-    pub fn read(root: &Path) -> Result<Listing, (PathBuf, io::Error)> {
+    /// When a directory cannot be read, or holds something else than files and directories.
+    pub fn read(root: &Path) -> Result<Listing> {
         let mut listing = Listing::default();
-        listing.add(root, "")?;
+        walk(root, &mut |path, _, length| {
+            listing.files.insert(path.to_owned(), length);
+            Ok(())
+        })?;
         Ok(listing)
-    }
-
-    fn add(&mut self, folder: &Path, prefix: &str) -> Result<(), (PathBuf, io::Error)> {
-        let failed = |error| (folder.to_owned(), error);
-        for entry in std::fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            let kind = entry.file_type().map_err(failed)?;
-            if kind.is_dir() {
-                self.add(&entry.path(), &format!("{name}/"))?;
-                continue;
-            }
-            // Of a link, what it leads to counts.
-            let metadata = match kind.is_symlink() {
-                true => std::fs::metadata(entry.path()),
-                false => entry.metadata(),
-            };
-            if let Ok(metadata) = metadata
-                && metadata.is_file()
-            {
-                self.files.insert(name, metadata.len());
-            }
-        }
-        Ok(())
     }
 
     /// Paths that both have, in order.
@@ -60,5 +89,59 @@ impl Listing {
         own.filter(|(path, _)| !other.files.contains_key(*path))
             .map(|(path, size)| (path.clone(), *size))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_in_the_order_of_their_names_directory_by_directory() {
+        let root = tempfile::tempdir().unwrap();
+        for path in ["b/2", "b/1", "a.txt", "b-1", "c/d/e"] {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "12").unwrap();
+        }
+        let mut found = Vec::new();
+        walk(root.path(), &mut |path, place, length| {
+            assert!(place.is_file() && length == 2);
+            found.push(path.to_owned());
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(found, ["a.txt", "b/1", "b/2", "b-1", "c/d/e"]);
+        assert_eq!(Listing::read(root.path()).unwrap().files.len(), 5);
+    }
+
+    /// A link could show a file that its author cannot read; a pipe has no end.
+    #[test]
+    fn links_and_pipes_are_refused() {
+        use std::os::unix::ffi::OsStrExt;
+        use std::os::unix::net::UnixListener;
+
+        for kind in ["link", "folder", "dangling", "socket", "name"] {
+            let root = tempfile::tempdir().unwrap();
+            let other = tempfile::tempdir().unwrap();
+            std::fs::write(other.path().join("secret"), "x").unwrap();
+            let place = root.path().join("public");
+            let link = |to: &Path| std::os::unix::fs::symlink(to, &place).unwrap();
+            match kind {
+                "link" => link(&other.path().join("secret")),
+                "folder" => link(other.path()),
+                "dangling" => link(Path::new("nowhere")),
+                "socket" => drop(UnixListener::bind(&place).unwrap()),
+                _ => {
+                    let name = std::ffi::OsStr::from_bytes(b"\xff");
+                    std::fs::write(root.path().join(name), "x").unwrap();
+                }
+            }
+            let error = Listing::read(root.path()).unwrap_err();
+            assert!(
+                matches!(error, ContentsError::Refused { .. }),
+                "{kind}: {error}"
+            );
+        }
     }
 }

@@ -1,12 +1,17 @@
 //! Two archives: which members differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use tempfile::NamedTempFile;
+use prep_formats::zip::EntryKind;
+use tempfile::TempPath;
 
-use crate::archive::Archive;
+use crate::Resources;
+use crate::archive::{self, Archive};
+use crate::error::{ContentsError, Result};
 use crate::read::{hash, spool};
 
 /// A member without an equal of its name.
@@ -30,11 +35,19 @@ pub enum Member<'a> {
     },
 }
 
-/// Whose archive cannot be read, and why.
+/// How two archives compare.
 #[derive(Debug)]
-pub enum Unreadable {
-    Theirs(io::Error),
-    Ours(io::Error),
+pub enum Comparison {
+    Compared(Compared),
+    /// One of them is damaged, or exceeds a limit.
+    Unreadable(Side, ContentsError),
+}
+
+/// One of the two archives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Theirs,
+    Ours,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +56,23 @@ struct Content {
     hash: blake3::Hash,
 }
 
-/// By name; a name that stands in the archive again has its number behind it.
-type List = BTreeMap<String, Content>;
+/// A member's path, and how many members before it have the same.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Name {
+    path: String,
+    before: u32,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.before {
+            0 => f.write_str(&self.path),
+            before => write!(f, "{} ({})", self.path, before + 1),
+        }
+    }
+}
+
+type List = BTreeMap<Name, Content>;
 
 /// What the members of both came to.
 #[derive(Debug, Default, Clone, Copy)]
@@ -55,118 +83,224 @@ pub struct Compared {
     pub reordered: bool,
 }
 
-/// Compares the archives `theirs` and `ours`, both known as `path`, and tells of members that differ. Contents are compared,
-/// not checksums that an archive claims. Members that differ are taken out below `temp`: theirs, and one of ours at a time.
+/// Receives a member that differs: its name, and how it differs.
+pub type Visit<'a> = &'a mut dyn FnMut(&str, Member<'_>) -> Result<()>;
+
+/// Compares the archives `theirs` and `ours`, both known as `path`, and visits members that differ. Contents are compared,
+/// not checksums that an archive claims.
+///
+/// Members that differ are copied to the temporary directory: pair by pair from zip archives, which are read by position;
+/// from others all of theirs, and one of ours at a time. No file stays open.
 ///
 /// # Errors
-/// When one of them cannot be read, and those of `each`.
+/// When the system fails, and those of `visit`.
 pub fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
-    temp: &Path,
-    each: &mut dyn FnMut(&str, Member<'_>) -> io::Result<()>,
-) -> Result<Compared, Unreadable> {
+    resources: &Resources<'_>,
+    visit: Visit<'_>,
+) -> Result<Comparison> {
     let Some(kind) = Archive::of(path) else {
-        return Err(Unreadable::Ours(io::ErrorKind::InvalidInput.into()));
+        let reason = format!("{path} is not the name of an archive");
+        return Ok(Comparison::Unreadable(
+            Side::Ours,
+            ContentsError::Damaged(reason),
+        ));
     };
-    let (there, their_order) = list(kind, theirs, path).map_err(Unreadable::Theirs)?;
-    let (here, our_order) = list(kind, ours, path).map_err(Unreadable::Ours)?;
-    let common = |order: &[String], other: &List| -> Vec<String> {
-        let both = order.iter().filter(|name| other.contains_key(*name));
-        both.cloned().collect()
+    let unreadable = |side, error: ContentsError| match error.is_of_the_system() {
+        true => Err(error),
+        false => Ok(Comparison::Unreadable(side, error)),
+    };
+    let there = match list(kind, theirs, path, resources) {
+        Ok(list) => list,
+        Err(error) => return unreadable(Side::Theirs, error),
+    };
+    let here = match list(kind, ours, path, resources) {
+        Ok(list) => list,
+        Err(error) => return unreadable(Side::Ours, error),
     };
     let mut compared = Compared {
         equal: 0,
-        reordered: common(&their_order, &here) != common(&our_order, &there),
+        reordered: is_reordered(&there, &here),
     };
+    let differ = one_sided(&there.members, &here.members, &mut compared, visit)?;
+    if differ.is_empty() {
+        return Ok(Comparison::Compared(compared));
+    }
+    drop((there, here));
+    match kind {
+        Archive::Zip => by_position(&differ, theirs, ours, resources, visit)?,
+        kind => in_sequence(kind, path, &differ, [theirs, ours], resources, visit)?,
+    }
+    Ok(Comparison::Compared(compared))
+}
+
+/// The members of an archive, and in which order they come.
+struct Listed {
+    members: List,
+    order: Vec<Name>,
+}
+
+fn list(kind: Archive, place: &Path, path: &str, resources: &Resources<'_>) -> Result<Listed> {
+    let mut listed = Listed {
+        members: List::new(),
+        order: Vec::new(),
+    };
+    numbered(kind, place, path, resources, &mut |name, content| {
+        let mut counted = Counted { content, size: 0 };
+        let hash = hash(&mut counted)?;
+        let size = counted.size;
+        listed.order.push(name.clone());
+        listed.members.insert(name, Content { size, hash });
+        Ok(())
+    })?;
+    Ok(listed)
+}
+
+/// Whether members that both have come in another order.
+fn is_reordered(there: &Listed, here: &Listed) -> bool {
+    let common = there.order.iter();
+    let common = common.filter(|name| here.members.contains_key(*name));
+    let ours = here.order.iter();
+    let ours = ours.filter(|name| there.members.contains_key(*name));
+    !common.eq(ours)
+}
+
+/// Visits members of one side only. Returns those of both that differ.
+fn one_sided(
+    there: &List,
+    here: &List,
+    compared: &mut Compared,
+    visit: Visit<'_>,
+) -> Result<BTreeSet<Name>> {
     let surplus = there.iter().filter(|(name, _)| !here.contains_key(*name));
-    let mut surplus: BTreeMap<&str, Content> = surplus
-        .map(|(name, content)| (name.as_str(), *content))
-        .collect();
-    let mut by_content: HashMap<blake3::Hash, Vec<&str>> = HashMap::new();
+    let mut surplus: BTreeMap<&Name, Content> =
+        surplus.map(|(name, content)| (name, *content)).collect();
+    let mut by_content: HashMap<blake3::Hash, Vec<&Name>> = HashMap::new();
     for (name, content) in &surplus {
         by_content.entry(content.hash).or_default().push(name);
     }
-    let mut differ: BTreeSet<&str> = BTreeSet::new();
-    for (name, content) in &here {
+    let mut differ = BTreeSet::new();
+    for (name, content) in here {
         match there.get(name) {
             Some(other) if other == content => compared.equal += 1,
             Some(_) => {
-                differ.insert(name);
+                differ.insert(name.clone());
             }
             None => {
+                let size = content.size;
                 let same = by_content.get_mut(&content.hash).and_then(Vec::pop);
-                let member = match same {
-                    Some(other) => {
-                        surplus.remove(other);
-                        Member::Renamed {
-                            there: other,
-                            size: content.size,
-                        }
-                    }
-                    None => Member::OnlyHere { size: content.size },
-                };
-                each(name, member).map_err(Unreadable::Ours)?;
+                if let Some(other) = same {
+                    surplus.remove(other);
+                    let there = &other.to_string();
+                    visit(&name.to_string(), Member::Renamed { there, size })?;
+                } else {
+                    visit(&name.to_string(), Member::OnlyHere { size })?;
+                }
             }
         }
     }
     for (name, content) in surplus {
         let size = content.size;
-        each(name, Member::OnlyThere { size }).map_err(Unreadable::Theirs)?;
+        visit(&name.to_string(), Member::OnlyThere { size })?;
     }
-    if differ.is_empty() {
-        return Ok(compared);
+    Ok(differ)
+}
+
+/// Visits the members of zip archives that differ, in the order of their names.
+fn by_position(
+    differ: &BTreeSet<Name>,
+    theirs: &Path,
+    ours: &Path,
+    resources: &Resources<'_>,
+    visit: Visit<'_>,
+) -> Result<()> {
+    let open = |place: &Path| -> Result<_> {
+        let at = ContentsError::at(place);
+        let file = File::open(place).map_err(&at)?;
+        let length = file.metadata().map_err(&at)?.len();
+        let budget = resources.limits.budget(length);
+        let directory = archive::directory(&file, 0..length, &budget)?;
+        let (mut names, mut entries) = (Names::default(), HashMap::new());
+        for member in directory.iter().filter(|one| one.kind == EntryKind::File) {
+            let name = names.next(member.path);
+            if differ.contains(&name) {
+                entries.insert(name, member.to_entry());
+            }
+        }
+        Ok((file, entries))
+    };
+    let ((their_file, their_entries), (our_file, our_entries)) = (open(theirs)?, open(ours)?);
+    for name in differ {
+        let (Some(one), Some(other)) = (their_entries.get(name), our_entries.get(name)) else {
+            continue;
+        };
+        let copy = |entry: &prep_formats::zip::ZipEntry, file: &File| {
+            let mut content = entry.open(file).map_err(ContentsError::of)?;
+            spool(&mut content, resources)
+        };
+        let (theirs, ours) = (copy(one, &their_file)?, copy(other, &our_file)?);
+        let (theirs, ours) = (&theirs, &ours);
+        visit(&name.to_string(), Member::Differ { theirs, ours })?;
     }
-    let mut taken: HashMap<String, NamedTempFile> = HashMap::new();
-    numbered(kind, theirs, path, &mut |name, content| {
-        if differ.contains(name) {
-            taken.insert(name.to_owned(), spool(content, temp)?);
+    Ok(())
+}
+
+/// Visits the members of other archives that differ, in our order.
+fn in_sequence(
+    kind: Archive,
+    path: &str,
+    differ: &BTreeSet<Name>,
+    [theirs, ours]: [&Path; 2],
+    resources: &Resources<'_>,
+    visit: Visit<'_>,
+) -> Result<()> {
+    let mut copies: HashMap<Name, TempPath> = HashMap::new();
+    numbered(kind, theirs, path, resources, &mut |name, content| {
+        if differ.contains(&name) {
+            copies.insert(name, spool(content, resources)?);
         }
         Ok(())
-    })
-    .map_err(Unreadable::Theirs)?;
-    numbered(kind, ours, path, &mut |name, content| {
-        let Some(theirs) = taken.remove(name) else {
+    })?;
+    numbered(kind, ours, path, resources, &mut |name, content| {
+        let Some(theirs) = copies.remove(&name) else {
             return Ok(());
         };
-        let ours = spool(content, temp)?;
-        let (theirs, ours) = (theirs.path(), ours.path());
-        each(name, Member::Differ { theirs, ours })
+        let (theirs, ours) = (&theirs, &spool(content, resources)?);
+        visit(&name.to_string(), Member::Differ { theirs, ours })
     })
-    .map_err(Unreadable::Ours)?;
-    Ok(compared)
 }
 
-/// What is in the archive, and in which order.
-fn list(kind: Archive, place: &Path, path: &str) -> io::Result<(List, Vec<String>)> {
-    let (mut list, mut order) = (List::new(), Vec::new());
-    numbered(kind, place, path, &mut |name, content| {
-        let mut counted = Counted { content, size: 0 };
-        let hash = hash(&mut counted)?;
-        let size = counted.size;
-        list.insert(name.to_owned(), Content { size, hash });
-        order.push(name.to_owned());
-        Ok(())
-    })?;
-    Ok((list, order))
+/// Tells members of one path apart.
+#[derive(Default)]
+struct Names(HashMap<String, u32>);
+
+impl Names {
+    fn next(&mut self, path: &str) -> Name {
+        let count = self.0.entry(path.to_owned()).or_default();
+        let name = Name {
+            path: path.to_owned(),
+            before: *count,
+        };
+        *count += 1;
+        name
+    }
 }
 
-/// Visits members by names of which none stands there twice.
+/// Visits members by names of which none occurs twice.
 fn numbered(
     kind: Archive,
     place: &Path,
     path: &str,
-    visit: &mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut seen: HashMap<String, u32> = HashMap::new();
-    kind.visit(place, path, &mut |name, _, content| {
-        let count = seen.entry(name.to_owned()).or_default();
-        *count += 1;
-        match *count {
-            1 => visit(name, content),
-            count => visit(&format!("{name} ({count})"), content),
-        }
+    resources: &Resources<'_>,
+    visit: &mut dyn FnMut(Name, &mut dyn Read) -> Result<()>,
+) -> Result<()> {
+    let length = place.metadata().map_err(ContentsError::at(place))?.len();
+    let budget = resources.limits.budget(length);
+    let mut names = Names::default();
+    kind.visit(place, path, &budget, &mut |path, _, content| {
+        visit(names.next(path), content)
     })
 }
 
@@ -180,5 +314,87 @@ impl Read for Counted<'_> {
         let count = self.content.read(buffer)?;
         self.size += count as u64;
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_formats::limits::Limits;
+    use prep_formats::tar::TarWriter;
+    use prep_formats::zip::{Method, ZipWriter};
+
+    use super::*;
+
+    fn archive(path: &str, members: &[(String, String)]) -> Vec<u8> {
+        let length = |content: &str| content.len() as u64;
+        if path.ends_with(".tar") {
+            let mut writer = TarWriter::new(Vec::new());
+            for (name, content) in members {
+                let bytes = content.as_bytes();
+                writer.add_file(name, length(content), bytes).unwrap();
+            }
+            return writer.finish().unwrap();
+        }
+        let mut writer = ZipWriter::new(Vec::new());
+        for (name, content) in members {
+            let bytes = content.as_bytes();
+            writer.add_file(name, Method::Stored, bytes).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    /// Names of members that differ, and the number of files in the temporary directory and open ones meanwhile.
+    fn differing(path: &str, theirs: &[u8], ours: &[u8]) -> (Vec<String>, usize, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let temp = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("theirs"), folder.path().join("ours"));
+        std::fs::write(&one, theirs).unwrap();
+        std::fs::write(&other, ours).unwrap();
+        let resources = Resources {
+            limits: Limits::default(),
+            temp: temp.path(),
+        };
+        let (mut names, mut copies, mut open) = (Vec::new(), 0, 0);
+        let compared = compare(path, &one, &other, &resources, &mut |name, member| {
+            assert!(matches!(member, Member::Differ { .. }), "{member:?}");
+            copies = copies.max(temp.path().read_dir()?.count());
+            open = open.max(std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count));
+            names.push(name.to_owned());
+            Ok(())
+        });
+        assert!(matches!(compared, Ok(Comparison::Compared(_))));
+        (names, copies, open)
+    }
+
+    /// A file was kept open for each member that differs: thousands of them, beyond what a process may have.
+    #[test]
+    fn members_that_differ_hold_no_file_open() {
+        let members = |word: &str| -> Vec<(String, String)> {
+            let numbers = 100..500;
+            let member = |number: usize| (number.to_string(), format!("{word} {number}"));
+            numbers.map(member).collect()
+        };
+        for (path, most) in [("a.zip", 2), ("a.tar", 401)] {
+            let theirs = archive(path, &members("theirs"));
+            let ours = archive(path, &members("ours"));
+            let (names, copies, open) = differing(path, &theirs, &ours);
+            assert_eq!(names.len(), 400);
+            assert!(copies <= most, "{path}: {copies} copies");
+            assert!(open < 200, "{path}: {open} open files");
+        }
+    }
+
+    /// `a`, `a` and `a (2)` were two members.
+    #[test]
+    fn members_of_one_name_are_told_apart() {
+        let member = |name: &str, content: &str| (name.to_owned(), content.to_owned());
+        let one = [member("a", "1"), member("a", "2"), member("a (2)", "3")];
+        let other = [
+            member("a", "1"),
+            member("a", "changed"),
+            member("a (2)", "3"),
+        ];
+        let (theirs, ours) = (archive("a.tar", &one), archive("a.tar", &other));
+        assert_eq!(differing("a.tar", &theirs, &ours).0, ["a (2)"]);
     }
 }

@@ -3,8 +3,12 @@
 use std::io::Cursor;
 
 use png::Transformations;
+use prep_formats::limits::{Limit, Limits};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+use crate::error::{ContentsError, Result};
 
 /// Size and samples of an image, in a form that depends on its pixels only: palettes, few bits, and grey instead of three
 /// equal colours are forms of the same pixels.
@@ -18,25 +22,24 @@ pub struct Pixels {
     pub bytes: Vec<u8>,
 }
 
+/// Bytes of a decoded pixel: four samples of two bytes.
+const PIXEL_BYTES: u64 = 8;
+/// Bytes for palettes, rows and profiles while a PNG image is decoded.
+const DECODER_BYTES: u64 = 1 << 20;
+/// The format's own limit on width and height.
+const MAX_JPEG_SIDE: usize = 0xffff;
+
 impl Pixels {
     /// # Errors
-    /// Why the file cannot be decoded, in words.
-    pub fn decode(file: &[u8]) -> Result<Pixels, String> {
+    /// When the file is damaged or of another format, or the image has more pixels than allowed.
+    pub fn decode(file: &[u8], limits: &Limits) -> Result<Pixels> {
         if file.starts_with(b"\x89PNG") {
-            return png(file).map_err(|error| error.to_string());
+            return png(file, limits);
         }
         if file.starts_with(b"\xff\xd8") {
-            let mut decoder = JpegDecoder::new(ZCursor::new(file));
-            let bytes = decoder.decode().map_err(|error| format!("{error:?}"))?;
-            let (width, height) = decoder.dimensions().ok_or("no size")?;
-            return Ok(Pixels {
-                width,
-                height,
-                sample: 1,
-                bytes,
-            });
+            return jpeg(file, limits);
         }
-        Err("neither PNG nor JPEG".to_owned())
+        Err(damaged("neither PNG nor JPEG"))
     }
 
     /// Bytes of a pixel.
@@ -45,31 +48,144 @@ impl Pixels {
     }
 }
 
-fn png(file: &[u8]) -> Result<Pixels, png::DecodingError> {
-    let mut decoder = png::Decoder::new(Cursor::new(file));
+fn damaged(reason: impl Into<String>) -> ContentsError {
+    ContentsError::Damaged(reason.into())
+}
+
+/// Checks a size before anything is allocated for it.
+fn check(limits: &Limits, width: u64, height: u64) -> Result<()> {
+    let checked = limits.check(Limit::Pixels, width.saturating_mul(height));
+    checked.map_err(ContentsError::Limit)
+}
+
+fn jpeg(file: &[u8], limits: &Limits) -> Result<Pixels> {
+    let options = DecoderOptions::default()
+        .set_max_width(MAX_JPEG_SIDE)
+        .set_max_height(MAX_JPEG_SIDE);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(file), options);
+    let failed = |error| damaged(format!("{error:?}"));
+    decoder.decode_headers().map_err(failed)?;
+    let (width, height) = decoder.dimensions().ok_or_else(|| damaged("no size"))?;
+    check(limits, width as u64, height as u64)?;
+    let bytes = decoder.decode().map_err(failed)?;
+    Ok(Pixels {
+        width,
+        height,
+        sample: 1,
+        bytes,
+    })
+}
+
+fn png(file: &[u8], limits: &Limits) -> Result<Pixels> {
+    let size = prep_formats::png::size(file).map_err(ContentsError::of)?;
+    // A size that the header's checksum contradicts is damage, not a demand.
+    if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33)) {
+        let mut crc = flate2::Crc::new();
+        crc.update(header);
+        if crc.sum().to_be_bytes() != sum {
+            return Err(damaged("the checksum of the header is wrong"));
+        }
+    }
+    check(limits, u64::from(size.0), u64::from(size.1))?;
+    let bytes = limits.pixels.saturating_mul(PIXEL_BYTES);
+    let bytes = usize::try_from(bytes.saturating_add(DECODER_BYTES)).unwrap_or(usize::MAX);
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes });
     // Palettes, few bits and transparency are forms of the same pixels.
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
-    let mut reader = decoder.read_info()?;
+    decoder.set_ignore_text_chunk(true);
+    let failed = |error: png::DecodingError| damaged(error.to_string());
+    let mut reader = decoder.read_info().map_err(failed)?;
     let mut bytes = vec![0; reader.output_buffer_size().unwrap_or_default()];
-    let info = reader.next_frame(&mut bytes)?;
+    let info = reader.next_frame(&mut bytes).map_err(failed)?;
     bytes.truncate(info.buffer_size());
     let sample = (info.bit_depth as usize / 8).max(1);
-    let bytes = match info.color_type {
+    if info.color_type == png::ColorType::GrayscaleAlpha {
         // Grey as three equal colours.
-        png::ColorType::GrayscaleAlpha => {
-            let pixels = bytes.chunks_exact(2 * sample);
-            let wide = pixels.flat_map(|pixel| {
-                let (grey, alpha) = pixel.split_at(sample);
-                [grey, grey, grey, alpha].concat()
-            });
-            wide.collect()
+        let mut wide = Vec::with_capacity(2 * bytes.len());
+        for pixel in bytes.chunks_exact(2 * sample) {
+            let (grey, alpha) = pixel.split_at(sample);
+            for part in [grey, grey, grey, alpha] {
+                wide.extend_from_slice(part);
+            }
         }
-        _ => bytes,
-    };
+        bytes = wide;
+    }
     Ok(Pixels {
         width: info.width as usize,
         height: info.height as usize,
         sample,
         bytes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PNG image whose header claims this size, and whose data are missing.
+    fn claim(width: u32, height: u32) -> Vec<u8> {
+        let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+        let mut header = b"IHDR".to_vec();
+        header.extend(width.to_be_bytes());
+        header.extend(height.to_be_bytes());
+        header.extend([16, 6, 0, 0, 0]);
+        let mut crc = flate2::Crc::new();
+        for chunk in [header, b"IDATx".to_vec()] {
+            file.extend(u32::try_from(chunk.len() - 4).unwrap().to_be_bytes());
+            crc.reset();
+            crc.update(&chunk);
+            file.extend(&chunk);
+            file.extend(crc.sum().to_be_bytes());
+        }
+        file
+    }
+
+    #[test]
+    fn sizes_that_are_only_claimed_are_not_allocated() {
+        let limits = Limits::default();
+        for (width, height) in [
+            (1 << 20, 1 << 20),
+            (u32::MAX, 1),
+            (1, u32::MAX),
+            (1 << 16, 1 << 15),
+        ] {
+            let found = Pixels::decode(&claim(width, height), &limits);
+            assert!(
+                matches!(found, Err(ContentsError::Limit(_))),
+                "{width} x {height}: {found:?}"
+            );
+        }
+        let mut spoiled = claim(1 << 20, 1 << 20);
+        spoiled[17] ^= 1;
+        let spoiled = Pixels::decode(&spoiled, &limits);
+        assert!(
+            matches!(spoiled, Err(ContentsError::Damaged(_))),
+            "{spoiled:?}"
+        );
+        let small = Pixels::decode(&claim(10, 10), &limits);
+        assert!(matches!(small, Err(ContentsError::Damaged(_))), "{small:?}");
+        // A JPEG image's frame header stands behind its first marker.
+        let mut jpeg = b"\xff\xd8\xff\xc0\0\x11\x08\xff\xff\xff\xff\x03".to_vec();
+        jpeg.extend(
+            b"\x01\x22\0\x02\x11\x01\x03\x11\x01\xff\xda\0\x0c\x03\x01\0\x02\x11\x03\x11\0\x3f\0",
+        );
+        let found = Pixels::decode(&jpeg, &limits);
+        assert!(matches!(found, Err(ContentsError::Limit(_))), "{found:?}");
+    }
+
+    #[test]
+    fn grey_and_three_equal_colours_are_the_same_pixels() {
+        let encoded = |color, data: &[u8]| {
+            let mut file = Vec::new();
+            let mut encoder = png::Encoder::new(&mut file, 2, 1);
+            encoder.set_color(color);
+            let mut writer = encoder.write_header().unwrap();
+            writer.write_image_data(data).unwrap();
+            writer.finish().unwrap();
+            Pixels::decode(&file, &Limits::default()).unwrap()
+        };
+        let grey = encoded(png::ColorType::Grayscale, &[7, 9]);
+        assert_eq!(grey.bytes, [7, 7, 7, 255, 9, 9, 9, 255]);
+        assert_eq!(grey, encoded(png::ColorType::Rgb, &[7, 7, 7, 9, 9, 9]));
+    }
 }

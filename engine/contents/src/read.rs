@@ -6,7 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use tempfile::NamedTempFile;
+use prep_formats::limits::{Bounded, Limit, Limits};
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::Resources;
+use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 18;
 
@@ -31,9 +35,10 @@ pub enum Bytes {
 ///
 /// # Errors
 /// When one cannot be read.
-pub fn compare(theirs: &Path, ours: &Path) -> io::Result<Bytes> {
-    let (mut a, mut b) = (File::open(theirs)?, File::open(ours)?);
-    let (first, second) = (a.metadata()?, b.metadata()?);
+pub fn compare(theirs: &Path, ours: &Path) -> Result<Bytes> {
+    let (mut a, mut b) = (open(theirs)?, open(ours)?);
+    let first = a.metadata().map_err(ContentsError::at(theirs))?;
+    let second = b.metadata().map_err(ContentsError::at(ours))?;
     if (first.dev(), first.ino()) == (second.dev(), second.ino()) {
         return Ok(Bytes::Equal);
     }
@@ -56,12 +61,11 @@ pub fn compare(theirs: &Path, ours: &Path) -> io::Result<Bytes> {
     })
 }
 
-fn read_both(
-    mut a: &mut File,
-    one: &mut [u8],
-    mut b: &mut File,
-    two: &mut [u8],
-) -> io::Result<Bytes> {
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(ContentsError::at(path))
+}
+
+fn read_both(mut a: &mut File, one: &mut [u8], mut b: &mut File, two: &mut [u8]) -> Result<Bytes> {
     let mut at = 0;
     loop {
         let (m, n) = (fill(&mut a, one)?, fill(&mut b, two)?);
@@ -92,15 +96,19 @@ fn read_both(
     }
 }
 
-/// Puts what a reader gives into a file of its own below `temp`, which is gone when it is dropped.
+/// Copies what a reader gives to a temporary file, which is removed when the path is dropped. No file stays open.
 ///
 /// # Errors
-/// When it cannot be read, or the file not be written.
-pub fn spool(content: &mut dyn Read, temp: &Path) -> io::Result<NamedTempFile> {
-    std::fs::create_dir_all(temp)?;
-    let mut file = NamedTempFile::new_in(temp)?;
-    io::copy(content, &mut file)?;
-    Ok(file)
+/// When it cannot be read, is longer than the limits allow, or the file cannot be written.
+pub fn spool(content: &mut dyn Read, resources: &Resources<'_>) -> Result<TempPath> {
+    let temp = resources.temp;
+    std::fs::create_dir_all(temp).map_err(ContentsError::at(temp))?;
+    let mut file = NamedTempFile::new_in(temp).map_err(ContentsError::at(temp))?;
+    io::copy(
+        &mut Bounded::new(content, &resources.limits, Limit::Spooled),
+        &mut file,
+    )?;
+    Ok(file.into_temp_path())
 }
 
 /// Reads until the buffer is full or the input ends.
@@ -124,16 +132,39 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn content(path: &Path) -> io::Result<blake3::Hash> {
-    hash(&mut File::open(path)?)
+pub fn content(path: &Path) -> Result<blake3::Hash> {
+    hash(&mut open(path)?)
 }
 
 /// A hash of all that a reader gives.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn hash(content: &mut dyn Read) -> io::Result<blake3::Hash> {
+pub fn hash(content: &mut dyn Read) -> Result<blake3::Hash> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(content)?;
     Ok(hasher.finalize())
+}
+
+/// The first bytes of a file, at most so many.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn head(path: &Path, length: usize) -> Result<Vec<u8>> {
+    let mut head = vec![0; length];
+    let count = fill(&mut open(path)?, &mut head).map_err(ContentsError::at(path))?;
+    head.truncate(count);
+    Ok(head)
+}
+
+/// All bytes of a file, which is held in memory as one record is.
+///
+/// # Errors
+/// When it cannot be read, or is longer than the limits allow.
+pub fn whole(path: &Path, limits: &Limits) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut content = Bounded::new(open(path)?, limits, Limit::Record);
+    let read = content.read_to_end(&mut bytes);
+    read.map_err(ContentsError::at(path))?;
+    Ok(bytes)
 }

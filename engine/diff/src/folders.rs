@@ -1,30 +1,25 @@
 //! Two folders, file by file; archives that differ are entered.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use prep_contents::Format;
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
-use prep_contents::members::{self, Member, Unreadable};
+use prep_contents::members::{self, Comparison, Member};
 use prep_contents::read::{self, Bytes};
+use prep_contents::{ContentsError, Format, Resources, Result};
 use serde::Serialize;
 
 use crate::tables::{TableDifference, tables};
-
-/// Archives in archives that are entered.
-const DEPTH: usize = 8;
 
 /// How folders are compared.
 #[derive(Debug, Clone, Copy)]
 pub struct Options<'a> {
     /// Files compared at the same time.
     pub threads: usize,
-    /// A folder for members of archives, for the time of reading.
-    pub temp: &'a Path,
+    pub resources: Resources<'a>,
 }
 
 /// A file that is not the same on both sides.
@@ -56,29 +51,38 @@ impl FileDifference {
 /// Compares two folders; a folder that is not there is an empty one.
 ///
 /// # Errors
-/// When something cannot be read.
-pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> io::Result<Vec<FileDifference>> {
+/// When something cannot be read. A file that is damaged, or exceeds a limit, is one that differs.
+pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<FileDifference>> {
     let (before, after) = (listing(old)?, listing(new)?);
     let common = before.common(&after);
     let next = AtomicUsize::new(0);
-    let outcome: Mutex<io::Result<Vec<FileDifference>>> = Mutex::new(Ok(Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            scope.spawn(|| {
-                while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let compared = files(path, &old.join(path), &new.join(path), options.temp, 0);
-                    if compared.as_ref().is_ok_and(Vec::is_empty) {
-                        continue;
-                    }
-                    let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
-                    match (outcome.as_mut(), compared) {
-                        (Ok(found), Ok(more)) => found.extend(more),
-                        (Ok(_), Err(error)) => *outcome = Err(error),
-                        (Err(_), _) => return,
-                    }
-                }
-            });
+    let outcome: Mutex<Result<Vec<FileDifference>>> = Mutex::new(Ok(Vec::new()));
+    let resources = &options.resources;
+    let run = || {
+        while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let compared = files(path, &old.join(path), &new.join(path), resources, 0);
+            if compared.as_ref().is_ok_and(Vec::is_empty) {
+                continue;
+            }
+            let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            match (outcome.as_mut(), compared) {
+                (Ok(found), Ok(more)) => found.extend(more),
+                (Ok(_), Err(error)) => *outcome = Err(error),
+                (Err(_), _) => return,
+            }
         }
+    };
+    // This thread takes part, so that all is compared if no other can be started.
+    std::thread::scope(|scope| {
+        for _ in 1..options.threads {
+            if std::thread::Builder::new()
+                .spawn_scoped(scope, run)
+                .is_err()
+            {
+                break;
+            }
+        }
+        run();
     });
     let mut found = outcome
         .into_inner()
@@ -88,14 +92,11 @@ pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> io::Result<Vec<
     Ok(found)
 }
 
-fn listing(folder: &Path) -> io::Result<Listing> {
-    if !folder.is_dir() {
-        return Ok(Listing::default());
+fn listing(folder: &Path) -> Result<Listing> {
+    match folder.is_dir() {
+        true => Listing::read(folder),
+        false => Ok(Listing::default()),
     }
-    let failed = |(path, error): (std::path::PathBuf, io::Error)| {
-        io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-    };
-    Listing::read(folder).map_err(failed)
 }
 
 /// Files of one side; those of equal content were renamed.
@@ -104,7 +105,7 @@ fn one_sided(
     before: &Listing,
     new: &Path,
     after: &Listing,
-) -> io::Result<Vec<FileDifference>> {
+) -> Result<Vec<FileDifference>> {
     let (gone, mut come) = (before.beside(after), after.beside(before));
     // Only files of a length that occurs on both sides are read.
     let lengths: HashSet<u64> = gone.values().copied().collect();
@@ -144,8 +145,8 @@ pub fn two_files(
     old: &Path,
     new: &Path,
     options: &Options<'_>,
-) -> io::Result<Vec<FileDifference>> {
-    files(path, old, new, options.temp, 0)
+) -> Result<Vec<FileDifference>> {
+    files(path, old, new, &options.resources, 0)
 }
 
 /// Two files of one name.
@@ -153,23 +154,29 @@ fn files(
     path: &str,
     old: &Path,
     new: &Path,
-    temp: &Path,
-    depth: usize,
-) -> io::Result<Vec<FileDifference>> {
+    resources: &Resources<'_>,
+    depth: u64,
+) -> Result<Vec<FileDifference>> {
     if read::compare(old, new)? == Bytes::Equal {
         return Ok(Vec::new());
     }
-    let length = |path: &Path| -> io::Result<u64> { Ok(std::fs::metadata(path)?.len()) };
+    let length = |path: &Path| -> Result<u64> {
+        Ok(path.metadata().map_err(ContentsError::at(path))?.len())
+    };
     let mut one = FileDifference::new(path, [Some(length(old)?), Some(length(new)?)]);
     if Archive::of(path).is_some()
-        && depth < DEPTH
-        && let Some(found) = archives(path, old, new, temp, depth)?
+        && resources.check_nesting(depth + 1).is_ok()
+        && let Some(found) = archives(path, old, new, resources, depth)?
     {
         return Ok(found);
     }
     if let Some(format) = Format::of(path).filter(|format| *format != Format::Lines) {
         // What is no table for all its name differs as a file.
-        one.table = tables(old, new, format).ok();
+        one.table = match tables(old, new, format, &resources.limits) {
+            Ok(table) => Some(table),
+            Err(error) if error.is_of_the_system() => return Err(error),
+            Err(_) => None,
+        };
     }
     Ok(vec![one])
 }
@@ -179,12 +186,12 @@ fn archives(
     path: &str,
     old: &Path,
     new: &Path,
-    temp: &Path,
-    depth: usize,
-) -> io::Result<Option<Vec<FileDifference>>> {
+    resources: &Resources<'_>,
+    depth: u64,
+) -> Result<Option<Vec<FileDifference>>> {
     let mut found = BTreeMap::new();
     // Theirs is the new one: what only ours has is gone.
-    let compared = members::compare(path, new, old, temp, &mut |name, member| {
+    let compared = members::compare(path, new, old, resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
         let mut add = |one: FileDifference| {
             found.insert(one.path.clone(), one);
@@ -198,7 +205,7 @@ fn archives(
                 add(one);
             }
             Member::Differ { theirs, ours } => {
-                for one in files(&inner, ours, theirs, temp, depth + 1)? {
+                for one in files(&inner, ours, theirs, resources, depth + 1)? {
                     add(one);
                 }
             }
@@ -206,9 +213,9 @@ fn archives(
         Ok(())
     });
     match compared {
-        Ok(_) if found.is_empty() => Ok(None),
-        Ok(_) => Ok(Some(found.into_values().collect())),
-        Err(Unreadable::Theirs(_) | Unreadable::Ours(_)) => Ok(None),
+        Ok(Comparison::Compared(_)) if !found.is_empty() => Ok(Some(found.into_values().collect())),
+        Err(error) if error.is_of_the_system() => Err(error),
+        Ok(_) | Err(_) => Ok(None),
     }
 }
 
@@ -237,7 +244,10 @@ mod tests {
         let temp = root.path().join("temp");
         let options = Options {
             threads: 2,
-            temp: &temp,
+            resources: Resources {
+                limits: prep_contents::Limits::default(),
+                temp: &temp,
+            },
         };
         let (a, b) = (root.path().join("a"), root.path().join("b"));
         let found = folders(&a, &b, &options).unwrap();

@@ -1,16 +1,16 @@
 //! Two tables.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 
 use prep_contents::pairing::{Column, Columns, Differences, Keys, Pair, pair_rows};
 use prep_contents::table::{Opened, unquoted};
-use prep_contents::{Format, Row, Table};
+use prep_contents::{Format, Limits, Result, Row, Table};
 use serde::Serialize;
 
-/// Cells and ids that are listed; all are counted.
+/// Cells and ids that are listed, and their bytes; all are counted.
 const SHOWN: usize = 1000;
+const SHOWN_BYTES: usize = 16 << 20;
 
 /// A column with more values than this has no counts of them.
 const MOST_VALUES: usize = 30;
@@ -70,13 +70,14 @@ impl TableDifference {
 /// Compares two files of a format.
 ///
 /// # Errors
-/// When one cannot be read as such a table.
-pub fn tables(old: &Path, new: &Path, format: Format) -> io::Result<TableDifference> {
-    let (old, new) = (Opened::open(old, format)?, Opened::open(new, format)?);
+/// When one cannot be read as such a table, or exceeds a limit.
+pub fn tables(old: &Path, new: &Path, format: Format, limits: &Limits) -> Result<TableDifference> {
+    let old = Opened::open(old, format, limits)?;
+    let new = Opened::open(new, format, limits)?;
     compare(old.table(), new.table())
 }
 
-fn compare(old: &dyn Table, new: &dyn Table) -> io::Result<TableDifference> {
+fn compare(old: &dyn Table, new: &dyn Table) -> Result<TableDifference> {
     // Theirs is the new one: what is missing there was removed.
     let columns = Columns::of(new, old)?;
     let keys = Keys {
@@ -89,6 +90,7 @@ fn compare(old: &dyn Table, new: &dyn Table) -> io::Result<TableDifference> {
         columns: &columns.common,
         changed: 0,
         first: Vec::new(),
+        bytes: 0,
     };
     let paired = pair_rows(new, old, &columns.common, &keys, cells)?;
     let [after, before] = paired.rows;
@@ -133,6 +135,8 @@ struct Cells<'a> {
     columns: &'a [Column],
     changed: u64,
     first: Vec<Cell>,
+    /// Of the first cells.
+    bytes: usize,
 }
 
 impl Differences for Cells<'_> {
@@ -143,17 +147,22 @@ impl Differences for Cells<'_> {
                 continue;
             }
             self.changed += 1;
-            if self.first.len() < SHOWN {
+            if self.first.len() < SHOWN && self.bytes < SHOWN_BYTES {
                 let key = match pair.key {
                     Some(key) => shown(pair.ours.cell(key.here)),
                     None => format!("row {}", pair.here + 1),
                 };
-                self.first.push(Cell {
+                let cell = Cell {
                     key,
                     column: column.name.clone(),
                     old: String::from_utf8_lossy(old).into_owned(),
                     new: String::from_utf8_lossy(new).into_owned(),
-                });
+                };
+                self.bytes += [&cell.key, &cell.column, &cell.old, &cell.new]
+                    .map(String::len)
+                    .iter()
+                    .sum::<usize>();
+                self.first.push(cell);
             }
         }
         true
@@ -161,7 +170,7 @@ impl Differences for Cells<'_> {
 }
 
 /// The values of each common column that has few, with how often they occur.
-fn counts(old: &dyn Table, new: &dyn Table, columns: &[Column]) -> io::Result<Vec<Counts>> {
+fn counts(old: &dyn Table, new: &dyn Table, columns: &[Column]) -> Result<Vec<Counts>> {
     let mut all: Vec<Option<BTreeMap<Vec<u8>, [u64; 2]>>> =
         columns.iter().map(|_| Some(BTreeMap::new())).collect();
     let mut rows = 0;
@@ -211,7 +220,9 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         };
-        tables(&write("a", old), &write("b", new), Format::Csv(b',')).unwrap()
+        let format = Format::Csv(b',');
+        let limits = Limits::default();
+        tables(&write("a", old), &write("b", new), format, &limits).unwrap()
     }
 
     #[test]

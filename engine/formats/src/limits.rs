@@ -27,6 +27,8 @@ pub enum Limit {
     Spooled,
     /// Pixels of an image.
     Pixels,
+    /// Cells of a table: a row that lacks columns, or a column that is stored as one value, has cells that take no bytes.
+    Cells,
     /// Bytes of memory for one record: a line, a JSON value, a variable of a MATLAB file ...
     Record,
 }
@@ -44,7 +46,7 @@ impl Limit {
     /// The budget that this limit is derived from. `None` for a constant, which only bytes that are made to do harm exceed.
     pub fn resource(self) -> Option<Resource> {
         match self {
-            Limit::Nesting | Limit::Unpacked => None,
+            Limit::Nesting | Limit::Unpacked | Limit::Cells => None,
             Limit::Members | Limit::Listing | Limit::Pixels | Limit::Record => {
                 Some(Resource::Memory)
             }
@@ -99,6 +101,7 @@ impl fmt::Display for LimitExceeded {
             Limit::Unpacked => write!(f, "the archive unpacks to {found} bytes or more"),
             Limit::Spooled => write!(f, "a member has {found} bytes or more to be copied to disk"),
             Limit::Pixels => write!(f, "the image has {found} pixels"),
+            Limit::Cells => write!(f, "the table has {found} cells"),
             Limit::Record => write!(f, "one record takes {found} bytes of memory or more"),
         }?;
         write!(f, ", over the limit of {allowed}")?;
@@ -149,6 +152,10 @@ const MAX_NESTING: u64 = 8;
 const ALWAYS_UNPACKED: u64 = 1 << 30;
 /// ... and to as many times its length more. Tables of text reach 20; archives made to fill disks 1,000.
 const MAX_RATIO: u64 = 100;
+/// A table may have this many cells, whatever the length of its file ...
+const ALWAYS_CELLS: u64 = 1 << 24;
+/// ... and for each byte of a longer one so many.
+const CELLS_PER_BYTE: u64 = 64;
 /// The budgets of [`Limits::default`].
 const DEFAULT_MEMORY: u64 = 1 << 30;
 const DEFAULT_DISK: u64 = 16 << 30;
@@ -182,6 +189,7 @@ impl Limits {
             Limit::Unpacked => self.unpacked,
             Limit::Spooled => self.spooled,
             Limit::Pixels => self.pixels,
+            Limit::Cells => ALWAYS_CELLS,
             Limit::Record => self.record,
         }
     }
@@ -192,6 +200,15 @@ impl Limits {
     /// `found` is larger than the limit.
     pub fn check(&self, limit: Limit, found: u64) -> Result<(), LimitExceeded> {
         check(limit, self.value(limit), found)
+    }
+
+    /// Checks the number of cells of a table in a file of `bytes` bytes.
+    ///
+    /// # Errors
+    /// [`Limit::Cells`], when it has more than 16 million, and more than 64 for each byte.
+    pub fn check_cells(&self, bytes: u64, cells: u64) -> Result<(), LimitExceeded> {
+        let allowed = bytes.saturating_mul(CELLS_PER_BYTE).max(ALWAYS_CELLS);
+        check(Limit::Cells, allowed, cells)
     }
 
     /// What the members of an archive of `archive` bytes may demand together. Archives inside it may share the budget.
@@ -259,6 +276,14 @@ impl ArchiveBudget {
     /// The members seen so far are too many, or unpack to too many bytes.
     pub fn add(&self, path: &str, bytes: u64) -> Result<(), LimitExceeded> {
         self.members.add(1 + path.len() as u64 / 128)?;
+        self.unpacked.add(bytes)
+    }
+
+    /// Adds bytes of a member whose size no header declares.
+    ///
+    /// # Errors
+    /// The members unpack to too many bytes.
+    pub fn add_bytes(&self, bytes: u64) -> Result<(), LimitExceeded> {
         self.unpacked.add(bytes)
     }
 

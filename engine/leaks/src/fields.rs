@@ -16,6 +16,9 @@ const MOST_KEYS: usize = 200;
 /// Records of which the names are taken.
 const RECORDS: usize = 20;
 
+/// Names of one file that are kept.
+const NAMES: usize = 1 << 14;
+
 /// What a file's names are taken by; none where it has none.
 pub(crate) fn format(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?.to_ascii_lowercase();
@@ -32,6 +35,14 @@ pub(crate) fn format(path: &str) -> Option<&'static str> {
 
 /// The names in a file of this format; what is damaged has none.
 pub(crate) fn names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
+    let mut names = all_names(format, content);
+    while names.len() > NAMES {
+        names.pop_last();
+    }
+    names
+}
+
+fn all_names(format: &str, content: &mut dyn Read) -> BTreeSet<String> {
     match format {
         "table" => of_table(content),
         "json" => of_json(content),

@@ -64,7 +64,12 @@ impl Report {
 pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report, LeaksError> {
     let world = World::look(place)?;
     let mut tests = detectors::Tests::default();
-    let mut findings = detectors::all(&world, &mut tests);
+    let found = detectors::all(&world, &mut tests, &place.limits);
+    let read = |cause| LeaksError::Read {
+        path: place.public.clone(),
+        cause,
+    };
+    let mut findings = found.map_err(read)?;
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {
         let chance = finding.p_value.is_some_and(|p| p > threshold);

@@ -1,10 +1,9 @@
 //! Tables in memory, column by column: what detectors look at in any order.
 
-use std::io;
 use std::path::Path;
 
 use prep_contents::table::{Opened, unquoted};
-use prep_contents::{Format, Row};
+use prep_contents::{Format, Limits, Result, Row};
 
 /// Columns of cells; a missing one is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,8 +16,8 @@ pub(crate) struct Table {
 impl Table {
     /// # Errors
     /// When the file cannot be read as a table of this format.
-    pub(crate) fn read(path: &Path, format: Format) -> io::Result<Table> {
-        let opened = Opened::open(path, format)?;
+    pub(crate) fn read(path: &Path, format: Format, limits: &Limits) -> Result<Table> {
+        let opened = Opened::open(path, format, limits)?;
         let table = opened.table();
         let names = table.columns().to_vec();
         let mut columns = vec![Vec::new(); names.len()];
@@ -78,7 +77,7 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format)
+            Table::read(&path, format, &Limits::default())
         };
         let csv = read(
             "id,text\r\n1,\"a \"\"b\"\", c\"\r\n2,\r\n",

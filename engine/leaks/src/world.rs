@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use prep_contents::{Format, entries, read};
+use prep_contents::{ContentsError, Format, Limits, Resources, entries, read};
 use prep_formats::image::ImageHeader;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 use thiserror::Error;
 
 use crate::detectors::is_train;
@@ -37,16 +37,26 @@ pub struct Place {
     pub bundle: Option<PathBuf>,
     /// A folder for members of archives, for the time of reading.
     pub temp: PathBuf,
+    pub limits: Limits,
+}
+
+impl Place {
+    fn resources(&self) -> Resources<'_> {
+        Resources {
+            limits: self.limits,
+            temp: &self.temp,
+        }
+    }
 }
 
 /// Why nothing can be looked at.
 #[derive(Debug, Error)]
 pub enum LeaksError {
-    #[error("cannot read {path}: {cause}")]
+    #[error("cannot read {}: {cause}", path.display())]
     Read {
         path: PathBuf,
         #[source]
-        cause: io::Error,
+        cause: ContentsError,
     },
     #[error("the answers {0} are no table with a column that the sample has, too")]
     NoIds(PathBuf),
@@ -79,7 +89,7 @@ pub(crate) struct Wide {
     pub path: String,
     pub place: PathBuf,
     /// A member of an archive that was taken out.
-    _taken: Option<NamedTempFile>,
+    _taken: Option<TempPath>,
 }
 
 /// A column of answers.
@@ -140,8 +150,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn look(place: &Place) -> Result<World, LeaksError> {
-        let answers = table_in(&place.answers)?;
-        let sample = table_in(&place.sample)?;
+        let answers = table_in(&place.answers, &place.limits)?;
+        let sample = table_in(&place.sample, &place.limits)?;
         let no_ids = || LeaksError::NoIds(place.answers.clone());
         let key = key(&answers, &sample).ok_or_else(no_ids)?;
         let keys = answers.columns.get(key).ok_or_else(no_ids)?;
@@ -170,18 +180,20 @@ impl World {
             bundle: Vec::new(),
             gallery: Gallery::default(),
         };
-        world.see_public(&place.public, &place.temp)?;
+        let resources = &place.resources();
+        world.see_public(&place.public, resources)?;
         if let Some(bundle) = &place.bundle {
-            world.see_bundle(bundle, &place.temp)?;
+            world.see_bundle(bundle, resources)?;
         }
         Ok(world)
     }
 
-    fn see_public(&mut self, public: &Path, temp: &Path) -> Result<(), LeaksError> {
+    fn see_public(&mut self, public: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
+        let limits = &resources.limits;
         let (mut text_left, mut tables_left) = (ALL_TEXT, ALL_TEXT);
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gallery, mut arrays) = (Gallery::default(), Vec::new());
-        let seen = entries::of_folder(public, temp, &mut |path, bytes, content| {
+        let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
             let table = Format::of(path).filter(|format| match format {
                 Format::Lines => false,
                 Format::Array => arrays.len() < ARRAYS,
@@ -189,11 +201,11 @@ impl World {
             });
             // A table is read more than once: a member of an archive is taken out.
             let taken = match table.is_some() && !public.join(path).is_file() {
-                true => Some(read::spool(content, temp)?),
+                true => Some(read::spool(content, resources)?),
                 false => None,
             };
             let place = match &taken {
-                Some(taken) => taken.path().to_owned(),
+                Some(taken) => taken.to_path_buf(),
                 None => public.join(path),
             };
             let is_item = self.item_of_path(path).is_some();
@@ -204,10 +216,14 @@ impl World {
                 false if wing.is_some() => Keep::All,
                 false => Keep::Head,
             };
+            let from = place.clone();
+            let at = ContentsError::at(&from);
             let (seen, head) = match &taken {
-                Some(_) => see(path, bytes, &mut File::open(&place)?, keep)?,
-                None => see(path, bytes, content, keep)?,
-            };
+                Some(_) => see(path, &mut File::open(&place).map_err(&at)?, keep),
+                None => see(path, content, keep),
+            }
+            .map_err(&at)?;
+            let bytes = seen.bytes;
             match (keep, wing) {
                 (Keep::Text, _) => {
                     text_left = text_left.saturating_sub(bytes);
@@ -229,7 +245,11 @@ impl World {
                 return Ok(());
             }
             // What is no table for all its name is none.
-            let table = table.and_then(|format| Table::read(&place, format).ok());
+            let table = match table.map(|format| Table::read(&place, format, limits)) {
+                Some(Err(error)) if error.is_of_the_system() => return Err(error),
+                Some(Ok(table)) => Some(table),
+                Some(Err(_)) | None => None,
+            };
             if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
                 tables_left = tables_left.saturating_sub(bytes);
                 tables.push((path.to_owned(), table));
@@ -267,17 +287,17 @@ impl World {
         best.map(|(place, _, items)| (place, items))
     }
 
-    fn see_bundle(&mut self, bundle: &Path, temp: &Path) -> Result<(), LeaksError> {
+    fn see_bundle(&mut self, bundle: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
         let mut files = Vec::new();
-        let mut visit = |path: &str, bytes: u64, content: &mut dyn Read| {
-            let (seen, _) = see(path, bytes, content, Keep::Head)?;
+        let mut visit = |path: &str, _: u64, content: &mut dyn Read| {
+            let (seen, _) = see(path, content, Keep::Head)?;
             files.push(seen);
             Ok(())
         };
         let seen = match bundle.is_dir() {
-            true => entries::of_folder(bundle, temp, &mut visit),
+            true => entries::of_folder(bundle, resources, &mut visit),
             // Its members, as paths below nothing.
-            false => entries::of_file(bundle, "bundle.zip", temp, &mut visit),
+            false => entries::of_file(bundle, "bundle.zip", resources, &mut visit),
         };
         seen.map_err(|cause| failed(bundle, cause))?;
         for file in &mut files {
@@ -333,7 +353,7 @@ impl World {
     }
 }
 
-fn failed(path: &Path, cause: io::Error) -> LeaksError {
+fn failed(path: &Path, cause: ContentsError) -> LeaksError {
     let path = path.to_path_buf();
     LeaksError::Read { path, cause }
 }
@@ -343,12 +363,12 @@ fn relative(public: &Path, path: &Path) -> String {
     inner.to_string_lossy().into_owned()
 }
 
-fn table_in(path: &Path) -> Result<Table, LeaksError> {
+fn table_in(path: &Path, limits: &Limits) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::of(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format).map_err(|cause| match cause.kind() {
-        io::ErrorKind::Other | io::ErrorKind::InvalidData => no_ids(),
-        _ => failed(path, cause),
+    Table::read(path, format, limits).map_err(|cause| match cause {
+        ContentsError::Damaged(_) => no_ids(),
+        cause => failed(path, cause),
     })
 }
 
@@ -417,14 +437,14 @@ enum Keep {
     All,
 }
 
-/// Reads a file once: its checksum, its names, its size as an image; and what is to be kept.
-fn see(path: &str, bytes: u64, content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
+/// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
+fn see(path: &str, content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
     let format = fields::format(path);
     let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
         .iter()
         .any(|end| path.to_ascii_lowercase().ends_with(end));
     let mut hasher = crc32fast::Hasher::new();
-    let (mut head, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+    let (mut head, mut buffer, mut bytes) = (Vec::new(), vec![0; 1 << 16], 0);
     let most = match (keep, format, is_image) {
         (Keep::Text | Keep::All, ..) => TEXT,
         (_, Some("matlab"), _) => 256 << 20,
@@ -441,6 +461,7 @@ fn see(path: &str, bytes: u64, content: &mut dyn Read, keep: Keep) -> io::Result
         };
         let read = buffer.get(..count).unwrap_or_default();
         hasher.update(read);
+        bytes += count as u64;
         if (head.len() as u64) < most {
             head.extend_from_slice(read);
         }

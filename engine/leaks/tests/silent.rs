@@ -594,6 +594,7 @@ impl Made {
             sample: root.join("public/sample_submission.csv"),
             bundle: Some(root.join("bundle")),
             temp: root.join("temp"),
+            limits: prep_contents::Limits::default(),
         };
         prep_leaks::find(&place, &BTreeMap::new()).unwrap()
     }

@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use prep_cache::{Digest, LedgerEntry, Moment, Store};
+use prep_contents::ContentsError;
 use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
 use prep_diff::{FileDifference, Options, two_files};
 use prep_steps::value::Tree;
 
 use crate::catalog::Catalog;
 use crate::diff::{Differences, PipelineDifference};
-use crate::error::Error;
+use crate::error::{Error, failure_of};
 use crate::settings::Settings;
 
 /// A step as it was.
@@ -54,9 +55,10 @@ pub fn diff_moments(
         pipeline: Vec::new(),
         outputs: Some(Vec::new()),
     };
+    let temp = settings.temp_dir();
     let options = Options {
         threads: settings.jobs,
-        temp: &settings.temp_dir(),
+        resources: settings.resources(&temp),
     };
     for name in names {
         let (old, new) = (before.get(name), after.get(name));
@@ -166,9 +168,9 @@ fn output(
     }
     let store = &context.store;
     let (before, after) = (value(store, old), value(store, new));
-    let failed = |error| {
+    let failed = |error: ContentsError| {
         let message = format!("cannot compare the two runs' `{path}`: {error}");
-        Error::new(Failure::Machine, message)
+        Error::new(failure_of(&error), message)
     };
     let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
     if let (Some(before), Some(after)) = (tree(&before), tree(&after)) {

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::io;
 
+use prep_contents::{ContentsError, Result};
 use prep_core::Context;
 use prep_diff::{FileDifference, Options, two_files};
 use prep_steps::value::{Content, File, Opener, Tree};
@@ -21,7 +22,7 @@ pub(super) fn differences(
     old: &Tree,
     new: &Tree,
     options: &Options<'_>,
-) -> io::Result<Vec<FileDifference>> {
+) -> Result<Vec<FileDifference>> {
     let opener = Opener::new(context);
     let inner = |file: &File<'_>| format!("{}/{}", path.trim_end_matches('/'), file.path());
     let mut found = Vec::new();
@@ -38,7 +39,7 @@ pub(super) fn differences(
         match (&one, &other) {
             (Some(one), Some(other)) => {
                 let contents = (one.content(), other.content());
-                if is_equal(&opener, &contents) {
+                if is_equal(&opener, &contents)? {
                     continue;
                 }
                 let path = inner(one);
@@ -73,23 +74,30 @@ pub(super) fn differences(
 }
 
 /// None is an empty folder.
-fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> bool {
+fn is_equal(opener: &Opener, contents: &(Option<Content>, Option<Content>)) -> Result<bool> {
     let (Some(one), Some(other)) = contents else {
-        return contents.0.is_none() && contents.1.is_none();
+        return Ok(contents.0.is_none() && contents.1.is_none());
     };
     if one == other {
-        return true;
+        return Ok(true);
     }
     let by_digest = matches!(
         (one, other),
         (Content::Object { .. }, Content::Object { .. })
     );
     if one.bytes() != other.bytes() || by_digest {
-        return false;
+        return Ok(false);
     }
     match (crc32(opener, one), crc32(opener, other)) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
+        (Ok(one), Ok(other)) => Ok(one == other),
+        (Err(error), _) | (_, Err(error)) => match ContentsError::from(error) {
+            // Except that the file is gone, by now or for good.
+            ContentsError::System { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Ok(false)
+            }
+            error if error.is_of_the_system() => Err(error),
+            _ => Ok(false),
+        },
     }
 }
 

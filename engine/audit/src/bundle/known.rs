@@ -7,6 +7,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
+use prep_contents::{ContentsError, Limits};
+
 use super::members::{self, Member};
 
 /// Where the list of a bundle lies in `folder`: by its MD5.
@@ -18,12 +20,12 @@ fn place(folder: &Path, md5: &str) -> PathBuf {
 ///
 /// # Errors
 /// When the bundle cannot be read, or the list not be written.
-pub fn remember(folder: &Path, md5: &str, path: &Path) -> io::Result<()> {
+pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsError> {
     let place = place(folder, md5);
     if place.exists() {
         return Ok(());
     }
-    let list = members::of_file(path)?;
+    let list = members::of_file(path, &Limits::default())?;
     std::fs::create_dir_all(folder)?;
     let part = folder.join(format!("{md5}.{}.part", std::process::id()));
     let mut out = GzEncoder::new(std::fs::File::create(&part)?, Compression::fast());
@@ -33,7 +35,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> io::Result<()> {
         writeln!(out, "{:08x} {} {name}", member.crc, member.size)?;
     }
     out.finish()?;
-    std::fs::rename(part, place)
+    Ok(std::fs::rename(part, place)?)
 }
 
 /// The members of the bundle with this MD5, if they are known.

@@ -6,6 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use prep_contents::read::fill;
+use prep_contents::{ContentsError, Limits};
+use prep_formats::limits::{Limit, LimitExceeded};
 
 /// One member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,32 +39,47 @@ pub enum NoList {
     NoEnd,
     #[error("the archive's directory is damaged: {0}")]
     Damaged(String),
+    #[error("{0}")]
+    Limit(#[from] LimitExceeded),
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<NoList> for ContentsError {
+    fn from(error: NoList) -> Self {
+        ContentsError::of(error)
+    }
 }
 
 const END: &[u8] = b"PK\x05\x06";
 const END_64: &[u8] = b"PK\x06\x06";
 const RECORD: &[u8] = b"PK\x01\x02";
-/// Longest end record: 22 bytes and a comment.
-const END_LENGTH: u64 = 22 + 0xffff + 20;
+/// Bytes of an end record without its comment.
+const END_BYTES: usize = 22;
+/// Longest end record with its comment, and the record in front of it that says where the wide one is.
+const END_LENGTH: u64 = END_BYTES as u64 + 0xffff + 20;
 
 /// The list of an archive that is known to be sound.
 ///
 /// # Errors
 /// When it cannot be read, or is none.
-pub fn of_file(path: &Path) -> io::Result<Vec<Member>> {
-    let file = File::open(path)?;
-    read(&file).map_err(io::Error::other)
+pub fn of_file(path: &Path, limits: &Limits) -> Result<Vec<Member>, ContentsError> {
+    let file = File::open(path).map_err(ContentsError::at(path))?;
+    Ok(read(&file, limits)?)
 }
 
 /// # Errors
 /// [`NoList`].
-pub fn read(file: &File) -> Result<Vec<Member>, NoList> {
+pub fn read(file: &File, limits: &Limits) -> Result<Vec<Member>, NoList> {
     let length = file.metadata()?.len();
     let tail = at(file, length.saturating_sub(END_LENGTH), END_LENGTH)?;
     let place = memchr::memmem::rfind(&tail, END).ok_or(NoList::NoEnd)?;
     let end = tail.get(place..).unwrap_or_default();
+    // The archive may end within its last record.
+    let comment = usize::from(u16_at(end, 20));
+    if end.len() < END_BYTES + comment {
+        return Err(NoList::NoEnd);
+    }
     let end_offset = length.saturating_sub(END_LENGTH) + place as u64;
     let mut count = u64::from(u16_at(end, 10));
     let mut size = u64::from(u32_at(end, 12));
@@ -91,6 +108,7 @@ pub fn read(file: &File) -> Result<Vec<Member>, NoList> {
             "it would take {size} of {length} bytes"
         )));
     }
+    limits.check(Limit::Record, size)?;
     let directory = at(file, begin + shift, size)?;
     let mut members = Vec::new();
     let mut rest = directory.as_slice();
@@ -113,7 +131,7 @@ pub fn read(file: &File) -> Result<Vec<Member>, NoList> {
             rest.get(name_end..extra_end).unwrap_or_default(),
             &mut member,
         );
-        member.offset += shift;
+        member.offset = member.offset.saturating_add(shift);
         members.push(member);
         rest = rest
             .get(extra_end + usize::from(comment)..)
@@ -146,23 +164,36 @@ fn wide_fields(mut extra: &[u8], member: &mut Member) {
     }
 }
 
-/// Where the member's bytes begin, and whether its own record agrees with the directory.
-pub(super) fn data_offset(file: &File, member: &Member) -> Result<u64, String> {
-    let head = at(file, member.offset, 30).map_err(|error| error.to_string())?;
+/// Where the member's bytes begin; or how its own record disagrees with the directory.
+pub(super) fn data_offset(file: &File, member: &Member) -> io::Result<Result<u64, String>> {
+    let missing = || {
+        Ok(Err(format!(
+            "no record of a member at byte {}",
+            member.offset
+        )))
+    };
+    // Files are not longer than this, and positions beyond it are an error of the system.
+    let Some(begin) = member.offset.checked_add(30 + 2 * 0xffff) else {
+        return missing();
+    };
+    if begin > i64::MAX.unsigned_abs() {
+        return missing();
+    }
+    let head = at(file, member.offset, 30)?;
     if !head.starts_with(b"PK\x03\x04") {
-        return Err(format!("no record of a member at byte {}", member.offset));
+        return missing();
     }
     let name_length = u16_at(&head, 26);
-    let name =
-        at(file, member.offset + 30, u64::from(name_length)).map_err(|error| error.to_string())?;
+    let name = at(file, member.offset + 30, u64::from(name_length))?;
     let own = String::from_utf8_lossy(&name).into_owned();
     if own != member.name && name.is_ascii() {
-        return Err(format!(
+        return Ok(Err(format!(
             "at byte {} stands the record of {own:?}",
             member.offset
-        ));
+        )));
     }
-    Ok(member.offset + 30 + u64::from(name_length) + u64::from(u16_at(&head, 28)))
+    let begin = member.offset + 30 + u64::from(name_length) + u64::from(u16_at(&head, 28));
+    Ok(Ok(begin))
 }
 
 /// Up to `length` bytes at `offset`.
@@ -195,7 +226,9 @@ pub(super) struct Content {
     pub md5: String,
 }
 
-pub(super) fn content(file: &File, member: &Member, begin: u64) -> io::Result<Content> {
+/// # Errors
+/// [`ContentsError::Damaged`] when it cannot be unpacked.
+pub(super) fn content(file: &File, member: &Member, begin: u64) -> Result<Content, ContentsError> {
     use md5::Digest as _;
     let mut raw = file.try_clone()?;
     raw.seek(SeekFrom::Start(begin))?;
@@ -204,9 +237,8 @@ pub(super) fn content(file: &File, member: &Member, begin: u64) -> io::Result<Co
         0 => Box::new(raw),
         8 => Box::new(flate2::bufread::DeflateDecoder::new(raw)),
         other => {
-            return Err(io::Error::other(format!(
-                "compression method {other} is not known"
-            )));
+            let reason = format!("compression method {other} is not known");
+            return Err(ContentsError::Damaged(reason));
         }
     };
     let (mut crc, mut md5) = (crc32fast::Hasher::new(), md5::Md5::new());

@@ -21,6 +21,7 @@ use crate::finding::Finding;
 use crate::read::hex;
 use members::{Member, NoList};
 use prep_contents::read::fill;
+use prep_contents::{ContentsError, Limits};
 
 /// What is known of the bundle that should be there.
 #[derive(Debug, Clone, Default)]
@@ -46,13 +47,13 @@ pub struct Checked {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn check(path: &Path, expected: &Expected) -> Result<Checked, AuditError> {
+pub fn check(path: &Path, expected: &Expected, limits: &Limits) -> Result<Checked, AuditError> {
     let name = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
     let read = AuditError::reading(path);
-    let look = || -> io::Result<Checked> {
+    let look = || -> Result<Checked, ContentsError> {
         let file = File::open(path)?;
         let raw = Raw::read(&file)?;
         let mut checked = Checked {
@@ -72,6 +73,7 @@ pub fn check(path: &Path, expected: &Expected) -> Result<Checked, AuditError> {
             name: &name,
             raw: &raw,
             expected,
+            limits,
         };
         checked.findings = bundle.look()?;
         Ok(checked)
@@ -157,6 +159,7 @@ struct Bundle<'a> {
     name: &'a str,
     raw: &'a Raw,
     expected: &'a Expected,
+    limits: &'a Limits,
 }
 
 impl Bundle<'_> {
@@ -164,7 +167,7 @@ impl Bundle<'_> {
         Finding::new(cause, self.name)
     }
 
-    fn look(&self) -> io::Result<Vec<Finding>> {
+    fn look(&self) -> Result<Vec<Finding>, ContentsError> {
         let one = |finding| Ok(vec![finding]);
         let size = HumanSize(self.raw.bytes);
         match Looks::of(&self.raw.head) {
@@ -192,7 +195,7 @@ impl Bundle<'_> {
                 return one(finding.proof(format!("got {other}, {size}, expected a zip archive")));
             }
         }
-        match members::read(self.file) {
+        match members::read(self.file, self.limits) {
             Ok(list) => {
                 let damage = self.damage(&list)?;
                 if damage.is_empty() {
@@ -209,7 +212,7 @@ impl Bundle<'_> {
                 let damage = vec![self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(reason)];
                 Ok(self.or_text_mode(damage))
             }
-            Err(NoList::Io(error)) => Err(error),
+            Err(error @ (NoList::Io(_) | NoList::Limit(_))) => Err(error.into()),
         }
     }
 
@@ -254,7 +257,20 @@ impl Bundle<'_> {
     }
 
     /// Members whose bytes are not theirs.
-    fn damage(&self, list: &[Member]) -> io::Result<Vec<Finding>> {
+    fn damage(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
+        // Members that share bytes could unpack to any amount.
+        let claimed = list
+            .iter()
+            .fold(0_u64, |sum, member| sum.saturating_add(member.compressed));
+        if claimed > self.raw.bytes {
+            let proof = format!(
+                "its members take {claimed} bytes together, the archive has {}",
+                self.raw.bytes
+            );
+            return Ok(vec![
+                self.finding(&cause::BUNDLE_DIRECTORY_DAMAGED).proof(proof),
+            ]);
+        }
         let mut found: BTreeMap<&'static str, Finding> = BTreeMap::new();
         let mut add = |cause: &'static Cause, example: String| {
             let finding = found.entry(cause.id).or_insert_with(|| self.finding(cause));
@@ -264,8 +280,8 @@ impl Bundle<'_> {
             }
         };
         for member in list.iter().filter(|member| !member.is_folder()) {
-            let end = member.offset + member.compressed;
-            let begin = match members::data_offset(self.file, member) {
+            let end = member.offset.saturating_add(member.compressed);
+            let begin = match members::data_offset(self.file, member)? {
                 Ok(begin) => begin,
                 Err(reason) => {
                     match self.inside(member.offset, end)? {
@@ -285,17 +301,15 @@ impl Bundle<'_> {
                     "its content has CRC {:08x} and {} bytes, listed are {:08x} and {}",
                     content.crc, content.size, member.crc, member.size
                 ),
+                Err(error) if error.is_of_the_system() => return content.map(|_| Vec::new()),
                 Err(error) => format!("its content cannot be unpacked ({error})"),
             };
-            match self.inside(begin, begin + member.compressed)? {
+            let end = begin.saturating_add(member.compressed);
+            match self.inside(begin, end)? {
                 Some((cause, example)) => add(cause, format!("{}: {example}", member.name)),
                 None => add(
                     &cause::BUNDLE_MEMBER_DAMAGED,
-                    format!(
-                        "{}, bytes {begin} to {}: {wrong}",
-                        member.name,
-                        begin + member.compressed
-                    ),
+                    format!("{}, bytes {begin} to {end}: {wrong}", member.name),
                 ),
             }
         }
@@ -305,6 +319,7 @@ impl Bundle<'_> {
     /// What does not belong into the bytes of a damaged member.
     fn inside(&self, begin: u64, end: u64) -> io::Result<Option<(&'static Cause, String)>> {
         const PIECE: u64 = 8 << 20;
+        let end = end.min(self.raw.bytes);
         let mut at = begin;
         while at < end {
             // Pieces overlap, so that nothing is missed between them.
@@ -328,7 +343,7 @@ impl Bundle<'_> {
     }
 
     /// A sound archive with another MD5, or one for which none is published.
-    fn sound(&self, list: &[Member]) -> io::Result<Vec<Finding>> {
+    fn sound(&self, list: &[Member]) -> Result<Vec<Finding>, ContentsError> {
         let files: Vec<&Member> = list.iter().filter(|member| !member.is_folder()).collect();
         let mut found = Vec::new();
         let mut names = BTreeSet::new();
@@ -375,7 +390,10 @@ impl Bundle<'_> {
             return Ok(found);
         }
         let Some(known) = &self.expected.members else {
-            let proof = format!("all {} members have their CRC", files.len());
+            let proof = match files.len() {
+                1 => "its only member has its CRC".to_owned(),
+                count => format!("all {count} members have their CRC"),
+            };
             return Ok(vec![
                 self.finding(&cause::BUNDLE_OTHER_MD5)
                     // Unless what is made of it proves otherwise.
@@ -388,8 +406,8 @@ impl Bundle<'_> {
     }
 
     /// Whether this member is the bundle itself.
-    fn is_bundle(&self, member: &Member) -> io::Result<Option<String>> {
-        let Ok(begin) = members::data_offset(self.file, member) else {
+    fn is_bundle(&self, member: &Member) -> Result<Option<String>, ContentsError> {
+        let Ok(begin) = members::data_offset(self.file, member)? else {
             return Ok(None);
         };
         let content = members::content(self.file, member, begin)?;
@@ -477,10 +495,13 @@ impl Bundle<'_> {
             changes.push(format!("{name} is new"));
         }
         if changes.is_empty() {
-            let proof = format!(
-                "all {} members have the names, sizes and CRCs of the good bundle",
-                good.len()
-            );
+            let proof = match good.len() {
+                1 => "its only member has the name, size and CRC of that in the good bundle"
+                    .to_owned(),
+                count => {
+                    format!("all {count} members have the names, sizes and CRCs of the good bundle")
+                }
+            };
             return self.finding(&cause::BUNDLE_REPACKED).proof(proof);
         }
         let mut finding = self

@@ -1,6 +1,5 @@
 //! CSV in other forms, all of them in one pass over the rows.
 
-use std::io;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
@@ -9,7 +8,7 @@ use prep_formats::pandas::{FloatParser, parse_f64, push_f64};
 use crate::causes::{Cause, rows, text};
 use crate::read::hex;
 use prep_contents::table::CsvTable;
-use prep_contents::{Format, Row, Table};
+use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
 
 /// Which fields are quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +43,10 @@ enum Order {
     Reversed,
 }
 
-/// Largest table that is sorted in memory, in bytes.
-const SORTED: u64 = 1 << 30;
+/// Bytes that are rendered at most; beyond, fewer columns are tried.
+const BUDGET: u64 = 64 << 30;
+/// Bytes of memory that a row takes for each of its own, about, while rows are sorted.
+const ROW_MEMORY: u64 = 4;
 
 impl Rendering {
     pub(super) fn plain() -> Rendering {
@@ -197,18 +198,25 @@ impl Rendering {
 }
 
 /// The rendering of our table that has this MD5.
-pub(super) fn search(path: &Path, format: Format, md5: &str) -> io::Result<Option<Rendering>> {
+pub(super) fn search(
+    path: &Path,
+    format: Format,
+    md5: &str,
+    limits: &Limits,
+) -> Result<Option<Rendering>> {
     let table = match format {
-        Format::Csv(delimiter) => CsvTable::open(path, delimiter)?,
-        _ => CsvTable::lines(path)?,
+        Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits)?,
+        _ => CsvTable::lines(path, limits)?,
     };
+    let length = path.metadata().map_err(ContentsError::at(path))?.len();
+    let at_most = usize::try_from(BUDGET / length.max(1)).unwrap_or(usize::MAX);
     let is_table = matches!(format, Format::Csv(b','));
     let columns = match format {
         Format::Lines => &[],
         _ => table.columns(),
     };
     let (is_number, has_gaps) = kinds(&table)?;
-    let candidates = candidates(columns, &has_gaps, is_table);
+    let candidates = candidates(columns, &has_gaps, is_table, at_most);
     let mut running: Vec<(Rendering, Md5, Vec<u8>)> = candidates
         .into_iter()
         .map(|rendering| {
@@ -247,14 +255,14 @@ pub(super) fn search(path: &Path, format: Format, md5: &str) -> io::Result<Optio
             return Ok(Some(rendering));
         }
     }
-    if is_table && std::fs::metadata(path)?.len() <= SORTED {
-        return ordered(&table, &is_number, md5);
+    if is_table && length.saturating_mul(ROW_MEMORY) <= limits.record {
+        return ordered(&table, &is_number, md5, at_most);
     }
     Ok(None)
 }
 
 /// Which columns are numbers throughout, and which have gaps.
-fn kinds(table: &CsvTable) -> io::Result<(Vec<bool>, Vec<bool>)> {
+fn kinds(table: &CsvTable) -> Result<(Vec<bool>, Vec<bool>)> {
     let width = table.columns().len();
     let (mut is_number, mut has_gaps) = (vec![true; width], vec![false; width]);
     let (mut rows, mut row) = (table.rows()?, Row::default());
@@ -268,7 +276,12 @@ fn kinds(table: &CsvTable) -> io::Result<(Vec<bool>, Vec<bool>)> {
     Ok((is_number, has_gaps))
 }
 
-fn candidates(columns: &[String], has_gaps: &[bool], is_table: bool) -> Vec<Rendering> {
+fn candidates(
+    columns: &[String],
+    has_gaps: &[bool],
+    is_table: bool,
+    at_most: usize,
+) -> Vec<Rendering> {
     let mut all = Vec::new();
     let quotes: &[Quotes] = if is_table {
         &[Quotes::Minimal, Quotes::NonNumeric, Quotes::All]
@@ -309,6 +322,7 @@ fn candidates(columns: &[String], has_gaps: &[bool], is_table: bool) -> Vec<Rend
     if is_table {
         let gaps: Vec<usize> = (0..has_gaps.len())
             .filter(|place| has_gaps.get(*place) == Some(&true))
+            .take(at_most)
             .collect();
         for place in gaps
             .iter()
@@ -327,7 +341,12 @@ fn candidates(columns: &[String], has_gaps: &[bool], is_table: bool) -> Vec<Rend
 }
 
 /// Rows sorted by each column, and back to front.
-fn ordered(table: &CsvTable, is_number: &[bool], md5: &str) -> io::Result<Option<Rendering>> {
+fn ordered(
+    table: &CsvTable,
+    is_number: &[bool],
+    md5: &str,
+    at_most: usize,
+) -> Result<Option<Rendering>> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut all = Vec::new();
     while rows.next(&mut row)? {
@@ -336,7 +355,7 @@ fn ordered(table: &CsvTable, is_number: &[bool], md5: &str) -> io::Result<Option
     let plain = Rendering::plain();
     let mut places: Vec<usize> = (0..all.len()).collect();
     let mut orders = vec![(Order::Reversed, String::new())];
-    for (place, name) in table.columns().iter().enumerate() {
+    for (place, name) in table.columns().iter().enumerate().take(at_most) {
         orders.extend([true, false].map(|rising| (Order::Sorted(place, rising), name.clone())));
     }
     for (order, column) in orders {

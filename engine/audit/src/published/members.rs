@@ -1,27 +1,27 @@
 //! A published sum that is the one of a member of a bundle: that of the bundle which was prepared, or of an older one.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_contents::entries;
 use prep_contents::read::fill;
+use prep_contents::{Resources, Result, entries};
 
 use crate::read::hex;
 
-/// Members of the bundle with these MD5s, by MD5; archives in it are entered, with what must be taken out of them below `temp`.
+/// Members of the bundle with these MD5s, by MD5; archives in it are entered.
 ///
 /// # Errors
 /// When the bundle cannot be read.
 pub fn members(
     bundle: &Path,
-    temp: &Path,
+    resources: &Resources<'_>,
     wanted: &BTreeSet<String>,
-) -> io::Result<BTreeMap<String, String>> {
+) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut buffer = vec![0; 1 << 17];
-    entries::of_file(bundle, "bundle.zip", temp, &mut |path, _, content| {
+    entries::of_file(bundle, "bundle.zip", resources, &mut |path, _, content| {
         let mut content: &mut dyn Read = content;
         let mut hasher = Md5::new();
         loop {

@@ -14,7 +14,7 @@ use crate::causes::{NOT_CLASSIFIED, writer};
 use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::read;
-use prep_contents::Format;
+use prep_contents::{ContentsError, Format, Limits};
 
 pub use forms::Rendering;
 pub use members::members;
@@ -33,8 +33,8 @@ pub enum Checked {
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn check(path: &str, place: &Path, md5: &str) -> Result<Checked, AuditError> {
-    let look = || -> std::io::Result<Checked> {
+pub fn check(path: &str, place: &Path, md5: &str, limits: &Limits) -> Result<Checked, AuditError> {
+    let look = || -> Result<Checked, ContentsError> {
         let found = read::md5(place)?;
         if found.eq_ignore_ascii_case(md5) {
             return Ok(Checked::Equal);
@@ -65,7 +65,7 @@ pub fn check(path: &str, place: &Path, md5: &str) -> Result<Checked, AuditError>
                 }
             },
             Some(format @ (Format::Csv(_) | Format::Lines)) => {
-                match forms::search(place, format, md5)? {
+                match forms::search(place, format, md5, limits)? {
                     Some(rendering) => {
                         let proof = format!(
                             "{}: rendered so, our content has the published MD5",

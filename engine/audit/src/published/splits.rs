@@ -3,7 +3,6 @@
 //! The original order follows from our parts, and the cells of all items from our train table, our test table and the
 //! answers together. So the file can be made for any seed without the bundle.
 
-use std::io;
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
@@ -16,12 +15,12 @@ use crate::read::hex;
 use crate::tree::SplitSearch;
 use crate::tree::split::{merged, parts, seeds};
 use prep_contents::table::CsvTable;
-use prep_contents::{Format, Row, Table};
+use prep_contents::{ContentsError, Format, Limits, Result, Row, Table};
 
 /// Bytes that are hashed at most; beyond, fewer seeds are tried.
 const BUDGET: u64 = 8 << 30;
-/// Largest file that is held in memory.
-const LARGEST: u64 = 256 << 20;
+/// Bytes of memory that a table takes for each of its file, about: rows, lines, and lines in another order.
+const ROW_MEMORY: u64 = 4;
 /// Shares that people choose.
 const SHARES: [f64; 9] = [0.1, 0.2, 0.25, 0.3, 0.15, 0.05, 0.33, 0.4, 0.5];
 
@@ -32,13 +31,17 @@ struct Loaded {
 }
 
 impl Loaded {
-    fn read(home: &Path, path: &str) -> io::Result<Option<Loaded>> {
+    fn read(home: &Path, path: &str, limits: &Limits) -> Result<Option<Loaded>> {
         let place = home.join(path);
         let is_csv = Format::of(path) == Some(Format::Csv(b','));
-        if !is_csv || !place.is_file() || std::fs::metadata(&place)?.len() > LARGEST {
+        if !is_csv || !place.is_file() {
             return Ok(None);
         }
-        let table = CsvTable::open(&place, b',')?;
+        let length = place.metadata().map_err(ContentsError::at(&place))?.len();
+        if length.saturating_mul(ROW_MEMORY) > limits.record {
+            return Ok(None);
+        }
+        let table = CsvTable::open(&place, b',', limits)?;
         let (mut rows, mut row, mut all) = (table.rows()?, Row::default(), Vec::new());
         while rows.next(&mut row)? {
             all.push(row.clone());
@@ -64,19 +67,20 @@ pub fn search(
     path: &str,
     md5: &str,
     search: &SplitSearch,
-) -> io::Result<Option<Finding>> {
+    limits: &Limits,
+) -> Result<Option<Finding>> {
     let answers = search.answers.as_deref().unwrap_or_default();
     let is_train = path == search.train;
     if !is_train && path != search.test && path != answers {
         return Ok(None);
     }
     let (Some(train), Some(test)) = (
-        Loaded::read(home, &search.train)?,
-        Loaded::read(home, &search.test)?,
+        Loaded::read(home, &search.train, limits)?,
+        Loaded::read(home, &search.test, limits)?,
     ) else {
         return Ok(None);
     };
-    let answers = Loaded::read(home, answers)?;
+    let answers = Loaded::read(home, answers, limits)?;
     let wanted = match path {
         _ if is_train => train.columns.clone(),
         _ if path == search.test => test.columns.clone(),

@@ -1,10 +1,9 @@
 //! What two tables differ in, as findings.
 
 use std::collections::HashSet;
-use std::io;
 
 use prep_contents::pairing::{Alone, Column, Columns, Keys, Moved, Paired, pair_rows};
-use prep_contents::{Row, Table};
+use prep_contents::{Result, Row, Table};
 
 use super::tally::{Natures, Tally, shown};
 use crate::causes::{Cause, Harm, rows, text};
@@ -54,10 +53,10 @@ pub(super) fn compare(
     ours: &dyn Table,
     role: &Role,
     is_typed: bool,
-) -> io::Result<Outcome> {
+) -> Result<Outcome> {
     let columns = Columns::of(theirs, ours)?;
     let mut outcome = Outcome {
-        findings: of_columns(path, &columns, theirs, ours),
+        findings: of_columns(path, role, &columns, theirs, ours),
         ..Outcome::default()
     };
     if columns.common.is_empty() {
@@ -72,6 +71,7 @@ pub(super) fn compare(
     let natures = Natures::new(ours, &columns.common, is_typed);
     let new = || Tally::new(&columns.common, role, &natures);
     let paired = pair_rows(theirs, ours, &columns.common, &keys, new)?;
+    natures.failed()?;
     let [_, our_rows] = paired.rows;
     if paired.equal {
         outcome.rows = Some(our_rows);
@@ -92,7 +92,13 @@ pub(super) fn compare(
     Ok(outcome)
 }
 
-fn of_columns(path: &str, columns: &Columns, theirs: &dyn Table, ours: &dyn Table) -> Vec<Finding> {
+fn of_columns(
+    path: &str,
+    role: &Role,
+    columns: &Columns,
+    theirs: &dyn Table,
+    ours: &dyn Table,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Some(index) = &columns.index {
         let words = match index.counts {
@@ -124,7 +130,11 @@ fn of_columns(path: &str, columns: &Columns, theirs: &dyn Table, ours: &dyn Tabl
         }
     }
     if columns.reordered {
-        let finding = Finding::new(&rows::COLUMN_ORDER, path);
+        let mut finding = Finding::new(&rows::COLUMN_ORDER, path);
+        // Where grading pairs by place, another column is compared.
+        if role.by_place {
+            finding = role.harm(finding);
+        }
         let finding = finding.example(format!("there: {}", theirs.columns().join(", ")));
         findings.push(finding.example(format!("here: {}", ours.columns().join(", "))));
     }

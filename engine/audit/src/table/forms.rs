@@ -1,5 +1,7 @@
 //! Differences of whole files: how they spell a table, not what the table says.
 
+use std::collections::HashSet;
+
 use prep_contents::Table;
 use prep_contents::table::{ArrayFile, Encoding, Form, ParquetFile, Records};
 
@@ -82,10 +84,11 @@ pub(super) fn of_parquet(
     equal: Option<u64>,
 ) -> Vec<Finding> {
     let mut found = Vec::new();
+    let own: HashSet<&String> = ours.columns().iter().collect();
     let both = theirs
         .columns()
         .iter()
-        .filter(|column| ours.columns().contains(column));
+        .filter(|column| own.contains(column));
     let mut types = Finding::new(&rows::COLUMN_TYPES, path);
     let mut changed = 0;
     for column in both {

@@ -6,11 +6,10 @@ mod compare;
 mod forms;
 mod tally;
 
-use std::io;
 use std::path::Path;
 
-use prep_contents::Format;
 use prep_contents::table::Opened;
+use prep_contents::{ContentsError, Format, Limits, Result};
 
 use crate::causes::{files, rows};
 use crate::finding::Finding;
@@ -27,17 +26,19 @@ pub fn compare(
     ours: &Path,
     format: Format,
     role: &Role,
-) -> io::Result<Outcome> {
-    let ours = Opened::open(ours, format)?;
-    let theirs = match Opened::open(theirs, format) {
+    limits: &Limits,
+) -> Result<Outcome> {
+    let ours = Opened::open(ours, format, limits)?;
+    let theirs = match Opened::open(theirs, format, limits) {
         Ok(theirs) => theirs,
-        Err(error) => {
-            let finding = Finding::new(&files::FILES_DAMAGED, path).example(error.to_string());
+        Err(ContentsError::Damaged(reason)) => {
+            let finding = Finding::new(&files::FILES_DAMAGED, path).example(reason);
             return Ok(Outcome {
                 findings: vec![finding],
                 ..Outcome::default()
             });
         }
+        Err(error) => return Err(error),
     };
     let is_typed = !matches!(ours, Opened::Csv(_));
     let mut outcome = compare::compare(path, theirs.table(), ours.table(), role, is_typed)?;

@@ -1,11 +1,10 @@
 //! Differences of cells, counted by cause.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::io;
 
 use prep_contents::pairing::{Column, Differences, Pair};
-use prep_contents::{Row, Table};
+use prep_contents::{ContentsError, Result, Row, Table};
 
 use super::cell::{Difference, Nature};
 use super::compare::Role;
@@ -38,6 +37,7 @@ pub(crate) struct Natures<'a> {
     /// Whether the format tells texts and numbers apart.
     is_typed: bool,
     found: OnceCell<Vec<Nature>>,
+    failed: RefCell<Option<ContentsError>>,
 }
 
 impl<'a> Natures<'a> {
@@ -48,7 +48,14 @@ impl<'a> Natures<'a> {
             columns,
             is_typed,
             found,
+            failed: RefCell::default(),
         }
+    }
+
+    /// # Errors
+    /// When the look at all rows failed. What was judged is nothing then.
+    pub(crate) fn failed(&self) -> Result<()> {
+        self.failed.take().map_or(Ok(()), Err)
     }
 
     fn judge(&self, column: usize, difference: Difference) -> Difference {
@@ -71,12 +78,16 @@ impl<'a> Natures<'a> {
         !self.is_typed && nature.is_some_and(|nature| nature.numbers)
     }
 
-    /// What cannot be read has been told of elsewhere.
     fn natures(&self) -> &[Nature] {
-        self.found.get_or_init(|| self.look().unwrap_or_default())
+        self.found.get_or_init(|| {
+            self.look().unwrap_or_else(|error| {
+                self.failed.replace(Some(error));
+                Vec::new()
+            })
+        })
     }
 
-    fn look(&self) -> io::Result<Vec<Nature>> {
+    fn look(&self) -> Result<Vec<Nature>> {
         let mut natures = vec![Nature::TOLD; self.columns.len()];
         let (mut rows, mut row) = (self.ours.rows()?, Row::default());
         while rows.next(&mut row)? {

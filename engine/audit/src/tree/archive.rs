@@ -1,32 +1,24 @@
 //! Two archives: their members, looked into as files are.
 
-use std::io;
 use std::path::Path;
 
-use prep_contents::members::{self, Member, Unreadable};
+use prep_contents::members::{self, Comparison, Member, Side};
+use prep_contents::{ContentsError, Result};
 
 use super::pair::{self, Surroundings};
 use crate::causes::{NOT_CLASSIFIED, files, writer};
 use crate::finding::Finding;
-
-/// Archives in archives that are entered.
-const DEPTH: usize = 8;
 
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-) -> io::Result<Vec<Finding>> {
+) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
-    if around.depth > DEPTH {
-        let finding = Finding::new(&files::FILES_CHANGED, path);
-        return Ok(vec![
-            finding.proof("archives in archives are too many to enter"),
-        ]);
-    }
     let inside = around.inside();
-    let compared = members::compare(path, theirs, ours, around.temp, &mut |name, member| {
+    inside.check_depth()?;
+    let compared = members::compare(path, theirs, ours, around.resources, &mut |name, member| {
         let inner = format!("{path}/{name}");
         match member {
             Member::OnlyHere { size } => found.push(
@@ -41,20 +33,24 @@ pub(super) fn compare(
                     .proof("contents are equal"),
             ),
             Member::Differ { theirs, ours } => {
-                let paired = pair::compare(&inner, theirs, ours, &inside);
+                let paired = pair::compare(&inner, theirs, ours, &inside)?;
                 found.extend(paired.findings);
             }
         }
         Ok(())
     });
-    let compared = match compared {
-        Ok(compared) => compared,
-        Err(Unreadable::Theirs(error)) => {
-            found.push(Finding::new(&files::FILES_DAMAGED, path).example(error.to_string()));
+    let compared = match compared? {
+        Comparison::Compared(compared) => compared,
+        Comparison::Unreadable(Side::Theirs, ContentsError::Damaged(reason)) => {
+            found.push(Finding::new(&files::FILES_DAMAGED, path).example(reason));
             return Ok(found);
         }
-        Err(Unreadable::Ours(error)) => {
-            let proof = format!("ours cannot be looked into: {error}");
+        Comparison::Unreadable(side, error) => {
+            let whose = match side {
+                Side::Theirs => "theirs",
+                Side::Ours => "ours",
+            };
+            let proof = format!("{whose} cannot be looked into: {error}");
             found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
             return Ok(found);
         }

@@ -1,56 +1,45 @@
-//! Two JSON documents: values, then the order of keys, then layout. Both are held in memory, unless one is too long for that:
+//! Two JSON documents: values, then the order of keys, then layout. Both are held in memory, unless that takes too much:
 //! long lists are compared as tables, item by item; of other long documents no more is said than that they differ.
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use prep_contents::Format;
-use serde_json::Value;
+use prep_contents::table::parse_within;
+use prep_contents::{ContentsError, Format, Limits, Result, read};
+use prep_formats::json::{JsonString, Value, WriteOptions};
 
 use crate::causes::{Cause, Harm, NOT_CLASSIFIED, files, rows, text};
 use crate::finding::Finding;
 use crate::table::cell::{Difference, Nature};
 use crate::table::{self, Role};
 
-/// Longer documents are not held in memory: their values take ten times as much.
-const LONGEST: u64 = 128 << 20;
+/// Lists and objects in one another whose values are told apart; deeper ones are equal or not.
+const DEPTH: usize = 64;
 
 pub(super) fn compare(
     path: &str,
     theirs: &Path,
     ours: &Path,
     role: &Role,
-) -> io::Result<Vec<Finding>> {
-    compare_up_to(LONGEST, path, theirs, ours, role)
-}
-
-fn compare_up_to(
-    longest: u64,
-    path: &str,
-    theirs: &Path,
-    ours: &Path,
-    role: &Role,
-) -> io::Result<Vec<Finding>> {
-    let length = |path: &Path| -> io::Result<u64> { Ok(std::fs::metadata(path)?.len()) };
-    if length(theirs)?.max(length(ours)?) > longest {
-        if is_list(theirs)? && is_list(ours)? {
-            return Ok(table::compare(path, theirs, ours, Format::Json, role)?.findings);
+    limits: &Limits,
+) -> Result<Vec<Finding>> {
+    let parse = |file: &Path| parse_within(&read::whole(file, limits)?, limits);
+    let (there, here) = match (parse(theirs), parse(ours)) {
+        (Ok(there), Ok(here)) => (there, here),
+        (Err(error), _) | (_, Err(error)) if error.is_of_the_system() => return Err(error),
+        (Err(ContentsError::Limit(exceeded)), _) | (_, Err(ContentsError::Limit(exceeded))) => {
+            if is_list(theirs)? && is_list(ours)? {
+                return Ok(
+                    table::compare(path, theirs, ours, Format::Json, role, limits)?.findings,
+                );
+            }
+            let proof =
+                format!("documents that are no lists are compared by their bytes: {exceeded}");
+            return Ok(vec![Finding::new(&NOT_CLASSIFIED, path).proof(proof)]);
         }
-        let proof = format!(
-            "documents of more than {} MB that are no lists are compared by their bytes",
-            longest >> 20
-        );
-        return Ok(vec![Finding::new(&NOT_CLASSIFIED, path).proof(proof)]);
-    }
-    let parse = |path: &Path| -> io::Result<Value> {
-        serde_json::from_reader(BufReader::new(File::open(path)?)).map_err(io::Error::other)
-    };
-    let here = parse(ours)?;
-    let there = match parse(theirs) {
-        Ok(there) => there,
-        Err(error) => {
+        (_, Err(error)) => return Err(error),
+        (Err(error), _) => {
             let finding = Finding::new(&files::FILES_DAMAGED, path).example(error.to_string());
             return Ok(vec![finding]);
         }
@@ -59,15 +48,16 @@ fn compare_up_to(
         role,
         found: BTreeMap::new(),
         key_order: false,
+        place: Vec::new(),
     };
-    walk.values(&there, &here, "");
+    walk.values(&there, &here);
     // Where more differs than spelling, what names the items tells which belong together.
     let is_other = walk
         .found
         .values()
         .any(|(cause, ..)| cause.harm >= Harm::Content);
     if is_other && is_of_objects(&there) && is_of_objects(&here) {
-        return Ok(table::compare(path, theirs, ours, Format::Json, role)?.findings);
+        return Ok(table::compare(path, theirs, ours, Format::Json, role, limits)?.findings);
     }
     let mut findings: Vec<Finding> = Vec::new();
     for (cause, count, examples) in walk.found.into_values() {
@@ -78,10 +68,11 @@ fn compare_up_to(
         findings.push(finding);
     }
     // Another order is as long as it was.
+    let length = |file: &Path| file.metadata().map_err(ContentsError::at(file));
     let is_order = |finding: &Finding| finding.cause.id == rows::ROW_ORDER.id;
     let reordered = walk.key_order || !findings.is_empty();
     let only_order = reordered && findings.iter().all(is_order);
-    if only_order && length(theirs)? != length(ours)? {
+    if only_order && length(theirs)?.len() != length(ours)?.len() {
         let proof = "all values are equal, but not how long the files are";
         findings.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
     }
@@ -89,26 +80,20 @@ fn compare_up_to(
         findings.push(Finding::new(&text::KEY_ORDER, path).proof("all values are equal"));
     }
     if findings.is_empty() {
-        // As text, numbers are what they are spelled as.
-        let spelled = |value: &serde_json::Value| value.to_string();
-        let cause = if spelled(&there) == spelled(&here) {
-            &text::DOCUMENT_LAYOUT
-        } else {
-            &NOT_CLASSIFIED
-        };
-        findings
-            .push(Finding::new(cause, path).proof("all values and the order of keys are equal"));
+        let proof = "all values and the order of keys are equal";
+        findings.push(Finding::new(&text::DOCUMENT_LAYOUT, path).proof(proof));
     }
     Ok(findings)
 }
 
 fn is_of_objects(value: &Value) -> bool {
-    let items = value.as_array().filter(|items| !items.is_empty());
-    items.is_some_and(|items| items.iter().all(Value::is_object))
+    let items = value.as_list().filter(|items| !items.is_empty());
+    items.is_some_and(|items| items.iter().all(|item| item.as_object().is_some()))
 }
 
-fn is_list(path: &Path) -> io::Result<bool> {
-    let mut head = BufReader::new(File::open(path)?);
+fn is_list(path: &Path) -> Result<bool> {
+    let file = std::fs::File::open(path).map_err(ContentsError::at(path))?;
+    let mut head = BufReader::new(file);
     loop {
         match head.fill_buf()?.first() {
             Some(byte) if byte.is_ascii_whitespace() => head.consume(1),
@@ -117,152 +102,225 @@ fn is_list(path: &Path) -> io::Result<bool> {
     }
 }
 
+/// Whether values are equal, whatever the order of keys. Not-a-number equals itself.
+fn equal(there: &Value, here: &Value) -> bool {
+    match (there, here) {
+        (Value::Object(a), Value::Object(b)) => {
+            let same = |(key, value)| a.get_key(key).is_some_and(|other| equal(other, value));
+            a.len() == b.len() && b.iter().all(same)
+        }
+        (Value::List(a), Value::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
+        (Value::Float(a), Value::Float(b)) => {
+            a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// A step of a path.
+enum Step<'a> {
+    Key(&'a JsonString),
+    Item(usize),
+}
+
 struct Walk<'a> {
     role: &'a Role,
     found: BTreeMap<&'static str, (&'static Cause, u64, Vec<String>)>,
     key_order: bool,
+    /// Where in the documents this is.
+    place: Vec<Step<'a>>,
 }
 
-impl Walk<'_> {
-    fn add(&mut self, cause: &'static Cause, count: u64, example: impl FnOnce() -> String) {
+impl<'a> Walk<'a> {
+    /// Counts differences here, or at `last`, which is inside; `what` is asked only for an example.
+    fn add(
+        &mut self,
+        cause: &'static Cause,
+        count: u64,
+        last: Option<Step<'a>>,
+        what: impl FnOnce() -> String,
+    ) {
         let (_, sum, examples) = self.found.entry(cause.id).or_insert((cause, 0, Vec::new()));
         *sum += count;
         if examples.len() < crate::finding::EXAMPLES {
-            examples.push(example());
+            let mut text = String::new();
+            for step in self.place.iter().chain(&last) {
+                text.push('/');
+                match step {
+                    Step::Key(key) => text.push_str(&key.to_string_lossy()),
+                    Step::Item(number) => text.push_str(&number.to_string()),
+                }
+            }
+            text.push_str(&what());
+            examples.push(text);
         }
     }
 
-    fn values(&mut self, there: &Value, here: &Value, place: &str) {
+    fn inside(&mut self, step: Step<'a>, there: &'a Value, here: &'a Value) {
+        self.place.push(step);
+        self.values(there, here);
+        self.place.pop();
+    }
+
+    fn values(&mut self, there: &'a Value, here: &'a Value) {
         match (there, here) {
+            (a, b) if self.place.len() >= DEPTH && !is_plain(a) && !is_plain(b) => {
+                if !equal(a, b) {
+                    self.add(&rows::VALUES_CHANGED, 1, None, String::new);
+                }
+            }
             (Value::Object(a), Value::Object(b)) => {
                 self.key_order |= a.len() == b.len()
                     && a.keys().zip(b.keys()).any(|(a, b)| a != b)
-                    && a.keys().all(|key| b.contains_key(key));
-                for (key, value) in b {
-                    let inner = format!("{place}/{key}");
-                    match a.get(key) {
-                        Some(other) => self.values(other, value, &inner),
-                        None => self.add(&rows::COLUMNS_MISSING, 1, || inner),
-                    }
-                }
-                for key in a.keys().filter(|key| !b.contains_key(*key)) {
-                    self.add(&rows::COLUMNS_ADDED, 1, || format!("{place}/{key}"));
-                }
-            }
-            (Value::Array(a), Value::Array(b)) => self.lists(a, b, place),
-            (a, b) if a == b => {}
-            (a, b) => {
-                let (x, y) = (plain(a), plain(b));
-                let difference = match (a, b) {
-                    (Value::String(_), Value::Number(_)) | (Value::Number(_), Value::String(_))
-                        if x == y =>
-                    {
-                        Difference::NumberSpelling
-                    }
-                    (Value::String(_), Value::String(_)) => {
-                        // A text is no number, whatever it looks like.
-                        let text = Nature {
-                            numbers: false,
-                            booleans: false,
-                        };
-                        match text.judge(Difference::between(x.as_bytes(), y.as_bytes())) {
-                            Difference::MissingWords | Difference::Rounded => Difference::Value,
-                            difference => difference,
+                    && a.keys().all(|key| b.get_key(key).is_some());
+                for (key, value) in b.iter() {
+                    match a.get_key(key) {
+                        Some(other) => self.inside(Step::Key(key), other, value),
+                        None => {
+                            let last = Some(Step::Key(key));
+                            self.add(&rows::COLUMNS_MISSING, 1, last, String::new);
                         }
                     }
-                    _ => Difference::between(x.as_bytes(), y.as_bytes()),
-                };
-                let key = place.rsplit('/').next().unwrap_or_default();
-                let is_exact = self.role.is_label(key) || self.role.ids.contains(key);
-                let difference = match difference {
-                    Difference::Blanks if is_exact => Difference::Value,
-                    difference => difference,
-                };
-                let cause = match difference {
-                    Difference::Value if self.role.is_label(key) => {
-                        &crate::causes::labels::LABELS_CHANGED
-                    }
-                    other => other.cause(),
-                };
-                self.add(cause, 1, || format!("{place}: {a} there, {b} here"));
+                }
+                for key in a.keys().filter(|key| b.get_key(key).is_none()) {
+                    let last = Some(Step::Key(key));
+                    self.add(&rows::COLUMNS_ADDED, 1, last, String::new);
+                }
             }
+            (Value::List(a), Value::List(b)) => self.lists(a, b),
+            (a, b) if equal(a, b) => {}
+            (a, b) => self.plain_values(a, b),
         }
     }
 
-    fn lists(&mut self, there: &[Value], here: &[Value], place: &str) {
-        let same_length = there.len() == here.len();
-        let differ = there.iter().zip(here).filter(|(a, b)| a != b).count();
-        if same_length && differ == 0 {
-            for (number, (a, b)) in there.iter().zip(here).enumerate() {
-                self.values(a, b, &format!("{place}/{number}"));
+    fn plain_values(&mut self, a: &Value, b: &Value) {
+        let (x, y) = (plain(a), plain(b));
+        let difference = match (a, b) {
+            (Value::String(_), Value::String(_)) => {
+                // A text is no number, whatever it looks like.
+                let text = Nature {
+                    numbers: false,
+                    booleans: false,
+                };
+                match text.judge(Difference::between(&x, &y)) {
+                    Difference::MissingWords | Difference::Rounded => Difference::Value,
+                    difference => difference,
+                }
             }
-            return;
+            (Value::String(_), other) | (other, Value::String(_)) if is_number(other) && x == y => {
+                Difference::NumberSpelling
+            }
+            _ => Difference::between(&x, &y),
+        };
+        let key = match self.place.last() {
+            Some(Step::Key(key)) => key.to_string_lossy().into_owned(),
+            Some(Step::Item(number)) => number.to_string(),
+            None => String::new(),
+        };
+        let is_exact = self.role.is_label(&key) || self.role.ids.contains(&key);
+        let difference = match difference {
+            Difference::Blanks if is_exact => Difference::Value,
+            difference => difference,
+        };
+        let cause = match difference {
+            Difference::Value if self.role.is_label(&key) => &crate::causes::labels::LABELS_CHANGED,
+            other => other.cause(),
+        };
+        self.add(cause, 1, None, || {
+            format!(": {} there, {} here", shown(a), shown(b))
+        });
+    }
+
+    fn lists(&mut self, there: &'a [Value], here: &'a [Value]) {
+        let same_length = there.len() == here.len();
+        let differ = there.iter().zip(here).filter(|(a, b)| !equal(a, b)).count();
+        if same_length && differ == 0 {
+            return self.by_place(there, here);
         }
-        let mut counts: BTreeMap<String, (i64, usize)> = BTreeMap::new();
+        // How much more often ours has an item, and its first place.
+        let mut counts: HashMap<blake3::Hash, (i64, usize)> = HashMap::new();
         for (number, value) in here.iter().enumerate() {
-            counts.entry(sorted(value)).or_insert((0, number)).0 += 1;
+            counts.entry(hash(value)).or_insert((0, number)).0 += 1;
         }
         for (number, value) in there.iter().enumerate() {
-            counts.entry(sorted(value)).or_insert((0, number)).0 -= 1;
+            counts.entry(hash(value)).or_insert((0, number)).0 -= 1;
         }
         let missing: i64 = counts.values().map(|(count, _)| (*count).max(0)).sum();
         let added: i64 = counts.values().map(|(count, _)| (-count).max(0)).sum();
         if missing == 0 && added == 0 {
-            self.add(&rows::ROW_ORDER, differ as u64, || {
-                format!("{place}: {differ} items stand elsewhere")
+            self.add(&rows::ROW_ORDER, differ as u64, None, || {
+                format!(": {differ} items stand elsewhere")
             });
             return;
         }
         if same_length && missing as usize == differ {
-            for (number, (a, b)) in there.iter().zip(here).enumerate() {
-                self.values(a, b, &format!("{place}/{number}"));
-            }
-            return;
+            return self.by_place(there, here);
         }
         for (cause, number, wanted) in [
             (&rows::ROWS_MISSING, missing, 1),
             (&rows::ROWS_ADDED, added, -1),
         ] {
             if number > 0 {
-                let item = counts
-                    .values()
-                    .find(|(count, _)| count.signum() == wanted)
-                    .map_or(0, |(_, item)| *item);
-                self.add(cause, number.unsigned_abs(), || format!("{place}/{item}"));
+                let items = counts.values();
+                let items = items.filter(|(count, _)| count.signum() == wanted);
+                let first = items.map(|(_, item)| *item).min().unwrap_or(0);
+                let last = Some(Step::Item(first));
+                self.add(cause, number.unsigned_abs(), last, String::new);
             }
         }
     }
+
+    fn by_place(&mut self, there: &'a [Value], here: &'a [Value]) {
+        for (number, (a, b)) in there.iter().zip(here).enumerate() {
+            self.inside(Step::Item(number), a, b);
+        }
+    }
+}
+
+fn is_plain(value: &Value) -> bool {
+    !matches!(value, Value::List(_) | Value::Object(_))
+}
+
+fn is_number(value: &Value) -> bool {
+    matches!(value, Value::Int(_) | Value::BigInt(_) | Value::Float(_))
 }
 
 /// A text as it is, anything else as JSON.
-fn plain(value: &Value) -> String {
+fn plain(value: &Value) -> Vec<u8> {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        Value::Bool(true) => "True".to_owned(),
-        Value::Bool(false) => "False".to_owned(),
-        other => other.to_string(),
+        Value::String(text) => text.as_wtf8().to_vec(),
+        Value::Null => Vec::new(),
+        Value::Bool(true) => b"True".to_vec(),
+        Value::Bool(false) => b"False".to_vec(),
+        other => json(other),
     }
 }
 
-/// JSON with sorted keys: equal for equal values.
-fn sorted(value: &Value) -> String {
-    match value {
-        Value::Object(object) => {
-            let mut keys: Vec<_> = object.iter().collect();
-            keys.sort_by_key(|(key, _)| *key);
-            let inner: Vec<String> = keys
-                .iter()
-                .map(|(key, value)| format!("{key:?}:{}", sorted(value)))
-                .collect();
-            format!("{{{}}}", inner.join(","))
-        }
-        Value::Array(list) => format!(
-            "[{}]",
-            list.iter().map(sorted).collect::<Vec<_>>().join(",")
-        ),
-        other => other.to_string(),
-    }
+/// For people: as JSON.
+fn shown(value: &Value) -> String {
+    let options = WriteOptions {
+        ensure_ascii: false,
+        ..WriteOptions::default()
+    };
+    let text = value.to_json(&options).unwrap_or_else(|_| json(value));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// With sorted keys, so that equal values have equal texts.
+fn json(value: &Value) -> Vec<u8> {
+    let options = WriteOptions {
+        sort_keys: true,
+        ..WriteOptions::default()
+    };
+    // Only half a surrogate cannot be written, and it is escaped here.
+    value.to_json(&options).unwrap_or_default()
+}
+
+/// Equal for equal values.
+fn hash(value: &Value) -> blake3::Hash {
+    blake3::hash(&json(value))
 }
 
 #[cfg(test)]
@@ -274,10 +332,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let list = r#"[{"id": 1, "x": 0.5, "t": "a"}, {"id": 2, "x": 1.5, "t": "b"}, {"id": 3, "x": 2.5, "t": "c"}]"#;
         let (theirs, ours) = (folder.path().join("theirs"), folder.path().join("ours"));
-        let found = |longest, there: &str, here: &str| -> Vec<&str> {
+        let found = |record, there: &str, here: &str| -> Vec<&str> {
             std::fs::write(&theirs, there).unwrap();
             std::fs::write(&ours, here).unwrap();
-            let found = compare_up_to(longest, "x.json", &theirs, &ours, &Role::default());
+            let limits = Limits {
+                record,
+                ..Limits::default()
+            };
+            let found = compare("x.json", &theirs, &ours, &Role::default(), &limits);
             let mut causes: Vec<&str> = found.unwrap().iter().map(|one| one.cause.id).collect();
             causes.sort_unstable();
             causes
@@ -297,7 +359,7 @@ mod tests {
             (list.replace("0.5", "0.50"), "document-layout"),
             ("<html>no</html>".to_owned(), "files-damaged"),
         ] {
-            let causes = found(1, &there, list);
+            let causes = found(400, &there, list);
             // The page is no list: only bytes are left.
             let expected = match expected {
                 "files-damaged" => "not-classified",
@@ -309,7 +371,7 @@ mod tests {
             );
         }
         let object = |value: u32| format!("{{\"a\": {value}, \"rows\": {list}}}");
-        assert_eq!(found(1, &object(1), &object(2)), ["not-classified"]);
+        assert_eq!(found(400, &object(1), &object(2)), ["not-classified"]);
         assert_eq!(found(1 << 20, &object(1), &object(2)), ["values-changed"]);
     }
 }

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use prep_contents::Resources;
 use prep_contents::listing::Listing;
 
 use crate::error::AuditError;
@@ -34,8 +35,7 @@ fn listing(root: &Path) -> Result<Listing, AuditError> {
         let path = root.to_owned();
         return Err(AuditError::NoFolder { path });
     }
-    let read = Listing::read(root);
-    let mut listing = read.map_err(|(path, source)| AuditError::Read { path, source })?;
+    let mut listing = Listing::read(root).map_err(AuditError::reading(root))?;
     for path in IGNORED {
         listing.files.remove(path);
     }
@@ -51,8 +51,7 @@ pub struct Options<'a> {
     pub roles: &'a Roles,
     /// How the benchmark splits, if one kind of split explains both parts.
     pub split: Option<&'a SplitSearch>,
-    /// A folder for members of archives, for the time of reading.
-    pub temp: &'a Path,
+    pub resources: Resources<'a>,
 }
 
 /// What comparing two trees came to.
@@ -67,54 +66,54 @@ pub struct Compared {
 /// Compares somebody's tree with ours. Both are `prepared` folders, with `public` and `private`.
 ///
 /// # Errors
-/// When a tree is not there. A single file that cannot be read is a finding.
+/// When a tree is not there, or the system fails. A single file that is damaged is a finding.
 pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Compared, AuditError> {
     let (their_list, our_list) = (listing(theirs)?, listing(ours)?);
-    let roles = options.roles.completed(ours, &our_list);
+    let resources = &options.resources;
+    let roles = options.roles.completed(ours, &our_list, &resources.limits);
+    let roles = roles.map_err(AuditError::reading(ours))?;
     let common = our_list.common(&their_list);
     let around = Surroundings {
         roles: &roles,
-        temp: options.temp,
+        resources,
         depth: 0,
     };
-    let next = AtomicUsize::new(0);
-    let pairs: Mutex<Vec<Paired>> = Mutex::new(Vec::new());
     let equal = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            scope.spawn(|| {
-                while let Some(path) = common.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let paired = pair::compare(path, &theirs.join(path), &ours.join(path), &around);
-                    if paired.is_equal() {
-                        equal.fetch_add(1, Ordering::Relaxed);
-                    } else {
-                        pairs
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .push(paired);
-                    }
-                }
-            });
+    let pairs: Mutex<Vec<Paired>> = Mutex::new(Vec::new());
+    let compare_pair = |here: &str, there: &str| {
+        let paired = pair::compare(here, &theirs.join(there), &ours.join(here), &around);
+        paired.map_err(AuditError::reading(&theirs.join(there)))
+    };
+    each(&common, options.threads, |path| {
+        let paired = compare_pair(path, path)?;
+        match paired.is_equal() {
+            true => {
+                equal.fetch_add(1, Ordering::Relaxed);
+            }
+            false => held(&pairs).push(paired),
         }
-    });
+        Ok(())
+    })?;
     let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
     // What has another name has its content, too.
     let mut left = OneSided::of(&their_list, &our_list);
     let mut named = Vec::new();
     for (there, here) in left.same_but_case() {
-        pairs.push(pair::compare(
-            &here,
-            &theirs.join(&there),
-            &ours.join(&here),
-            &around,
-        ));
+        pairs.push(compare_pair(&here, &there)?);
         named.push(names::of_case(&there, &here));
     }
-    for (archive, folder) in left.unpacked(ours) {
-        named.extend(names::of_unpacked(&archive, &folder, theirs, ours, &around));
+    for (archive, folder) in left.unpacked(ours, &resources.limits)? {
+        let found = names::of_unpacked(&archive, &folder, theirs, ours, &around);
+        named.extend(found.map_err(AuditError::reading(&ours.join(&archive)))?);
     }
     pairs.sort_by(|one, other| one.path.cmp(&other.path));
-    let mut findings = split::explain(&mut pairs, theirs, ours, options.split, roles.first_id());
+    let trees = split::Trees {
+        theirs,
+        ours,
+        limits: &resources.limits,
+    };
+    let explained = split::explain(&mut pairs, &trees, options.split, roles.first_id());
+    let mut findings = explained.map_err(AuditError::reading(ours))?;
     let explained = !findings.is_empty();
     findings.extend(pairs.into_iter().flat_map(|pair| pair.findings));
     findings.extend(named);
@@ -124,4 +123,42 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
         equal: equal.into_inner() as u64,
         common: common.len() as u64,
     })
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls `work` for each path, several at a time. This thread takes part, so that all is done if no other can be started.
+///
+/// # Errors
+/// The first of `work`, after which no path is begun.
+fn each(
+    paths: &[String],
+    threads: usize,
+    work: impl Fn(&str) -> Result<(), AuditError> + Sync,
+) -> Result<(), AuditError> {
+    let next = AtomicUsize::new(0);
+    let failed: Mutex<Option<AuditError>> = Mutex::new(None);
+    let run = || {
+        while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = work(path) {
+                next.store(paths.len(), Ordering::Relaxed);
+                held(&failed).get_or_insert(error);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            if std::thread::Builder::new()
+                .spawn_scoped(scope, run)
+                .is_err()
+            {
+                break;
+            }
+        }
+        run();
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failed.map_or(Ok(()), Err)
 }

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
-use prep_contents::read;
+use prep_contents::{ContentsError, Limits, read};
 
 use super::pair::{self, Surroundings, ending};
 use crate::bundle::members;
 use crate::causes::{Harm, NOT_CLASSIFIED, files};
-use crate::error::AuditError;
+use crate::error::{AuditError, unless_damaged};
 use crate::finding::Finding;
 
 /// Files of one side only, by path, with their lengths.
@@ -49,15 +49,29 @@ impl OneSided {
 
     /// Takes out archives of ours whose members lie in a folder there, and these members: the archive, and that folder, which
     /// ends in `/` or is the top.
-    pub(super) fn unpacked(&mut self, ours: &Path) -> Vec<(String, String)> {
+    ///
+    /// # Errors
+    /// When an archive of ours cannot be read.
+    pub(super) fn unpacked(
+        &mut self,
+        ours: &Path,
+        limits: &Limits,
+    ) -> Result<Vec<(String, String)>, AuditError> {
         let mut found = Vec::new();
+        let mut failed = None;
         let surplus = &mut self.surplus;
         self.missing.retain(|path, _| {
-            if ending(path) != "zip" {
+            if ending(path) != "zip" || failed.is_some() {
                 return true;
             }
-            let Ok(listed) = members::of_file(&ours.join(path)) else {
-                return true;
+            let place = ours.join(path);
+            let listed = match unless_damaged(members::of_file(&place, limits)) {
+                Ok(Some(listed)) => listed,
+                Ok(None) => return true,
+                Err(error) => {
+                    failed = Some(AuditError::reading(&place)(error));
+                    return true;
+                }
             };
             let list: Vec<_> = listed.iter().filter(|member| !member.is_folder()).collect();
             let folder = path.trim_end_matches(".zip");
@@ -77,7 +91,7 @@ impl OneSided {
             }
             true
         });
-        found
+        failed.map_or(Ok(found), Err)
     }
 }
 
@@ -92,23 +106,30 @@ pub(super) fn of_unpacked(
     theirs: &Path,
     ours: &Path,
     around: &Surroundings<'_>,
-) -> Vec<Finding> {
+) -> Result<Vec<Finding>, ContentsError> {
     let (mut found, mut count) = (Vec::new(), 0_u64);
-    let visited = Archive::Zip.visit(&ours.join(path), path, &mut |inner, _, content| {
+    let place = ours.join(path);
+    let length = place.metadata().map_err(ContentsError::at(&place))?.len();
+    let budget = around.resources.limits.budget(length);
+    let visited = Archive::Zip.visit(&place, path, &budget, &mut |inner, _, content| {
         count += 1;
-        let ours = read::spool(content, around.temp)?;
+        let ours = read::spool(content, around.resources)?;
         let theirs = theirs.join(format!("{folder}{inner}"));
         let inner = format!("{path}/{inner}");
-        found.extend(pair::compare(&inner, &theirs, ours.path(), &around.inside()).findings);
+        let paired = pair::compare(&inner, &theirs, &ours, &around.inside())?;
+        found.extend(paired.findings);
         Ok(())
     });
     if let Err(error) = visited {
+        if error.is_of_the_system() {
+            return Err(error);
+        }
         let proof = format!("ours cannot be looked into: {error}");
         found.push(Finding::new(&NOT_CLASSIFIED, path).proof(proof));
     }
     let example = format!("{count} members of {path} lie in {folder}");
     found.push(Finding::new(&files::ARCHIVE_UNPACKED, path).example(example));
-    found
+    Ok(found)
 }
 
 /// What is left: renamed, moved, missing or too many.

@@ -1,12 +1,12 @@
 //! Two files of one name.
 
-use std::io;
 use std::path::Path;
 
-use prep_contents::Format;
 use prep_contents::archive::Archive;
 use prep_contents::pairing::Moved;
 use prep_contents::read::{self, Bytes};
+use prep_contents::table::is_json_lines;
+use prep_contents::{ContentsError, Format, Resources, Result};
 
 use super::roles::Roles;
 use super::{archive, document, image};
@@ -18,13 +18,17 @@ use crate::table;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     pub roles: &'a Roles,
-    /// Where members of archives may be put for the time of reading.
-    pub temp: &'a Path,
+    pub resources: &'a Resources<'a>,
     /// Archives that were entered.
-    pub depth: usize,
+    pub depth: u64,
 }
 
 impl Surroundings<'_> {
+    /// Fails where archives are nested too deep.
+    pub(super) fn check_depth(&self) -> Result<()> {
+        self.resources.check_nesting(self.depth)
+    }
+
     pub(super) fn inside(&self) -> Self {
         Self {
             depth: self.depth + 1,
@@ -48,7 +52,14 @@ impl Paired {
     }
 }
 
-pub(super) fn compare(path: &str, theirs: &Path, ours: &Path, around: &Surroundings<'_>) -> Paired {
+/// # Errors
+/// The system's failures: they say nothing about the files.
+pub(super) fn compare(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    around: &Surroundings<'_>,
+) -> Result<Paired> {
     let mut paired = Paired {
         path: path.to_owned(),
         findings: Vec::new(),
@@ -56,6 +67,7 @@ pub(super) fn compare(path: &str, theirs: &Path, ours: &Path, around: &Surroundi
     };
     match look(path, theirs, ours, around, &mut paired.moved) {
         Ok(findings) => paired.findings = findings,
+        Err(error) if error.is_of_the_system() => return Err(error),
         Err(error) => paired.findings.push(unreadable(path, &error)),
     }
     let answers = path.starts_with("private/");
@@ -64,11 +76,11 @@ pub(super) fn compare(path: &str, theirs: &Path, ours: &Path, around: &Surroundi
             finding.harm = Harm::Answers;
         }
     }
-    paired
+    Ok(paired)
 }
 
 /// A file of a format that its content does not have.
-fn unreadable(path: &str, error: &io::Error) -> Finding {
+fn unreadable(path: &str, error: &ContentsError) -> Finding {
     Finding::new(&NOT_CLASSIFIED, path).proof(format!("it cannot be looked into: {error}"))
 }
 
@@ -78,7 +90,7 @@ fn look(
     ours: &Path,
     around: &Surroundings<'_>,
     moved: &mut Option<Moved>,
-) -> io::Result<Vec<Finding>> {
+) -> Result<Vec<Finding>> {
     let at = match read::compare(theirs, ours)? {
         Bytes::Equal => return Ok(Vec::new()),
         Bytes::TheirsIsBeginning => None,
@@ -90,8 +102,18 @@ fn look(
     if their_size == 0 {
         return simple(&files::FILES_EMPTY);
     }
-    let is_document = matches!(ending(path).as_str(), "json" | "geojson");
-    let format = Format::of(path).filter(|_| !is_document);
+    if let Some(findings) = gzipped(path, theirs, ours, around, moved)? {
+        return Ok(findings);
+    }
+    let limits = &around.resources.limits;
+    let is_json = matches!(ending(path).as_str(), "json" | "geojson");
+    // Documents, one on each line, whatever the name says.
+    let is_lines = is_json && is_json_lines(theirs)? && is_json_lines(ours)?;
+    let is_document = is_json && !is_lines;
+    let format = match is_lines {
+        true => Some(Format::JsonLines),
+        false => Format::of(path).filter(|_| !is_json),
+    };
     let role = around.roles.of(path);
     // A text may well end after any of its rows, or differ in its last line end only.
     if at.is_none()
@@ -103,7 +125,7 @@ fn look(
         return simple(&files::FILES_CUT_OFF);
     }
     if let Some(format) = format {
-        let outcome = table::compare(path, theirs, ours, format, &role)?;
+        let outcome = table::compare(path, theirs, ours, format, &role, limits)?;
         *moved = outcome.moved;
         let mut findings = outcome.findings;
         if at.is_none()
@@ -119,8 +141,8 @@ fn look(
         return archive::compare(path, theirs, ours, around);
     }
     match ending(path).as_str() {
-        _ if is_document => document::compare(path, theirs, ours, &role),
-        "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours),
+        _ if is_document => document::compare(path, theirs, ours, &role, limits),
+        "png" | "jpg" | "jpeg" => image::compare(path, theirs, ours, limits),
         _ => {
             let finding = Finding::new(&files::FILES_CHANGED, path);
             let finding = match at {
@@ -132,11 +154,49 @@ fn look(
     }
 }
 
-fn size(path: &Path) -> io::Result<u64> {
-    Ok(std::fs::metadata(path)?.len())
+/// Theirs is compressed, and neither its name says so nor is ours: what is in it is compared.
+fn gzipped(
+    path: &str,
+    theirs: &Path,
+    ours: &Path,
+    around: &Surroundings<'_>,
+    moved: &mut Option<Moved>,
+) -> Result<Option<Vec<Finding>>> {
+    let is_gzip =
+        |file: &Path| -> Result<bool> { Ok(prep_formats::gzip::is_gzip(&read::head(file, 2)?)) };
+    if Archive::of(path).is_some() || !is_gzip(theirs)? || is_gzip(ours)? {
+        return Ok(None);
+    }
+    let finding = Finding::new(&files::FILES_DAMAGED, path);
+    let (around, resources) = (&around.inside(), around.resources);
+    around.check_depth()?;
+    let budget = resources.limits.budget(size(theirs)?);
+    let mut inner = None;
+    let unpacked = Archive::Gzip.visit(theirs, path, &budget, &mut |_, _, content| {
+        inner = Some(read::spool(content, resources)?);
+        Ok(())
+    });
+    let inner = match (unpacked, inner) {
+        (Ok(()), Some(inner)) => inner,
+        (Err(error), _) if error.is_of_the_system() => return Err(error),
+        _ => return Ok(Some(vec![finding.example("it begins as gzip data do")])),
+    };
+    let mut findings = look(path, &inner, ours, around, moved)?;
+    let proof = match findings.is_empty() {
+        true => "it is compressed by gzip; unpacked, its bytes are those of ours",
+        false => "it is compressed by gzip; unpacked, it differs, too",
+    };
+    findings.push(finding.proof(proof));
+    Ok(Some(findings))
 }
 
-fn ends_within_line(path: &Path) -> io::Result<bool> {
+fn size(path: &Path) -> Result<u64> {
+    Ok(std::fs::metadata(path)
+        .map_err(ContentsError::at(path))?
+        .len())
+}
+
+fn ends_within_line(path: &Path) -> Result<bool> {
     use std::io::{Read, Seek, SeekFrom};
     let mut file = std::fs::File::open(path)?;
     file.seek(SeekFrom::End(-1))?;

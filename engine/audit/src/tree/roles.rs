@@ -3,10 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use prep_contents::Format;
 use prep_contents::listing::Listing;
 use prep_contents::table::columns_of;
+use prep_contents::{Format, Limits, Result};
 
+use crate::error::unless_damaged;
 use crate::table::Role;
 
 /// What is known of a competition's tables.
@@ -26,12 +27,28 @@ pub struct Roles {
 impl Roles {
     /// Reads off the prepared tables what names items and what is predicted: the answers' columns that the public test
     /// table has name them, the others are labels. Without such a table, the first column names them.
-    pub(super) fn completed(&self, root: &Path, listing: &Listing) -> Roles {
+    ///
+    /// # Errors
+    /// When a table cannot be read. One that is damaged tells nothing.
+    pub(super) fn completed(
+        &self,
+        root: &Path,
+        listing: &Listing,
+        limits: &Limits,
+    ) -> Result<Roles> {
         let mut roles = self.clone();
         if !roles.ids.is_empty() {
-            return roles;
+            return Ok(roles);
         }
-        let columns = |path: &str| columns_of(&root.join(path), Format::of(path)?).ok();
+        let columns = |path: &str| -> Result<Option<Vec<String>>> {
+            let Some(format) = Format::of(path) else {
+                return Ok(None);
+            };
+            if !listing.files.contains_key(path) {
+                return Ok(None);
+            }
+            unless_damaged(columns_of(&root.join(path), format, limits))
+        };
         let private = || {
             listing
                 .files
@@ -39,23 +56,21 @@ impl Roles {
                 .find(|path| path.starts_with("private/") && Format::of(path).is_some())
         };
         let answers = roles.answers.clone().or_else(|| private().cloned());
-        let Some(answers) = answers.and_then(|path| columns(&path)) else {
-            return roles;
+        let answers = answers.map(|path| columns(&path)).transpose()?;
+        let Some(answers) = answers.flatten() else {
+            return Ok(roles);
         };
         let is_test = |path: &&String| {
             let name = path.rsplit('/').next().unwrap_or_default();
             path.starts_with("public/") && name.starts_with("test") && Format::of(path).is_some()
         };
-        let test = listing
-            .files
-            .keys()
-            .find(is_test)
-            .and_then(|path| columns(path));
+        let test = listing.files.keys().find(is_test);
+        let test = test.map(|path| columns(path)).transpose()?.flatten();
         let shown = |name: &&String| test.as_ref().is_some_and(|test| test.contains(name));
         roles.ids = answers.iter().filter(shown).cloned().collect();
         let mut known = roles.ids.clone();
         // Of several, those that a submission has name items.
-        let sample = roles.sample.as_deref().and_then(columns);
+        let sample = roles.sample.as_deref().map(columns).transpose()?.flatten();
         if let Some(sample) = sample
             && roles.ids.len() > 1
             && roles.ids.iter().any(|name| sample.contains(name))
@@ -69,7 +84,7 @@ impl Roles {
         roles
             .labels
             .extend(answers.into_iter().filter(|name| !known.contains(name)));
-        roles
+        Ok(roles)
     }
 
     /// The column that names items, if there is one.

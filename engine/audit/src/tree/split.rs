@@ -6,13 +6,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use prep_contents::Format;
 use prep_contents::pairing::Moved;
 use prep_contents::table::{column, columns_of};
+use prep_contents::{Format, Limits, Result, Row};
 use prep_splits::{Keys, Method, Role, Size, split};
 
 use super::pair::Paired;
 use crate::causes::{rows, split as cause};
+use crate::error::unless_damaged;
 use crate::finding::Finding;
 
 /// How the benchmark divides the items, where that is a shuffle of rows.
@@ -59,14 +60,45 @@ impl Hypothesis {
     }
 }
 
+/// Both trees.
+pub(super) struct Trees<'a> {
+    pub theirs: &'a Path,
+    pub ours: &'a Path,
+    pub limits: &'a Limits,
+}
+
+impl Trees<'_> {
+    /// What `each` makes of the cells of a column of a table below `root`. None: there is no such table or column.
+    fn column<T>(
+        &self,
+        root: &Path,
+        path: &str,
+        name: &str,
+        each: impl FnMut(&Row, usize) -> T,
+    ) -> Result<Option<Vec<T>>> {
+        let place = root.join(path);
+        let Some(format) = Format::of(path).filter(|_| place.is_file()) else {
+            return Ok(None);
+        };
+        let read = column(&place, format, name, self.limits, each);
+        Ok(unless_damaged(read)?.flatten())
+    }
+
+    fn keys(&self, root: &Path, path: &str, name: &str) -> Result<Option<Vec<u128>>> {
+        self.column(root, path, name, |row, place| row.hash(&[place]))
+    }
+}
+
 /// Replaces findings of rows that moved between files; returns what they are instead.
+///
+/// # Errors
+/// When a table cannot be read.
 pub(super) fn explain(
     pairs: &mut [Paired],
-    theirs: &Path,
-    ours: &Path,
+    trees: &Trees<'_>,
     search: Option<&SplitSearch>,
     id: Option<&str>,
-) -> Vec<Finding> {
+) -> Result<Vec<Finding>> {
     let mut moved: Vec<usize> = Vec::new();
     for (number, pair) in pairs.iter().enumerate() {
         let Some(own) = &pair.moved else { continue };
@@ -77,7 +109,7 @@ pub(super) fn explain(
                 .filter(|(other, _)| *other != number)
                 .filter_map(|(_, pair)| pair.moved.as_ref())
         };
-        let found = |wanted: &HashSet<u64>, pick: fn(&Moved) -> &HashSet<u64>| {
+        let found = |wanted: &HashSet<u128>, pick: fn(&Moved) -> &HashSet<u128>| {
             wanted
                 .iter()
                 .all(|key| others().any(|other| pick(other).contains(key)))
@@ -89,7 +121,7 @@ pub(super) fn explain(
         }
     }
     if moved.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let mut swapped = true;
     let mut findings = Vec::new();
@@ -99,8 +131,8 @@ pub(super) fn explain(
         };
         let Some(own) = &pair.moved else { continue };
         let count = own.only_here.len();
-        swapped &= column_of(&ours.join(&pair.path), &pair.path, &own.key)
-            .is_some_and(|keys| keys.len() == count);
+        let keys = trees.keys(trees.ours, &pair.path, &own.key)?;
+        swapped &= keys.is_some_and(|keys| keys.len() == count);
         let mut finding = Finding::new(&cause::OTHER_SPLIT, pair.path.as_str());
         finding.rows = count as u64;
         finding.examples.push(format!(
@@ -118,11 +150,15 @@ pub(super) fn explain(
         for finding in &mut findings {
             finding.cause = &cause::PARTS_SWAPPED;
         }
-        return findings;
+        return Ok(findings);
     }
     if let Some(search) = search {
         let id = search.id.as_deref().or(id);
-        let proof = match id.map_or(Search::Impossible, |id| find(theirs, ours, search, id)) {
+        let tried = match id {
+            Some(id) => find(trees, search, id)?,
+            None => Search::Impossible,
+        };
+        let proof = match tried {
             Search::Found(found, (test, all)) => format!(
                 "{} gives exactly these parts, with {test} of {all} items in test; ours are of seed {}",
                 found.words(),
@@ -139,14 +175,7 @@ pub(super) fn explain(
             finding.proof = Some(proof.clone());
         }
     }
-    findings
-}
-
-fn column_of(place: &Path, path: &str, name: &str) -> Option<Vec<u64>> {
-    column(place, Format::of(path)?, name, |row, place| {
-        row.hash(&[place])
-    })
-    .ok()?
+    Ok(findings)
 }
 
 enum Search {
@@ -162,25 +191,23 @@ pub(crate) fn seeds() -> impl Iterator<Item = u32> {
 }
 
 /// Tries seeds. The original order follows from our parts: they are a known permutation of it.
-fn find(theirs: &Path, ours: &Path, search: &SplitSearch, id: &str) -> Search {
-    let read = |root: &Path, path: &str, column: &str| column_of(&root.join(path), path, column);
-    let (Some(train), Some(test)) = (read(ours, &search.train, id), read(ours, &search.test, id))
-    else {
-        return Search::Impossible;
-    };
-    let Some(their_test) = read(theirs, &search.test, id) else {
-        return Search::Impossible;
+fn find(trees: &Trees<'_>, search: &SplitSearch, id: &str) -> Result<Search> {
+    let train = trees.keys(trees.ours, &search.train, id)?;
+    let test = trees.keys(trees.ours, &search.test, id)?;
+    let their_test = trees.keys(trees.theirs, &search.test, id)?;
+    let (Some(train), Some(test), Some(their_test)) = (train, test, their_test) else {
+        return Ok(Search::Impossible);
     };
     let count = train.len() + test.len();
     let Some(own) = parts(count, search.seed, search.test_size, None) else {
-        return Search::Impossible;
+        return Ok(Search::Impossible);
     };
     if (own.0.len(), own.1.len()) != (train.len(), test.len()) {
-        return Search::Impossible;
+        return Ok(Search::Impossible);
     }
-    let wanted: HashSet<u64> = their_test.iter().copied().collect();
+    let wanted: HashSet<u128> = their_test.iter().copied().collect();
     let size = Size::Rows(u32::try_from(their_test.len()).unwrap_or(u32::MAX));
-    let found = |hypothesis| Search::Found(hypothesis, (their_test.len(), count));
+    let found = |hypothesis| Ok(Search::Found(hypothesis, (their_test.len(), count)));
     let mut tried = 0;
     // Parts may be written in the order of the split, or of the file.
     for in_file_order in [false, true] {
@@ -214,8 +241,8 @@ fn find(theirs: &Path, ours: &Path, search: &SplitSearch, id: &str) -> Search {
                 return found(Hypothesis::Unshuffled { first });
             }
         }
-        for column in columns_to_try(ours, search, count) {
-            let labels = read_values(ours, search, &column);
+        for column in columns_to_try(trees, search, count)? {
+            let labels = read_values(trees, search, &column)?;
             let Some((train, test)) = labels else {
                 continue;
             };
@@ -235,7 +262,7 @@ fn find(theirs: &Path, ours: &Path, search: &SplitSearch, id: &str) -> Search {
             }
         }
     }
-    Search::Tried(tried)
+    Ok(Search::Tried(tried))
 }
 
 /// Values of both parts in the order of the table that was split.
@@ -258,34 +285,37 @@ pub(crate) fn merged<T: Clone + Default>(
 
 /// A column's texts in train, and in test or the answers.
 fn read_values(
-    ours: &Path,
+    trees: &Trees<'_>,
     search: &SplitSearch,
     name: &str,
-) -> Option<(Vec<String>, Vec<String>)> {
+) -> Result<Option<(Vec<String>, Vec<String>)>> {
     let read = |path: &str| {
-        column(&ours.join(path), Format::of(path)?, name, |row, place| {
+        trees.column(trees.ours, path, name, |row, place| {
             String::from_utf8_lossy(row.cell(place)).into_owned()
         })
-        .ok()?
     };
-    let train = read(&search.train)?;
-    let test = read(&search.test).or_else(|| read(search.answers.as_deref()?))?;
-    Some((train, test))
+    let Some(train) = read(&search.train)? else {
+        return Ok(None);
+    };
+    let test = match (read(&search.test)?, search.answers.as_deref()) {
+        (None, Some(answers)) => read(answers)?,
+        (test, _) => test,
+    };
+    Ok(test.map(|test| (train, test)))
 }
 
 /// Cells that are looked at for columns to stratify by.
 const CELLS: usize = 8_000_000;
 
 /// Columns of train that may have been stratified by: the last ones first, where labels mostly are.
-fn columns_to_try(ours: &Path, search: &SplitSearch, rows: usize) -> Vec<String> {
-    let columns = Format::of(&search.train)
-        .and_then(|format| columns_of(&ours.join(&search.train), format).ok())
-        .unwrap_or_default();
-    columns
-        .into_iter()
-        .rev()
-        .take(CELLS / rows.max(1))
-        .collect()
+fn columns_to_try(trees: &Trees<'_>, search: &SplitSearch, rows: usize) -> Result<Vec<String>> {
+    let Some(format) = Format::of(&search.train) else {
+        return Ok(Vec::new());
+    };
+    let read = columns_of(&trees.ours.join(&search.train), format, trees.limits);
+    let columns = unless_damaged(read)?.unwrap_or_default();
+    let last = columns.into_iter().rev().take(CELLS / rows.max(1));
+    Ok(last.collect())
 }
 
 /// Classes that a column may have to be one.

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use prep_audit::tree::{self, Options, Roles, SplitSearch};
 use prep_audit::{Harm, Report};
+use prep_contents::{Limits, Resources};
 use prep_splits::{Keys, Method, Role, Size, Split, split};
 
 use cases::CASES;
@@ -245,7 +246,10 @@ fn plain<'a>(roles: &'a Roles, temp: &'a Path) -> Options<'a> {
         threads: 1,
         roles,
         split: None,
-        temp,
+        resources: Resources {
+            limits: Limits::default(),
+            temp,
+        },
     }
 }
 
@@ -271,7 +275,10 @@ fn every_mismatch_has_its_causes_and_no_others() {
         threads: 2,
         roles: &roles,
         split: Some(&search),
-        temp: &home.path().join("temp"),
+        resources: Resources {
+            limits: Limits::default(),
+            temp: &home.path().join("temp"),
+        },
     };
     let mut wrong = Vec::new();
     for (name, change, expected) in CASES {

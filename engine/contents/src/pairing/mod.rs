@@ -7,22 +7,26 @@
 //!    pair is missing or added.
 //!
 //! The order of the pairs tells whether rows moved. What pairs differ in is told to a [`Differences`], which judges it.
-//! Memory: 16 bytes for each row that is not equal in its place, and of those without an equal two million rows at a time.
+//! Memory: 32 bytes for each row that is not equal in its place, and of those without an equal two million rows of
+//! 256 MiB at a time.
 
 mod columns;
 mod pairs;
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
-use std::io;
 
 pub use columns::{Column, Columns, IndexColumn};
 use pairs::{InPlace, moved, pair};
 
+use crate::error::Result;
 use crate::table::{Row, Table};
 
-/// Rows without an equal that are kept in memory, a side.
+/// Rows without an equal that are kept in memory, and their bytes.
 const KEPT: u64 = 2_000_000;
+const KEPT_BYTES: u64 = 256 << 20;
+/// Hashes that are kept while columns are checked for values that occur twice.
+const KEPT_HASHES: u64 = 8 << 20;
 
 /// Two rows that belong together and differ.
 pub struct Pair<'a> {
@@ -64,8 +68,8 @@ pub struct Alone {
 #[derive(Debug, Clone, Default)]
 pub struct Moved {
     pub key: String,
-    pub only_there: HashSet<u64>,
-    pub only_here: HashSet<u64>,
+    pub only_there: HashSet<u128>,
+    pub only_here: HashSet<u128>,
 }
 
 /// How the rows of two tables belong together.
@@ -100,7 +104,7 @@ pub fn pair_rows<D: Differences>(
     columns: &[Column],
     keys: &Keys<'_>,
     new: impl Fn() -> D,
-) -> io::Result<Paired<D>> {
+) -> Result<Paired<D>> {
     let there: Vec<usize> = columns.iter().map(|column| column.there).collect();
     let here: Vec<usize> = columns.iter().map(|column| column.here).collect();
     let mut by_place = new();
@@ -114,25 +118,30 @@ pub fn pair_rows<D: Differences>(
         let (more_there, more_here) = (their_rows.next(&mut one)?, our_rows.next(&mut two)?);
         let [a, b] = rows;
         rows = [a + u64::from(more_there), b + u64::from(more_here)];
+        let is_equal = more_there && more_here && one.equals(&there, &two, &here);
+        if more_there && more_here {
+            in_place.push(is_equal);
+        }
+        if !is_equal {
+            if more_there {
+                their_hashes.push((one.hash(&there), a));
+            }
+            if more_here {
+                our_hashes.push((two.hash(&here), b));
+            }
+        }
         match (more_there, more_here) {
             (false, false) => break,
-            (true, true) => {
-                let (first, second) = (one.hash(&there), two.hash(&here));
-                in_place.push(first == second);
-                if first != second {
-                    their_hashes.push((first, a));
-                    our_hashes.push((second, b));
-                    hard += u64::from(by_place.pair(&Pair {
-                        there: a,
-                        here: b,
-                        theirs: &one,
-                        ours: &two,
-                        key: None,
-                    }));
-                }
+            (true, true) if !is_equal => {
+                hard += u64::from(by_place.pair(&Pair {
+                    there: a,
+                    here: b,
+                    theirs: &one,
+                    ours: &two,
+                    key: None,
+                }));
             }
-            (true, false) => their_hashes.push((one.hash(&there), a)),
-            (false, true) => our_hashes.push((two.hash(&here), b)),
+            _ => {}
         }
     }
     drop((their_rows, our_rows));
@@ -202,11 +211,11 @@ pub fn pair_rows<D: Differences>(
     let names = &by_key.moved;
     if !names.only_there.is_empty() || !names.only_here.is_empty() {
         paired.moved = Some(Moved {
-            key: key.name.clone(),
+            key: key.column.name.clone(),
             ..by_key.moved
         });
     }
-    paired.key = Some(key);
+    paired.key = Some(key.column);
     in_order(&mut paired, &mut found.equal, &in_place);
     Ok(paired)
 }
@@ -226,7 +235,7 @@ fn alone<D>(
     columns: &[usize],
     only_there: &[u64],
     only_here: &[u64],
-) -> io::Result<()> {
+) -> Result<()> {
     paired.missing = Alone {
         count: only_here.len() as u64,
         examples: first(ours, only_here, examples)?,
@@ -235,7 +244,7 @@ fn alone<D>(
         return Ok(());
     }
     // A row that stands there several times was repeated, others were added.
-    let mut counts: HashMap<u64, (u32, bool)> = HashMap::new();
+    let mut counts: HashMap<u128, (u32, bool)> = HashMap::new();
     let mut wanted = only_there.iter().copied().peekable();
     let mut hashes = Vec::with_capacity(only_there.len());
     each(theirs, |place, row| {
@@ -252,7 +261,7 @@ fn alone<D>(
         }
         Ok(true)
     })?;
-    let is_repeated = |hash: &u64| counts.get(hash).is_some_and(|(count, _)| *count > 1);
+    let is_repeated = |hash: &u128| counts.get(hash).is_some_and(|(count, _)| *count > 1);
     let (mut repeated, mut added) = (Vec::new(), Vec::new());
     for (place, hash) in only_there.iter().zip(&hashes) {
         match is_repeated(hash) {
@@ -273,7 +282,7 @@ fn alone<D>(
 }
 
 /// The first rows at these places.
-fn first(table: &dyn Table, places: &[u64], count: usize) -> io::Result<Vec<Row>> {
+fn first(table: &dyn Table, places: &[u64], count: usize) -> Result<Vec<Row>> {
     let mut wanted = places.iter().copied().take(count).peekable();
     let mut found = Vec::new();
     if wanted.peek().is_none() {
@@ -289,7 +298,7 @@ fn first(table: &dyn Table, places: &[u64], count: usize) -> io::Result<Vec<Row>
 }
 
 /// Goes through a table as long as `visit` wants.
-fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> io::Result<bool>) -> io::Result<()> {
+fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> Result<bool>) -> Result<()> {
     let (mut rows, mut row) = (table.rows()?, Row::default());
     let mut place = 0;
     while rows.next(&mut row)? && visit(place, &row)? {
@@ -298,24 +307,48 @@ fn each(table: &dyn Table, mut visit: impl FnMut(u64, &Row) -> io::Result<bool>)
     Ok(())
 }
 
-/// Rows at these places for which `wanted` holds.
-fn kept(
+/// Goes through the rows at these places, as long as `visit` wants.
+fn each_at(
     table: &dyn Table,
     places: &[u64],
-    wanted: impl Fn(&Row) -> bool,
-) -> io::Result<Vec<(u64, Row)>> {
+    mut visit: impl FnMut(u64, &Row) -> Result<bool>,
+) -> Result<()> {
     let mut left = places.iter().copied().peekable();
-    let mut found = Vec::new();
     if left.peek().is_none() {
-        return Ok(found);
+        return Ok(());
     }
     each(table, |place, row| {
-        if left.next_if_eq(&place).is_some() && wanted(row) {
-            found.push((place, row.clone()));
-        }
-        Ok(left.peek().is_some())
-    })?;
-    Ok(found)
+        let more = left.next_if_eq(&place).is_none() || visit(place, row)?;
+        Ok(more && left.peek().is_some())
+    })
+}
+
+/// The first of some rows.
+struct Sample {
+    rows: Vec<Row>,
+    is_all: bool,
+    /// Of all rows.
+    bytes: u64,
+}
+
+impl Sample {
+    /// As many of the rows at these places as are kept in memory.
+    fn read(table: &dyn Table, places: &[u64]) -> Result<Sample> {
+        let mut sample = Sample {
+            rows: Vec::new(),
+            is_all: true,
+            bytes: 0,
+        };
+        each_at(table, places, |_, row| {
+            sample.is_all &= (sample.rows.len() as u64) < KEPT && sample.bytes < KEPT_BYTES;
+            if sample.is_all {
+                sample.rows.push(row.clone());
+            }
+            sample.bytes += row.bytes();
+            Ok(true)
+        })?;
+        Ok(sample)
+    }
 }
 
 /// Rows without an equal.
@@ -339,19 +372,20 @@ impl Sides<'_> {
     /// The column whose values are unique on both sides: one that is known to name items, else the one that is found most
     /// often on the other side, if that is at least every second time; else one that is known to name items and has some
     /// twice; else the first that is unique.
-    fn key(&self, columns: &[Column], keys: &Keys<'_>) -> io::Result<Option<Column>> {
-        let limit = usize::try_from(KEPT).unwrap_or(usize::MAX);
-        let sample = |places: &[u64]| -> Vec<u64> { places.iter().copied().take(limit).collect() };
-        let theirs = kept(self.theirs, &sample(self.only_there), |_| true)?;
-        let ours = kept(self.ours, &sample(self.only_here), |_| true)?;
+    fn key(&self, columns: &[Column], keys: &Keys<'_>) -> Result<Option<Key>> {
+        let theirs = Sample::read(self.theirs, self.only_there)?;
+        let ours = Sample::read(self.ours, self.only_here)?;
+        let bytes = theirs.bytes;
+        let is_sampled = !theirs.is_all || !ours.is_all;
+        let (theirs, ours) = (theirs.rows, ours.rows);
         let mut found: Vec<(usize, &Column)> = Vec::new();
         for column in columns.iter().filter(|column| !(keys.never)(&column.name)) {
             // A row that was repeated has a known name all the same.
             let is_known = (keys.known)(&column.name);
             let may_repeat = is_known && !keys.strict;
-            let values = |rows: &[(u64, Row)], place: usize| -> Option<HashSet<u64>> {
-                let mut seen = HashSet::with_capacity(rows.len());
-                let mut each = rows.iter().map(|(_, row)| row.hash(&[place]));
+            let values = |rows: &[Row], place: usize| -> Option<HashSet<u128>> {
+                let mut seen = HashSet::new();
+                let mut each = rows.iter().map(|row| row.hash(&[place]));
                 match may_repeat {
                     true => seen.extend(each),
                     false => {
@@ -381,65 +415,73 @@ impl Sides<'_> {
         // The best one, of equal ones the first.
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         drop((theirs, ours));
-        for (_, column) in found {
-            let is_sampled = self.only_there.len().max(self.only_here.len()) > limit;
-            let may_repeat = (keys.known)(&column.name);
-            let unique = match (keys.strict, is_sampled && !may_repeat) {
-                (false, false) => true,
-                (false, true) => {
-                    is_unique(self.theirs, column.there, Some(self.only_there))?
-                        && is_unique(self.ours, column.here, Some(self.only_here))?
-                }
-                (true, _) => {
-                    is_unique(self.theirs, column.there, None)?
-                        && is_unique(self.ours, column.here, None)?
-                }
-            };
-            if unique {
-                return Ok(Some(column.clone()));
-            }
+        let columns: Vec<&Column> = found.into_iter().map(|(_, column)| column).collect();
+        let key = |column: Option<Column>| Ok(column.map(|column| Key { column, bytes }));
+        if keys.strict {
+            return key(first_unique(
+                &columns,
+                [(self.theirs, None), (self.ours, None)],
+            )?);
         }
-        Ok(None)
+        let is_known = |column: &Column| (keys.known)(&column.name);
+        let known = columns.iter().position(|column| is_known(column));
+        if !is_sampled || known == Some(0) {
+            return key(columns.first().map(|column| (*column).clone()));
+        }
+        // Those before a known one are as good only if they are unique.
+        let before = columns.get(..known.unwrap_or(columns.len()));
+        let theirs = (self.theirs, Some(self.only_there));
+        let ours = (self.ours, Some(self.only_here));
+        let unique = first_unique(before.unwrap_or_default(), [theirs, ours])?;
+        key(unique.or_else(|| Some((**columns.get(known?)?).clone())))
     }
 
-    fn by_key(&self, key: &Column, differences: &mut impl Differences) -> io::Result<ByKey> {
-        let most = self.only_there.len().max(self.only_here.len()) as u64;
-        let stretches = most.div_ceil(KEPT).max(1);
+    fn by_key(&self, key: &Key, differences: &mut impl Differences) -> Result<ByKey> {
+        let rows = (self.only_there.len() as u64).div_ceil(KEPT);
+        let stretches = u128::from(rows.max(key.bytes.div_ceil(KEPT_BYTES)).max(1));
+        let key = &key.column;
         let mut found = ByKey::default();
         for stretch in 0..stretches {
-            let within = |place: usize| move |row: &Row| row.hash(&[place]) % stretches == stretch;
-            let theirs = kept(self.theirs, self.only_there, within(key.there))?;
-            let ours = kept(self.ours, self.only_here, within(key.here))?;
-            let mut by_key: HashMap<&[u8], &(u64, Row)> = HashMap::new();
-            for one in &theirs {
-                // Of several, the first; the others were repeated or added.
-                match by_key.entry(one.1.cell(key.there)) {
-                    Entry::Vacant(place) => {
-                        place.insert(one);
+            let is_within = |row: &Row, place: usize| {
+                stretches == 1 || row.hash(&[place]) % stretches == stretch
+            };
+            let mut by_key: HashMap<Vec<u8>, (u64, Row)> = HashMap::new();
+            each_at(self.theirs, self.only_there, |place, row| {
+                if is_within(row, key.there) {
+                    // Of several, the first; the others were repeated or added.
+                    match by_key.entry(row.cell(key.there).to_vec()) {
+                        Entry::Vacant(entry) => {
+                            entry.insert((place, row.clone()));
+                        }
+                        Entry::Occupied(_) => found.only_there.push(place),
                     }
-                    Entry::Occupied(_) => found.only_there.push(one.0),
                 }
-            }
-            for (here, row) in &ours {
+                Ok(true)
+            })?;
+            each_at(self.ours, self.only_here, |here, row| {
+                if !is_within(row, key.here) {
+                    return Ok(true);
+                }
                 match by_key.remove(row.cell(key.here)) {
                     Some((there, other)) => {
-                        found.pairs.push((*there, *here));
+                        found.pairs.push((there, here));
                         differences.pair(&Pair {
-                            there: *there,
-                            here: *here,
-                            theirs: other,
+                            there,
+                            here,
+                            theirs: &other,
                             ours: row,
                             key: Some(key),
                         });
                     }
                     None => {
-                        found.only_here.push(*here);
+                        found.only_here.push(here);
                         found.moved.only_here.insert(row.hash(&[key.here]));
                     }
                 }
-            }
+                Ok(true)
+            })?;
             for (there, row) in by_key.into_values() {
-                found.only_there.push(*there);
+                found.only_there.push(there);
                 found.moved.only_there.insert(row.hash(&[key.there]));
             }
         }
@@ -449,22 +491,56 @@ impl Sides<'_> {
     }
 }
 
-/// Whether no value of a column stands there twice, in the rows at these places or in all.
-fn is_unique(table: &dyn Table, column: usize, places: Option<&[u64]>) -> io::Result<bool> {
-    let mut hashes = Vec::new();
-    let mut left = places.map(|places| places.iter().copied().peekable());
-    each(table, |place, row| {
-        let wanted = match &mut left {
-            None => true,
-            Some(left) => left.next_if_eq(&place).is_some(),
-        };
-        if wanted {
-            hashes.push(row.hash(&[column]));
+/// What pairs rows, and the bytes of theirs that it is to pair.
+struct Key {
+    column: Column,
+    bytes: u64,
+}
+
+/// A table, and the rows of it that matter; none: all.
+type Part<'a> = (&'a dyn Table, Option<&'a [u64]>);
+
+/// The first column without a value that occurs twice, on either side: theirs, ours. Several columns are checked in one pass.
+fn first_unique(columns: &[&Column], [theirs, ours]: [Part<'_>; 2]) -> Result<Option<Column>> {
+    let mut at_once = 1;
+    let mut left = columns;
+    while !left.is_empty() {
+        let (some, rest) = left.split_at(at_once.min(left.len()));
+        let there: Vec<usize> = some.iter().map(|column| column.there).collect();
+        let here: Vec<usize> = some.iter().map(|column| column.here).collect();
+        let (unique_there, rows) = are_unique(theirs, &there)?;
+        let (unique_here, other_rows) = are_unique(ours, &here)?;
+        let unique = unique_there.iter().zip(&unique_here);
+        let found = unique.zip(some).find(|((one, other), _)| **one && **other);
+        if let Some((_, column)) = found {
+            return Ok(Some((*column).clone()));
+        }
+        // The first one mostly is.
+        let most = KEPT_HASHES / rows.max(other_rows).max(1);
+        at_once = usize::try_from(most).unwrap_or(usize::MAX).max(1);
+        left = rest;
+    }
+    Ok(None)
+}
+
+/// Whether no value of each of these columns occurs twice, and the number of rows.
+fn are_unique((table, places): Part<'_>, columns: &[usize]) -> Result<(Vec<bool>, u64)> {
+    let mut hashes: Vec<Vec<u128>> = vec![Vec::new(); columns.len()];
+    let mut count = 0;
+    let mut add = |_: u64, row: &Row| {
+        count += 1;
+        for (column, hashes) in columns.iter().zip(&mut hashes) {
+            hashes.push(row.hash(&[*column]));
         }
         Ok(true)
-    })?;
-    let count = hashes.len();
-    hashes.sort_unstable();
-    hashes.dedup();
-    Ok(hashes.len() == count)
+    };
+    match places {
+        None => each(table, &mut add)?,
+        Some(places) => each_at(table, places, &mut add)?,
+    }
+    let is_unique = |mut hashes: Vec<u128>| {
+        hashes.sort_unstable();
+        hashes.windows(2).all(|pair| pair.first() != pair.last())
+    };
+    Ok((hashes.into_iter().map(is_unique).collect(), count))
 }

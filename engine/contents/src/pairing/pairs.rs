@@ -10,7 +10,7 @@ pub(super) struct Pairs {
 }
 
 /// Pairs rows by their hashes, of which each has its place: the first of a kind with the first of that kind.
-pub(super) fn pair(mut theirs: Vec<(u64, u64)>, mut ours: Vec<(u64, u64)>) -> Pairs {
+pub(super) fn pair(mut theirs: Vec<(u128, u64)>, mut ours: Vec<(u128, u64)>) -> Pairs {
     theirs.sort_unstable();
     ours.sort_unstable();
     let mut pairs = Pairs::default();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn equal_rows_find_each_other() {
-        let numbered = |hashes: &[u64]| hashes.iter().copied().zip(0..).collect();
+        let numbered = |hashes: &[u128]| hashes.iter().copied().zip(0..).collect();
         let mut pairs = pair(numbered(&[5, 7, 7, 9]), numbered(&[7, 5, 1, 7]));
         assert_eq!(pairs.only_there, [3]);
         assert_eq!(pairs.only_here, [2]);

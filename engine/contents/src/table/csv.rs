@@ -5,9 +5,13 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::latin1::Latin1Reader;
+use prep_formats::limits::Limits;
+use prep_formats::sniff::{Looks, SNIFF_LENGTH};
 
+use super::check_cells;
 use super::row::{Row, Rows, Table};
 use super::utf16::Utf16Reader;
+use crate::error::{ContentsError, Result};
 
 /// How the bytes spell the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +66,12 @@ pub struct CsvTable {
     pub form: Form,
     columns: Vec<String>,
     has_header: bool,
+    limits: Limits,
 }
 
 const BUFFER: usize = 1 << 18;
+/// Cells after which the length of a row is checked again.
+const CHECK_CELLS: usize = 1 << 12;
 /// Bytes of a header that are looked at to find the delimiter.
 const HEADER: u64 = 1 << 20;
 
@@ -72,8 +79,8 @@ impl CsvTable {
     /// Looks through the file once. `delimiter` is the expected one; another is taken if the header knows only that.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn open(path: &Path, delimiter: u8) -> io::Result<CsvTable> {
+    /// When the file cannot be read, is no text, or exceeds a limit.
+    pub fn open(path: &Path, delimiter: u8, limits: &Limits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = delimiter;
         let mut line = Vec::new();
@@ -96,6 +103,7 @@ impl CsvTable {
             form,
             columns: Vec::new(),
             has_header: true,
+            limits: *limits,
         };
         let mut rows = table.reader()?;
         let mut row = Row::default();
@@ -105,10 +113,12 @@ impl CsvTable {
             table.columns = names.collect();
         }
         // A row may have more fields than the header: they are columns, too.
-        let mut width = table.columns.len();
+        let (mut width, mut count) = (table.columns.len(), 0);
         while rows.next(&mut row)? {
             width = width.max(row.len());
+            count += 1;
         }
+        check_cells(limits, path.metadata()?.len(), count, width)?;
         table.form.needless_quotes = rows.needless;
         drop(rows);
         let further = table.columns.len()..width;
@@ -120,8 +130,8 @@ impl CsvTable {
     /// The lines of a text file as a table of one column.
     ///
     /// # Errors
-    /// When the file cannot be read.
-    pub fn lines(path: &Path) -> io::Result<CsvTable> {
+    /// When the file cannot be read, or is no text.
+    pub fn lines(path: &Path, limits: &Limits) -> Result<CsvTable> {
         let mut form = look(path)?;
         form.delimiter = 0;
         Ok(CsvTable {
@@ -129,12 +139,14 @@ impl CsvTable {
             form,
             columns: vec!["line".to_owned()],
             has_header: false,
+            limits: *limits,
         })
     }
 
-    fn reader(&self) -> io::Result<CsvRows> {
+    fn reader(&self) -> Result<CsvRows> {
         Ok(CsvRows {
-            input: decoded(&self.path, &self.form)?,
+            input: decoded(&self.path, &self.form).map_err(ContentsError::at(&self.path))?,
+            limits: self.limits,
             delimiter: self.form.delimiter,
             quotes: self.form.delimiter != 0,
             needless: 0,
@@ -147,7 +159,7 @@ impl Table for CsvTable {
         &self.columns
     }
 
-    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+    fn rows(&self) -> Result<Box<dyn Rows + '_>> {
         let mut rows = self.reader()?;
         if self.has_header {
             rows.next(&mut Row::default())?;
@@ -178,9 +190,22 @@ fn decoded(path: &Path, form: &Form) -> io::Result<Box<dyn BufRead>> {
     })
 }
 
+/// The format of bytes that are no text. A text may well begin with `PAR1`.
+fn other_format(head: &[u8]) -> Option<Looks> {
+    let head = head.get(..SNIFF_LENGTH.min(head.len())).unwrap_or_default();
+    let looks = Looks::of(head);
+    let is_text = matches!(
+        looks,
+        Looks::Empty | Looks::Html | Looks::Xml | Looks::Json | Looks::Text | Looks::Binary
+    );
+    let has_controls = head.iter().any(|byte| *byte < b'\t');
+    (!is_text && has_controls).then_some(looks)
+}
+
 /// What the bytes tell without cutting them into rows.
-fn look(path: &Path) -> io::Result<Form> {
-    let mut file = BufReader::with_capacity(BUFFER, File::open(path)?);
+fn look(path: &Path) -> Result<Form> {
+    let file = File::open(path).map_err(ContentsError::at(path))?;
+    let mut file = BufReader::with_capacity(BUFFER, file);
     let mut form = Form {
         encoding: Encoding::Utf8,
         byte_order_mark: false,
@@ -192,6 +217,11 @@ fn look(path: &Path) -> io::Result<Form> {
         needless_quotes: 0,
     };
     let head = file.fill_buf()?;
+    if let Some(looks) = other_format(head) {
+        return Err(ContentsError::Damaged(format!(
+            "got {looks}, expected text"
+        )));
+    }
     match head {
         [0xff, 0xfe, ..] => form.encoding = Encoding::Utf16Le,
         [0xfe, 0xff, ..] => form.encoding = Encoding::Utf16Be,
@@ -246,6 +276,7 @@ struct CsvRows {
     /// Whether quotes mean something.
     quotes: bool,
     needless: u64,
+    limits: Limits,
 }
 
 impl CsvRows {
@@ -254,7 +285,7 @@ impl CsvRows {
     }
 
     /// The rest of a quoted cell, behind its first quote.
-    fn quoted(&mut self, row: &mut Row) -> io::Result<()> {
+    fn quoted(&mut self, row: &mut Row) -> Result<()> {
         let begin = row.open().len();
         let mut doubled = false;
         loop {
@@ -266,6 +297,7 @@ impl CsvRows {
                 let length = bytes.len();
                 row.open().extend_from_slice(bytes);
                 self.input.consume(length);
+                row.check(&self.limits)?;
                 continue;
             };
             row.open()
@@ -289,7 +321,7 @@ impl CsvRows {
 }
 
 impl Rows for CsvRows {
-    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+    fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
         if self.peek()?.is_none() {
             return Ok(false);
@@ -315,6 +347,7 @@ impl Rows for CsvRows {
                 let length = bytes.len();
                 row.open().extend_from_slice(bytes);
                 self.input.consume(length);
+                row.check(&self.limits)?;
                 at_start = false;
                 continue;
             };
@@ -324,6 +357,10 @@ impl Rows for CsvRows {
             self.input.consume(end + 1);
             row.end_cell();
             if ended == Some(delimiter) && quotes {
+                // A row of nothing but delimiters is long, too.
+                if row.len().is_multiple_of(CHECK_CELLS) {
+                    row.check(&self.limits)?;
+                }
                 at_start = true;
                 continue;
             }
@@ -343,7 +380,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.csv");
         std::fs::write(&path, text).unwrap();
-        let table = CsvTable::open(&path, b',').unwrap();
+        let table = CsvTable::open(&path, b',', &Limits::default()).unwrap();
         let mut reader = table.rows().unwrap();
         let mut row = Row::default();
         let mut found = Vec::new();
@@ -384,5 +421,43 @@ mod tests {
         assert_eq!((forms[3].delimiter, forms[3].needless_quotes), (b';', 1));
         assert_eq!((forms[4].delimiter, forms[4].line_end()), (b'\t', "CR"));
         assert_eq!(forms[5].encoding, Encoding::Utf16Le);
+    }
+
+    fn opened(text: &[u8], limits: &Limits) -> Result<CsvTable> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        CsvTable::open(file.path(), b',', limits)
+    }
+
+    #[test]
+    fn long_rows_and_wide_tables_end_at_the_limit() {
+        let limits = Limits {
+            record: 1 << 20,
+            ..Limits::default()
+        };
+        let quoted = [b"a\n\"".to_vec(), vec![b'x'; 2 << 20]].concat();
+        for text in [vec![b'x'; 2 << 20], vec![b','; 1 << 18], quoted] {
+            let found = opened(&text, &limits).err();
+            assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
+        }
+        // Each row has a cell for each name in the header: 100,000 of them.
+        let mut square = vec![b','; 100_000];
+        square.extend(b"\n1".repeat(100_000));
+        let found = opened(&square, &Limits::default()).err();
+        assert!(matches!(found, Some(ContentsError::Limit(_))), "{found:?}");
+        assert!(opened(&square[..200_000], &limits).is_err());
+        assert!(opened(b"a,b\n1\n", &limits).is_ok());
+    }
+
+    #[test]
+    fn other_formats_are_no_text() {
+        for head in [b"\x1f\x8b\x08\0".as_slice(), b"PK\x03\x04", b"PAR1\x15\x04"] {
+            let found = opened(head, &Limits::default()).err();
+            assert!(
+                matches!(found, Some(ContentsError::Damaged(_))),
+                "{found:?}"
+            );
+        }
+        assert!(opened(b"PAR1,PAR2\n1,2\n", &Limits::default()).is_ok());
     }
 }

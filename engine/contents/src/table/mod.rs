@@ -10,13 +10,16 @@ mod records;
 mod row;
 mod utf16;
 
-use std::io;
 use std::path::Path;
+
+use prep_formats::limits::Limits;
+
+use crate::error::{ContentsError, Result};
 
 pub use csv::{CsvTable, Encoding, Form};
 pub use npy::ArrayFile;
 pub use parquet::ParquetFile;
-pub use records::{Records, Source, unquoted};
+pub use records::{Records, Source, is_json_lines, parse_within, unquoted};
 pub use row::{Row, Rows, Table};
 
 /// A format that is read as a table.
@@ -26,7 +29,7 @@ pub enum Format {
     /// A line is a row.
     Lines,
     JsonLines,
-    /// The longest list of records in a document.
+    /// The longest list of records in a document; or lines, whatever the name says.
     Json,
     Bson,
     Parquet,
@@ -64,16 +67,17 @@ pub enum Opened {
 impl Opened {
     /// # Errors
     /// When the file cannot be read, or is not of this format.
-    pub fn open(path: &Path, format: Format) -> io::Result<Opened> {
-        let records = |source| Records::open(path, source).map(Opened::Records);
+    pub fn open(path: &Path, format: Format, limits: &Limits) -> Result<Opened> {
+        let records = |source| Records::open(path, source, limits).map(Opened::Records);
         match format {
-            Format::Csv(delimiter) => CsvTable::open(path, delimiter).map(Opened::Csv),
-            Format::Lines => CsvTable::lines(path).map(Opened::Csv),
+            Format::Csv(delimiter) => CsvTable::open(path, delimiter, limits).map(Opened::Csv),
+            Format::Lines => CsvTable::lines(path, limits).map(Opened::Csv),
+            Format::Json if is_json_lines(path)? => records(Source::Lines),
             Format::JsonLines => records(Source::Lines),
             Format::Json => records(Source::List),
             Format::Bson => records(Source::Bson),
-            Format::Parquet => ParquetFile::open(path).map(Opened::Parquet),
-            Format::Array => ArrayFile::open(path).map(Opened::Array),
+            Format::Parquet => ParquetFile::open(path, limits).map(Opened::Parquet),
+            Format::Array => ArrayFile::open(path, limits).map(Opened::Array),
         }
     }
 
@@ -95,9 +99,10 @@ pub fn column<T>(
     path: &Path,
     format: Format,
     column: &str,
+    limits: &Limits,
     mut each: impl FnMut(&Row, usize) -> T,
-) -> io::Result<Option<Vec<T>>> {
-    let opened = Opened::open(path, format)?;
+) -> Result<Option<Vec<T>>> {
+    let opened = Opened::open(path, format, limits)?;
     let table = opened.table();
     let Some(place) = table.columns().iter().position(|own| own == column) else {
         return Ok(None);
@@ -114,6 +119,14 @@ pub fn column<T>(
 ///
 /// # Errors
 /// When the file cannot be read as such a table.
-pub fn columns_of(path: &Path, format: Format) -> io::Result<Vec<String>> {
-    Ok(Opened::open(path, format)?.table().columns().to_vec())
+pub fn columns_of(path: &Path, format: Format, limits: &Limits) -> Result<Vec<String>> {
+    let opened = Opened::open(path, format, limits)?;
+    Ok(opened.table().columns().to_vec())
+}
+
+/// Checks the cells of a table in a file of so many bytes.
+fn check_cells(limits: &Limits, bytes: u64, rows: u64, columns: usize) -> Result<()> {
+    let cells = rows.saturating_mul(columns as u64);
+    let checked = limits.check_cells(bytes, cells);
+    checked.map_err(ContentsError::Limit)
 }

@@ -1,15 +1,16 @@
 //! Arrays of NumPy as tables of text: the last dimension makes the columns, the others the rows.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
+use prep_formats::limits::{Limit, Limits};
 use prep_formats::npy::{ElementKind, NpyArray, NpyHeader};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::read_at::ReadAt;
 
 use super::row::{Row, Rows, Table};
+use crate::error::{ContentsError, Result};
 
 /// A last dimension of more entries is not taken for columns.
 const MOST_COLUMNS: u64 = 4096;
@@ -22,15 +23,16 @@ pub struct ArrayFile {
     file: File,
     header: NpyHeader,
     columns: Vec<String>,
+    limits: Limits,
 }
 
 impl ArrayFile {
     /// # Errors
     /// When the file cannot be read, or holds no array of plain values.
-    pub fn open(path: &Path) -> io::Result<ArrayFile> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let array = NpyArray::open(&file, 0..length).map_err(io::Error::other)?;
+    pub fn open(path: &Path, limits: &Limits) -> Result<ArrayFile> {
+        let file = File::open(path).map_err(ContentsError::at(path))?;
+        let length = file.metadata().map_err(ContentsError::at(path))?.len();
+        let array = NpyArray::open(&file, 0..length).map_err(ContentsError::of)?;
         let header = array.header().clone();
         let width = match header.shape.as_slice() {
             [_, .., last] if (1..=MOST_COLUMNS).contains(last) => *last,
@@ -44,6 +46,7 @@ impl ArrayFile {
             file,
             header,
             columns,
+            limits: *limits,
         })
     }
 
@@ -60,6 +63,11 @@ impl ArrayFile {
         }
     }
 
+    /// Whether the first of three or more indices varies fastest.
+    fn is_scattered(&self) -> bool {
+        self.header.fortran_order && self.header.shape.len() > 2
+    }
+
     fn count(&self) -> u64 {
         self.header.data_bytes() / self.header.item_size.max(1)
     }
@@ -70,7 +78,7 @@ impl Table for ArrayFile {
         &self.columns
     }
 
-    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+    fn rows(&self) -> Result<Box<dyn Rows + '_>> {
         let blocks = Blocks::new(self);
         Ok(Box::new(ArrayRows { blocks }))
     }
@@ -81,7 +89,7 @@ struct ArrayRows<'a> {
 }
 
 impl Rows for ArrayRows<'_> {
-    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+    fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
         let header = &self.blocks.array.header;
         let Some(bytes) = self.blocks.next_row()? else {
@@ -106,7 +114,7 @@ impl BitRows<'_> {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn next_row(&mut self) -> io::Result<Option<&[u64]>> {
+    pub fn next_row(&mut self) -> Result<Option<&[u64]>> {
         let size = element_size(&self.blocks.array.header);
         let Some(bytes) = self.blocks.next_row()? else {
             return Ok(None);
@@ -138,7 +146,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    fn next_row(&mut self) -> io::Result<Option<&[u8]>> {
+    fn next_row(&mut self) -> Result<Option<&[u8]>> {
         let length = self.array.columns.len() * element_size(&self.array.header);
         if (self.next + 1) * length > self.block.len() {
             self.fill()?;
@@ -148,18 +156,25 @@ impl<'a> Blocks<'a> {
         Ok(row)
     }
 
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill(&mut self) -> Result<()> {
         let (header, width) = (&self.array.header, self.array.columns.len() as u64);
         let size = header.item_size.max(1);
         let rows = self.array.count() / width;
-        let wanted = (BLOCK / size / width).max(1).min(rows - self.read);
+        let left = rows - self.read;
+        let wanted = match self.array.is_scattered() {
+            // Elements of one row are far apart in the file, so all rows are read at once.
+            true => left,
+            false => (BLOCK / size / width).max(1).min(left),
+        };
         self.next = 0;
-        let length = usize::try_from(wanted * width * size).map_err(io::Error::other)?;
-        self.block.resize(length, 0);
+        let length = wanted.saturating_mul(width).saturating_mul(size);
+        let limits = &self.array.limits;
+        let checked = limits.check(Limit::Record, length.saturating_sub(BLOCK));
+        checked.map_err(ContentsError::Limit)?;
+        self.block.resize(usize::try_from(length).unwrap_or(0), 0);
         let read = |place: u64, to: &mut [u8]| {
-            self.array
-                .file
-                .read_exact_at(to, header.data_offset + place * size)
+            let offset = header.data_offset + place * size;
+            self.array.file.read_exact_at(to, offset)
         };
         let size = element_size(header);
         if !header.fortran_order || header.shape.len() < 2 {
@@ -176,9 +191,14 @@ impl<'a> Blocks<'a> {
                 }
             }
         } else {
-            let numbers = self.read * width..;
-            for (to, number) in self.block.chunks_exact_mut(size).zip(numbers) {
-                read(place_in_file(header, number), to)?;
+            let mut stored = vec![0; self.block.len()];
+            read(0, &mut stored)?;
+            for (to, number) in self.block.chunks_exact_mut(size).zip(0..) {
+                let place = usize::try_from(place_in_file(header, number)).unwrap_or(usize::MAX);
+                let begin = place.saturating_mul(size);
+                if let Some(element) = stored.get(begin..begin.saturating_add(size)) {
+                    to.copy_from_slice(element);
+                }
             }
         }
         self.read += wanted;
@@ -317,7 +337,7 @@ mod tests {
 
     /// All rows, by bits and as text.
     fn rows(file: &tempfile::NamedTempFile) -> (Vec<Vec<u64>>, Vec<Vec<u64>>) {
-        let array = ArrayFile::open(file.path()).unwrap();
+        let array = ArrayFile::open(file.path(), &Limits::default()).unwrap();
         let (mut by_bits, mut bits) = (Vec::new(), array.bits());
         while let Some(row) = bits.next_row().unwrap() {
             by_bits.push(row.to_vec());

@@ -1,16 +1,18 @@
 //! Parquet files as tables of text.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use prep_formats::limits::{Limit, Limits};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::parquet::{ParquetBatches, ParquetTable};
 
+use super::check_cells;
 use super::row::{Row, Rows, Table};
+use crate::error::{ContentsError, Result};
 
 const BATCH: usize = 1 << 14;
 
@@ -22,15 +24,17 @@ pub struct ParquetFile {
     pub writer: String,
     /// pandas' version, where the footer says it.
     pub pandas: Option<String>,
+    limits: Limits,
 }
 
 impl ParquetFile {
     /// # Errors
     /// When the file cannot be read, or is no parquet file.
-    pub fn open(path: &Path) -> io::Result<ParquetFile> {
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        let table = ParquetTable::open(file, 0..length).map_err(io::Error::other)?;
+    pub fn open(path: &Path, limits: &Limits) -> Result<ParquetFile> {
+        let file = File::open(path).map_err(ContentsError::at(path))?;
+        let length = file.metadata().map_err(ContentsError::at(path))?.len();
+        let table = ParquetTable::open(file, 0..length).map_err(ContentsError::of)?;
+        check_cells(limits, length, table.rows(), table.schema().fields().len())?;
         let columns = table
             .schema()
             .fields()
@@ -46,6 +50,7 @@ impl ParquetFile {
             writer: table.created_by().unwrap_or("an unnamed writer").to_owned(),
             pandas,
             table,
+            limits: *limits,
         })
     }
 
@@ -80,12 +85,13 @@ impl Table for ParquetFile {
         &self.columns
     }
 
-    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+    fn rows(&self) -> Result<Box<dyn Rows + '_>> {
         Ok(Box::new(ParquetRows {
             batches: self
                 .table
                 .batches(None, None, BATCH)
-                .map_err(io::Error::other)?,
+                .map_err(ContentsError::of)?,
+            limits: self.limits,
             batch: None,
             at: 0,
         }))
@@ -94,27 +100,29 @@ impl Table for ParquetFile {
 
 struct ParquetRows {
     batches: ParquetBatches,
+    limits: Limits,
     batch: Option<RecordBatch>,
     at: usize,
 }
 
 impl Rows for ParquetRows {
-    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+    fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
         loop {
             if let Some(batch) = &self.batch
                 && self.at < batch.num_rows()
             {
                 for column in batch.columns() {
-                    print(column, self.at, row.open())?;
+                    print(column, self.at, &self.limits, row.open())?;
                     row.end_cell();
                 }
+                row.check(&self.limits)?;
                 self.at += 1;
                 return Ok(true);
             }
             match self.batches.next() {
                 None => return Ok(false),
-                Some(batch) => self.batch = Some(batch.map_err(io::Error::other)?),
+                Some(batch) => self.batch = Some(batch.map_err(ContentsError::of)?),
             }
             self.at = 0;
         }
@@ -122,7 +130,7 @@ impl Rows for ParquetRows {
 }
 
 /// The value as pandas prints it in CSV; an empty text in quotes, since what is missing is empty.
-fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
+fn print(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
     if column.is_null(row) {
         return Ok(());
     }
@@ -149,10 +157,10 @@ fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
         DataType::Utf8 => push_text(column.as_string::<i32>().value(row), out),
         DataType::LargeUtf8 => push_text(column.as_string::<i64>().value(row), out),
         DataType::Utf8View => push_text(column.as_string_view().value(row), out),
-        DataType::List(_) => push_list(&column.as_list::<i32>().value(row), out)?,
-        DataType::LargeList(_) => push_list(&column.as_list::<i64>().value(row), out)?,
+        DataType::List(_) => push_list(&column.as_list::<i32>().value(row), limits, out)?,
+        DataType::LargeList(_) => push_list(&column.as_list::<i64>().value(row), limits, out)?,
         DataType::FixedSizeList(_, _) => {
-            push_list(&column.as_fixed_size_list().value(row), out)?;
+            push_list(&column.as_fixed_size_list().value(row), limits, out)?;
         }
         DataType::Struct(fields) => {
             let values = column.as_struct();
@@ -162,14 +170,14 @@ fn print(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
                     out.extend_from_slice(b", ");
                 }
                 out.extend_from_slice(format!("{:?}: ", field.name()).as_bytes());
-                push_inner(inner, row, out)?;
+                push_inner(inner, row, limits, out)?;
             }
             out.push(b'}');
         }
         _ => {
             use std::io::Write;
             let formatter = ArrayFormatter::try_new(column, &FormatOptions::default())
-                .map_err(io::Error::other)?;
+                .map_err(ContentsError::of)?;
             write!(out, "{}", formatter.value(row))?;
         }
     }
@@ -184,20 +192,22 @@ fn push_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn push_list(items: &ArrayRef, out: &mut Vec<u8>) -> io::Result<()> {
+fn push_list(items: &ArrayRef, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
     out.push(b'[');
     for item in 0..items.len() {
         if item > 0 {
             out.extend_from_slice(b", ");
         }
-        push_inner(items, item, out)?;
+        push_inner(items, item, limits, out)?;
+        let checked = limits.check(Limit::Record, out.len() as u64);
+        checked.map_err(ContentsError::Limit)?;
     }
     out.push(b']');
     Ok(())
 }
 
 /// A value inside of another: texts in quotes, and a word for what is missing.
-fn push_inner(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()> {
+fn push_inner(column: &ArrayRef, row: usize, limits: &Limits, out: &mut Vec<u8>) -> Result<()> {
     let text = match column.data_type() {
         _ if column.is_null(row) => {
             out.extend_from_slice(b"null");
@@ -206,7 +216,7 @@ fn push_inner(column: &ArrayRef, row: usize, out: &mut Vec<u8>) -> io::Result<()
         DataType::Utf8 => column.as_string::<i32>().value(row),
         DataType::LargeUtf8 => column.as_string::<i64>().value(row),
         DataType::Utf8View => column.as_string_view().value(row),
-        _ => return print(column, row, out),
+        _ => return print(column, row, limits, out),
     };
     out.extend_from_slice(format!("{text:?}").as_bytes());
     Ok(())

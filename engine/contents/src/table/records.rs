@@ -2,16 +2,17 @@
 //! and BSON.
 
 use std::collections::HashSet;
-use std::collections::hash_map::DefaultHasher;
 use std::fs::File;
-use std::hash::{Hash, Hasher};
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::{JsonElements, JsonString, Value, WriteOptions, parse};
+use prep_formats::json::{JsonElements, JsonString, Nested, Value, WriteOptions, parse};
+use prep_formats::limits::{Limit, Limits};
 
-use super::row::{Row, Rows, Table};
+use super::check_cells;
+use super::row::{Row, Rows, Table, short};
+use crate::error::{ContentsError, Result};
 
 const BUFFER: usize = 1 << 18;
 
@@ -35,30 +36,33 @@ pub struct Records {
     /// No blanks behind colons; of lines.
     pub compact: bool,
     /// A hash of the order of all objects' keys.
-    pub key_order: u64,
+    pub key_order: u128,
+    limits: Limits,
 }
 
 /// Name of the column of what is no object.
 const VALUE: &str = "value";
 
-type Values = Box<dyn Iterator<Item = io::Result<Value>>>;
+type Values = Box<dyn Iterator<Item = Result<Value>>>;
 
 impl Records {
     /// # Errors
     /// When the file cannot be read, or is not of this format.
-    pub fn open(path: &Path, source: Source) -> io::Result<Records> {
+    pub fn open(path: &Path, source: Source, limits: &Limits) -> Result<Records> {
         let mut records = Records {
             path: path.to_owned(),
             source,
             member: match source {
-                Source::List => longest(path)?,
+                Source::List => longest(path, limits)?,
                 Source::Lines | Source::Bson => None,
             },
             columns: Vec::new(),
             compact: source != Source::Lines || is_compact(path)?,
             key_order: 0,
+            limits: *limits,
         };
-        let (mut seen, mut order) = (HashSet::new(), DefaultHasher::new());
+        let (mut seen, mut order) = (HashSet::new(), blake3::Hasher::new());
+        let mut count = 0;
         for value in records.values()? {
             let value = value?;
             let keys: Vec<String> = match &value {
@@ -69,6 +73,7 @@ impl Records {
                 _ => vec![VALUE.to_owned()],
             };
             hash_keys(&value, &mut order);
+            count += 1;
             for key in keys {
                 if !seen.contains(&key) {
                     seen.insert(key.clone());
@@ -76,24 +81,27 @@ impl Records {
                 }
             }
         }
-        records.key_order = order.finish();
+        // Each record has a cell for each key of any other.
+        let bytes = path.metadata().map_err(ContentsError::at(path))?.len();
+        check_cells(limits, bytes, count, records.columns.len())?;
+        records.key_order = short(&order);
         Ok(records)
     }
 
-    fn values(&self) -> io::Result<Values> {
-        let input = BufReader::with_capacity(BUFFER, File::open(&self.path)?);
+    fn values(&self) -> Result<Values> {
+        let input = open(&self.path)?;
         Ok(match self.source {
-            Source::Lines => Box::new(lines(input)),
+            Source::Lines => Box::new(lines(input, self.limits)),
             Source::List => {
-                let elements = JsonElements::new(input, self.member.clone());
-                let items = elements.map(|item| Ok(item.map_err(io::Error::other)?.1));
+                let elements = elements(input, self.member.clone(), &self.limits);
+                let items = elements.map(|item| Ok(item.map_err(ContentsError::of)?.1));
                 Box::new(items)
             }
             Source::Bson => {
                 let documents = BsonDocuments::new(input);
                 let value = |document: Result<prep_formats::bson::Document, _>| {
-                    let document = document.map_err(io::Error::other)?;
-                    document.to_json().map_err(io::Error::other)
+                    let document = document.map_err(ContentsError::of)?;
+                    document.to_json().map_err(ContentsError::of)
                 };
                 Box::new(documents.map(value))
             }
@@ -101,50 +109,128 @@ impl Records {
     }
 }
 
-fn is_compact(path: &Path) -> io::Result<bool> {
-    let mut input = BufReader::with_capacity(BUFFER, File::open(path)?);
-    let mut line = Vec::new();
+fn open(path: &Path) -> Result<BufReader<File>> {
+    let file = File::open(path).map_err(ContentsError::at(path))?;
+    Ok(BufReader::with_capacity(BUFFER, file))
+}
+
+fn elements<R: Read>(
+    input: R,
+    path: impl IntoIterator<Item = String>,
+    limits: &Limits,
+) -> JsonElements<R> {
+    JsonElements::new(input, path).with_limits(limits)
+}
+
+/// Reads one JSON value, unless it takes more memory than one record may.
+///
+/// # Errors
+/// When it is no JSON, or exceeds the limit.
+pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value> {
+    prep_formats::json::parse_within(text, limits).map_err(ContentsError::of)
+}
+
+/// Whether no colon behind a key is followed by a space.
+fn is_compact(path: &Path) -> Result<bool> {
+    const SPACED: &[u8] = b"\": ";
+    let mut input = open(path)?;
+    let mut tail: Vec<u8> = Vec::new();
     loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
+        let bytes = input.fill_buf()?;
+        if bytes.is_empty() {
             return Ok(true);
         }
-        if memchr::memmem::find(&line, b"\": ").is_some() {
+        // The three bytes may stand on a border of two pieces.
+        let begin = bytes.get(..SPACED.len().min(bytes.len()));
+        tail.extend_from_slice(begin.unwrap_or_default());
+        let found = memchr::memmem::find(bytes, SPACED).is_some();
+        if found || memchr::memmem::find(&tail, SPACED).is_some() {
             return Ok(false);
         }
+        let end = bytes.len().saturating_sub(SPACED.len() - 1);
+        if bytes.len() >= SPACED.len() {
+            tail.clear();
+        }
+        tail.extend_from_slice(bytes.get(end..).unwrap_or_default());
+        let length = bytes.len();
+        input.consume(length);
     }
 }
 
-fn lines(mut input: impl BufRead) -> impl Iterator<Item = io::Result<Value>> {
+/// The next line, unless it takes more memory than one record may.
+fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limits: &Limits) -> Result<bool> {
+    line.clear();
+    let most = limits.record.saturating_add(1);
+    let count = input.take(most).read_until(b'\n', line)?;
+    let checked = limits.check(Limit::Record, line.len() as u64);
+    checked.map_err(ContentsError::Limit)?;
+    Ok(count > 0)
+}
+
+fn lines(mut input: impl BufRead, limits: Limits) -> impl Iterator<Item = Result<Value>> {
     let mut line = Vec::new();
     std::iter::from_fn(move || {
         loop {
-            line.clear();
-            match input.read_until(b'\n', &mut line) {
-                Ok(0) => return None,
-                Ok(_) if line.trim_ascii().is_empty() => {}
-                Ok(_) => return Some(parse(line.trim_ascii()).map_err(io::Error::other)),
+            match next_line(&mut input, &mut line, &limits) {
+                Ok(false) => return None,
+                Ok(true) if line.trim_ascii().is_empty() => {}
+                Ok(true) => return Some(parse_within(line.trim_ascii(), &limits)),
                 Err(error) => return Some(Err(error)),
             }
         }
     })
 }
 
+/// Bytes of a first line that is parsed to find out whether lines follow that are documents, too.
+const FIRST_LINE: u64 = 1 << 24;
+
+/// Whether a file that is named as a JSON document holds one on each line.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_json_lines(path: &Path) -> Result<bool> {
+    let mut input = open(path)?;
+    let mut line = Vec::new();
+    while line.trim_ascii().is_empty() {
+        line.clear();
+        if (&mut input).take(FIRST_LINE).read_until(b'\n', &mut line)? == 0 {
+            return Ok(false);
+        }
+    }
+    let is_object = line.trim_ascii_start().first() == Some(&b'{');
+    if !is_object || parse(line.trim_ascii()).is_err() {
+        return Ok(false);
+    }
+    loop {
+        let bytes = input.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        if let Some(place) = bytes.iter().position(|byte| !byte.is_ascii_whitespace()) {
+            return Ok(bytes.get(place) == Some(&b'{'));
+        }
+        let length = bytes.len();
+        input.consume(length);
+    }
+}
+
 /// The member of a document whose list is the longest; none if the document is a list itself.
-fn longest(path: &Path) -> io::Result<Option<String>> {
-    let mut head = BufReader::new(File::open(path)?);
+fn longest(path: &Path, limits: &Limits) -> Result<Option<String>> {
+    let damaged = |reason: &str| Err(ContentsError::Damaged(reason.to_owned()));
+    let mut head = open(path)?;
     loop {
         match head.fill_buf()?.first() {
             Some(byte) if byte.is_ascii_whitespace() => head.consume(1),
             Some(b'[') => return Ok(None),
             Some(b'{') => break,
-            _ => return Err(io::Error::other("neither a list nor an object")),
+            _ => return damaged("neither a list nor an object"),
         }
     }
     let mut best: Option<(usize, JsonString)> = None;
-    let input = BufReader::with_capacity(BUFFER, File::open(path)?);
-    for member in JsonElements::new(input, [] as [String; 0]) {
-        let (key, value) = member.map_err(io::Error::other)?;
+    // Only the number of items matters, and whether they are objects.
+    let members = elements(open(path)?, [], limits).with_nested(Nested::PassedOver);
+    for member in members {
+        let (key, value) = member.map_err(ContentsError::of)?;
         if let (Some(key), Some(items)) = (key, value.as_list())
             && items.iter().all(|item| item.as_object().is_some())
             && best.as_ref().is_none_or(|(most, _)| items.len() > *most)
@@ -154,7 +240,7 @@ fn longest(path: &Path) -> io::Result<Option<String>> {
     }
     match best {
         Some((_, key)) => Ok(Some(key.to_string_lossy().into_owned())),
-        None => Err(io::Error::other("there is no list of objects in it")),
+        None => damaged("there is no list of objects in it"),
     }
 }
 
@@ -163,7 +249,7 @@ impl Table for Records {
         &self.columns
     }
 
-    fn rows(&self) -> io::Result<Box<dyn Rows + '_>> {
+    fn rows(&self) -> Result<Box<dyn Rows + '_>> {
         Ok(Box::new(RecordRows {
             values: self.values()?,
             columns: &self.columns,
@@ -177,7 +263,7 @@ struct RecordRows<'a> {
 }
 
 impl Rows for RecordRows<'_> {
-    fn next(&mut self, row: &mut Row) -> io::Result<bool> {
+    fn next(&mut self, row: &mut Row) -> Result<bool> {
         row.clear();
         let Some(value) = self.values.next() else {
             return Ok(false);
@@ -198,7 +284,7 @@ impl Rows for RecordRows<'_> {
 }
 
 /// A text as it is, unless it would read as another value; anything else as JSON.
-fn push(value: &Value, out: &mut Vec<u8>) -> io::Result<()> {
+fn push(value: &Value, out: &mut Vec<u8>) -> Result<()> {
     if let Value::String(text) = value
         && !is_ambiguous(text.as_wtf8())
     {
@@ -209,17 +295,19 @@ fn push(value: &Value, out: &mut Vec<u8>) -> io::Result<()> {
         sort_keys: true,
         ..WriteOptions::default()
     };
-    let json = value.to_json(&options).map_err(io::Error::other)?;
+    let json = value.to_json(&options).map_err(ContentsError::of)?;
     out.extend_from_slice(&json);
     Ok(())
 }
 
 /// The keys at all depths, in their order.
-fn hash_keys(value: &Value, order: &mut DefaultHasher) {
+fn hash_keys(value: &Value, order: &mut blake3::Hasher) {
     match value {
         Value::Object(object) => {
             for (key, inner) in object.iter() {
-                key.as_wtf8().hash(order);
+                let key = key.as_wtf8();
+                order.update(&(key.len() as u64).to_le_bytes());
+                order.update(key);
                 hash_keys(inner, order);
             }
         }

@@ -1,8 +1,8 @@
 //! Rows, pulled one by one.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::Hasher;
-use std::io;
+use prep_formats::limits::{Limit, Limits};
+
+use crate::error::{ContentsError, Result};
 
 /// The cells of a row, reused from row to row.
 #[derive(Debug, Default, Clone)]
@@ -47,16 +47,43 @@ impl Row {
         self.ends.push(self.bytes.len());
     }
 
-    /// A hash of some cells, in this order.
-    pub fn hash(&self, cells: &[usize]) -> u64 {
-        let mut hasher = DefaultHasher::new();
+    /// Memory that a copy takes, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<usize>()) as u64
+    }
+
+    /// Fails when the row takes more memory than one record may.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<()> {
+        let checked = limits.check(Limit::Record, self.bytes());
+        checked.map_err(ContentsError::Limit)
+    }
+
+    /// Whether some cells equal cells of another row.
+    pub fn equals(&self, cells: &[usize], other: &Row, others: &[usize]) -> bool {
+        let pairs = cells.iter().zip(others);
+        cells.len() == others.len()
+            && pairs
+                .into_iter()
+                .all(|(cell, other_cell)| self.cell(*cell) == other.cell(*other_cell))
+    }
+
+    /// A hash of some cells, in this order: 128 bits of BLAKE3, which nobody can make collide.
+    pub fn hash(&self, cells: &[usize]) -> u128 {
+        let mut hasher = blake3::Hasher::new();
         for cell in cells {
             let cell = self.cell(*cell);
-            hasher.write(cell);
-            hasher.write_usize(cell.len());
+            hasher.update(&(cell.len() as u64).to_le_bytes());
+            hasher.update(cell);
         }
-        hasher.finish()
+        short(&hasher)
     }
+}
+
+/// The first 128 bits of a hash.
+pub(crate) fn short(hasher: &blake3::Hasher) -> u128 {
+    let hash = hasher.finalize();
+    let first = hash.as_bytes().first_chunk();
+    first.map_or(0, |bytes| u128::from_le_bytes(*bytes))
 }
 
 /// A table, as often as it is opened.
@@ -65,7 +92,7 @@ pub trait Table: Sync {
 
     /// # Errors
     /// When the file cannot be read.
-    fn rows(&self) -> io::Result<Box<dyn Rows + '_>>;
+    fn rows(&self) -> Result<Box<dyn Rows + '_>>;
 }
 
 /// The rows of a table from the first on.
@@ -74,5 +101,5 @@ pub trait Rows {
     ///
     /// # Errors
     /// When the file cannot be read, or is damaged.
-    fn next(&mut self, row: &mut Row) -> io::Result<bool>;
+    fn next(&mut self, row: &mut Row) -> Result<bool>;
 }

@@ -36,7 +36,7 @@ pub use inference::{Inference, Inferred, Typing};
 pub use lines::{JsonLines, Line};
 pub use members::JsonMembers;
 pub use object::Object;
-pub use parse::{Grammar, MAX_DEPTH, Nested, parse};
+pub use parse::{Grammar, MAX_DEPTH, Nested, parse, parse_within};
 pub use records::JsonRecords;
 pub use reprint::{Printed, Printing, reprint};
 pub use string::JsonString;

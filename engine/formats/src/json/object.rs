@@ -41,6 +41,12 @@ impl Object {
         self.entries.get(place).map(|(_, value)| value)
     }
 
+    /// The value of `key`, which need not be valid Unicode.
+    pub fn get_key(&self, key: &JsonString) -> Option<&Value> {
+        let place = self.place(key.as_wtf8())?;
+        self.entries.get(place).map(|(_, value)| value)
+    }
+
     /// The value of `key`, in whose place null is left.
     pub fn take(&mut self, key: &JsonString) -> Option<Value> {
         let place = self.place(key.as_wtf8())?;

@@ -18,6 +18,18 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     parse_at(text, Position::START, 0, Reading::default())
 }
 
+/// Reads one value that fills `text`, in UTF-8, and takes no more memory than one record may.
+///
+/// # Errors
+/// Those of [`parse`], and [`JsonErrorKind::Limit`].
+pub fn parse_within(text: &[u8], limits: &Limits) -> Result<Value, JsonError> {
+    let reading = Reading {
+        limits: *limits,
+        ..Reading::default()
+    };
+    parse_at(text, Position::START, 0, reading)
+}
+
 /// Reads a number at the front of a text: the value and its length.
 pub(super) type NumberReader = fn(&[u8]) -> Result<(Value, usize), JsonErrorKind>;
 

@@ -16,6 +16,8 @@ mod size;
 
 pub(crate) use patterns::is_train;
 
+use prep_contents::{Limits, Result};
+
 use crate::finding::Finding;
 use crate::world::World;
 
@@ -50,12 +52,15 @@ impl Tests {
 }
 
 /// Everything that is found, the cheapest detectors first.
-pub(crate) fn all(world: &World, tests: &mut Tests) -> Vec<Finding> {
+///
+/// # Errors
+/// When an array cannot be read.
+pub(crate) fn all(world: &World, tests: &mut Tests, limits: &Limits) -> Result<Vec<Finding>> {
     let mut found = shown_before::find(world);
     found.extend(answers_elsewhere::find(world));
     found.extend(rows::find(world));
     found.extend(near::find(world, tests));
-    found.extend(neighbours::find(world));
+    found.extend(neighbours::find(world, limits)?);
     found.extend(sample::find(world));
     found.extend(order::find(world, tests));
     found.extend(size::find(world, tests));
@@ -63,5 +68,5 @@ pub(crate) fn all(world: &World, tests: &mut Tests) -> Vec<Finding> {
     found.extend(near_files::find(world, tests));
     found.extend(groups::find(world, tests));
     found.extend(column::find(world, tests));
-    found
+    Ok(found)
 }

@@ -8,10 +8,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 
-use prep_contents::Table as _;
 use prep_contents::table::npy::ArrayFile;
+use prep_contents::{ContentsError, Limits, Result, Table as _};
 
 use super::patterns::{is_test, is_train};
 use crate::finding::{Finding, Level};
@@ -31,7 +30,9 @@ const STRETCHES: usize = 1 << 21;
 /// Rows in which a stretch may stand; one in more rows tells nothing.
 const MOST: usize = 20;
 
-pub(super) fn find(world: &World) -> Vec<Finding> {
+/// # Errors
+/// When an array cannot be read.
+pub(super) fn find(world: &World, limits: &Limits) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     let wide = || {
         let tables = world.tables.iter();
@@ -43,26 +44,29 @@ pub(super) fn find(world: &World) -> Vec<Finding> {
                 continue;
             }
             if let Some((own, other)) = shared(&test.table, &train.table) {
-                found.extend(shifted(&test.path, &train.path, &own, &other));
+                found.extend(shifted(&test.path, &train.path, &own, &other)?);
             }
         }
     }
-    // What is no array for all its name is none.
-    let arrays = world.arrays.iter().filter_map(|array| {
-        let file = ArrayFile::open(&array.place).ok()?;
-        (file.columns().len() >= FEWEST).then_some((array.path.as_str(), file))
-    });
-    let arrays: Vec<(&str, ArrayFile)> = arrays.collect();
+    let mut arrays: Vec<(&str, ArrayFile)> = Vec::new();
+    for array in &world.arrays {
+        match ArrayFile::open(&array.place, limits) {
+            Ok(file) if file.columns().len() >= FEWEST => arrays.push((&array.path, file)),
+            Err(error) if error.is_of_the_system() => return Err(error),
+            // What is no array for all its name is none.
+            Ok(_) | Err(_) => {}
+        }
+    }
     for (path, test) in &arrays {
         let trained = arrays.iter().filter(|(other, train)| {
             is_train(other) && train.header().descr == test.header().descr
         });
         for (other, train) in trained.filter(|_| is_test(path) && !is_train(path)) {
             let (test, train) = (Side::Array(test), Side::Array(train));
-            found.extend(shifted(path, other, &test, &train));
+            found.extend(shifted(path, other, &test, &train)?);
         }
     }
-    found
+    Ok(found)
 }
 
 /// Rows of the test part, or of the training part.
@@ -91,7 +95,7 @@ impl Side<'_> {
     }
 
     /// Row by row, with their numbers; equal cells have equal numbers.
-    fn each(&self, visit: &mut dyn FnMut(u64, &[u64])) -> io::Result<()> {
+    fn each(&self, visit: &mut dyn FnMut(u64, &[u64])) -> Result<()> {
         match self {
             Side::Columns(columns) => {
                 for (at, number) in (0..self.rows()).enumerate() {
@@ -139,7 +143,7 @@ struct Standing {
     seen: usize,
 }
 
-fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Option<Finding> {
+fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Result<Option<Finding>> {
     let most = ROWS.min(STRETCHES / own.width().max(1)).max(1) as u64;
     let step = own.rows().div_ceil(most).max(1);
     let mut looked: Vec<Looked> = Vec::new();
@@ -202,14 +206,19 @@ fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Option<
             }
         }
     });
-    if learnt.is_err() && passed.is_err() {
-        return None;
+    for read in [learnt, passed] {
+        match read {
+            Err(error @ ContentsError::System { .. }) => return Err(error),
+            // An array that exceeds a limit is not read at all.
+            Err(ContentsError::Limit(_)) => return Ok(None),
+            _ => {}
+        }
     }
     let is_hit = |one: &&Looked| one.stretches >= STRETCH && one.best.0 * 2 >= one.stretches;
     let hits: Vec<&Looked> = looked.iter().filter(is_hit).collect();
     let share = hits.len() as f64 / looked.len().max(1) as f64;
     if hits.is_empty() {
-        return None;
+        return Ok(None);
     }
     let level = match hits.len() >= 20 && share >= 0.05 {
         true => Level::Risk,
@@ -229,7 +238,7 @@ fn shifted(test: &str, train: &str, own: &Side<'_>, other: &Side<'_>) -> Option<
             shift.abs()
         )
     });
-    Some(Finding::new(level, NAME, what).evidence(examples))
+    Ok(Some(Finding::new(level, NAME, what).evidence(examples)))
 }
 
 /// Places and hashes of all stretches of a row.

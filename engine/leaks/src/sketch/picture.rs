@@ -1,7 +1,7 @@
 //! Pictures: the light of 16 x 16 fields, less its mean, and the colour of 4 x 4.
 
+use prep_contents::Limits;
 use prep_contents::pixels::Pixels;
-use prep_formats::image::ImageHeader;
 
 use super::Sketch;
 
@@ -15,12 +15,11 @@ const MOST: u64 = 50_000_000;
 const LEAST: f64 = 6.0;
 
 pub(super) fn sketch(file: &[u8]) -> Option<Sketch> {
-    let header = ImageHeader::read(file).ok()?;
-    let pixels = u64::from(header.width).checked_mul(u64::from(header.height))?;
-    if pixels > MOST {
-        return None;
-    }
-    of_pixels(&Pixels::decode(file).ok()?)
+    let limits = Limits {
+        pixels: MOST,
+        ..Limits::default()
+    };
+    of_pixels(&Pixels::decode(file, &limits).ok()?)
 }
 
 fn of_pixels(pixels: &Pixels) -> Option<Sketch> {

@@ -1,0 +1,197 @@
+//! Why content cannot be read, and whose fault that is.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use prep_formats::limits::LimitExceeded;
+
+/// Why content cannot be read. Only [`Damaged`](Self::Damaged) says something about the content.
+#[derive(Debug, thiserror::Error)]
+pub enum ContentsError {
+    /// The bytes can be read, but they are not of the format.
+    #[error("{0}")]
+    Damaged(String),
+    /// Decoding the bytes would take more than the limits allow.
+    #[error("{0}")]
+    Limit(#[source] LimitExceeded),
+    /// A directory entry that is not read, for example a symbolic link.
+    #[error("{} {reason}", path.display())]
+    Refused { path: PathBuf, reason: &'static str },
+    /// The system failed: disk full, too many open files, bad block, no permission, no such file ...
+    #[error("{}{source}", place(path.as_deref()))]
+    System {
+        path: Option<PathBuf>,
+        source: io::Error,
+    },
+}
+
+/// Results of reading content.
+pub type Result<T, E = ContentsError> = std::result::Result<T, E>;
+
+fn place(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| {
+        format!("cannot access {}: ", path.display())
+    })
+}
+
+impl ContentsError {
+    /// By what is behind an error of a decoder: a limit, a failure of the system, or else damage.
+    pub fn of(error: impl Error + 'static) -> Self {
+        if let Some(exceeded) = LimitExceeded::behind(&error) {
+            return ContentsError::Limit(*exceeded);
+        }
+        for cause in causes(&error) {
+            if let Some(own) = cause.downcast_ref::<ContentsError>() {
+                return own.copy();
+            }
+            if let Some(cause) = cause.downcast_ref::<io::Error>()
+                && is_of_the_system(cause)
+            {
+                let source = copy(cause);
+                return ContentsError::System { path: None, source };
+            }
+        }
+        ContentsError::Damaged(chain(&error))
+    }
+
+    /// The system's failure at this path.
+    pub fn at(path: &Path) -> impl Fn(io::Error) -> ContentsError + '_ {
+        move |error| match ContentsError::from(error) {
+            ContentsError::System { path: None, source } => ContentsError::System {
+                path: Some(path.to_owned()),
+                source,
+            },
+            other => other,
+        }
+    }
+
+    /// Whether the system failed, so that nothing is known about the content.
+    pub fn is_of_the_system(&self) -> bool {
+        matches!(self, ContentsError::System { .. })
+    }
+
+    /// For errors that travelled through a decoder, which owns them.
+    fn copy(&self) -> Self {
+        match self {
+            ContentsError::Damaged(reason) => ContentsError::Damaged(reason.clone()),
+            ContentsError::Limit(exceeded) => ContentsError::Limit(*exceeded),
+            ContentsError::Refused { path, reason } => ContentsError::Refused {
+                path: path.clone(),
+                reason,
+            },
+            ContentsError::System { path, source } => ContentsError::System {
+                path: path.clone(),
+                source: copy(source),
+            },
+        }
+    }
+}
+
+/// Decoders and [`Read`](io::Read) fail with I/O errors, whatever the reason.
+impl From<io::Error> for ContentsError {
+    fn from(error: io::Error) -> Self {
+        ContentsError::of(error)
+    }
+}
+
+/// Whether the system made the error. Decoders use the kinds that are left out; the error number may be lost by now.
+fn is_of_the_system(error: &io::Error) -> bool {
+    let is_of_a_decoder = matches!(
+        error.kind(),
+        ErrorKind::InvalidData
+            | ErrorKind::InvalidInput
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::Unsupported
+            | ErrorKind::WriteZero
+            | ErrorKind::Other
+    );
+    error.raw_os_error().is_some() || !is_of_a_decoder
+}
+
+fn copy(error: &io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(number) => io::Error::from_raw_os_error(number),
+        None => io::Error::new(error.kind(), error.to_string()),
+    }
+}
+
+/// An error and what is behind it, also inside of I/O errors, whose `source` leaves that out.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| {
+        let inside = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        match inside {
+            Some(inside) => Some(inside as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    for cause in causes(error) {
+        let message = cause.to_string();
+        if text.contains(&message) {
+            continue;
+        }
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(&message);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use prep_formats::limits::{Limit, Limits};
+    use prep_formats::zip::ZipError;
+
+    use super::*;
+
+    /// Every number that a system can give, through every wrapper that decoders use.
+    #[test]
+    fn the_systems_failures_are_never_damage() {
+        for number in 1..133 {
+            let raw = || io::Error::from_raw_os_error(number);
+            let in_a_zip = ZipError::Io {
+                offset: 7,
+                source: raw(),
+            };
+            let wrapped = [
+                raw(),
+                io::Error::other(raw()),
+                io::Error::from(in_a_zip),
+                // The number is lost where a path is added.
+                match raw().kind() {
+                    ErrorKind::InvalidInput | ErrorKind::Unsupported => raw(),
+                    kind => io::Error::new(kind, "with a path"),
+                },
+            ];
+            for error in wrapped {
+                let text = format!("{number}: {error:?}");
+                assert!(ContentsError::from(error).is_of_the_system(), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_and_limits_keep_their_meaning() {
+        for kind in [
+            ErrorKind::InvalidData,
+            ErrorKind::UnexpectedEof,
+            ErrorKind::Other,
+        ] {
+            let error = ContentsError::from(io::Error::new(kind, "deflate"));
+            assert!(matches!(&error, ContentsError::Damaged(reason) if reason == "deflate"));
+        }
+        let exceeded = Limits::default().check(Limit::Nesting, 9).unwrap_err();
+        let inside = io::Error::other(io::Error::from(exceeded));
+        let error = ContentsError::from(inside);
+        assert!(matches!(error, ContentsError::Limit(found) if found == exceeded));
+        let own = io::Error::other(error);
+        assert!(matches!(ContentsError::from(own), ContentsError::Limit(_)));
+    }
+}
