@@ -5,7 +5,7 @@
 //! recorded run that had its key. Collection goes in this order:
 //!
 //! 1. entries that name missing objects, and garbled records, go;
-//! 2. entries and runs not used for `keep_days` go;
+//! 2. entries, runs and lists of bundles' members not used for `keep_days` go;
 //! 3. objects that no entry names go once they are a day old;
 //! 4. while the objects are more than `max_size`: first the remaining objects
 //!    that no entry names, then entries, least recently used first, each with
@@ -56,7 +56,7 @@ pub struct GcReport {
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: garbled ones, old runs, sources that are gone.
+    /// Other removed records: garbled ones, old runs and lists of bundles' members, sources that are gone.
     pub records: Vec<PathBuf>,
     /// Files that killed processes had left in `tmp`.
     pub leftovers: usize,
@@ -144,6 +144,7 @@ impl Store {
         }
         let uses = self.survey_history(options, &mut collection)?;
         self.survey_sources(&mut collection.report)?;
+        self.survey_bundles(options, &mut collection)?;
         for key in walk::list(self.root(), Bucket::Ledger)?.digests {
             let (entry, file) = match self.load::<LedgerEntry>(Bucket::Ledger, &key) {
                 Ok(Loaded::Found(entry, file)) => (entry, file),
@@ -209,6 +210,24 @@ impl Store {
             if is_garbage {
                 let path = Bucket::Sources.file(self.root(), &key);
                 report.records.push(path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lists that were not used for long, and what killed writers of lists left.
+    fn survey_bundles(
+        &self,
+        options: &GcOptions,
+        collection: &mut Collection,
+    ) -> Result<(), StoreError> {
+        for (name, path) in walk::entries(&Bucket::Bundles.dir(self.root()))? {
+            let Ok(modified) = path.symlink_metadata().and_then(|found| found.modified()) else {
+                continue;
+            };
+            let is_left = !name.ends_with(".gz") && age(collection.now, modified) >= GRACE;
+            if is_left || collection.is_unused(seconds(modified), options.keep_days) {
+                collection.report.records.push(path);
             }
         }
         Ok(())

@@ -47,6 +47,14 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
+    /// Lists of the members of bundles with their published MD5, for audits to come. Losing one only makes an audit say less.
+    ///
+    /// ```text
+    /// bundles-v1/
+    ///   0123456789abcdef0123456789abcdef.gz     MD5 of the bundle
+    /// ```
+    Bundles,
+
     /// Files being written. Each is locked by its writer, so that what a
     /// killed process left behind can be told from what is alive.
     ///
@@ -75,11 +83,12 @@ pub(crate) enum Bucket {
 }
 
 impl Bucket {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Objects,
         Self::Ledger,
         Self::History,
         Self::Sources,
+        Self::Bundles,
         Self::Tmp,
         Self::Locks,
         Self::Quarantine,
@@ -91,6 +100,7 @@ impl Bucket {
             Self::Ledger => "ledger-v1",
             Self::History => "history-v1",
             Self::Sources => "sources-v1",
+            Self::Bundles => "bundles-v1",
             Self::Tmp => "tmp",
             Self::Locks => "locks",
             Self::Quarantine => "quarantine",

@@ -32,6 +32,8 @@ pub struct StoreStat {
     pub history: Amount,
     /// Remembered files outside the store.
     pub sources: Amount,
+    /// Lists of the members of bundles.
+    pub bundles: Amount,
     /// Files being written, or left by a killed process.
     pub temporary: Amount,
     /// Damaged objects kept for a post-mortem. Remove them by hand.
@@ -51,6 +53,7 @@ impl Store {
             ledger: self.amount_of(Bucket::Ledger)?,
             history: self.amount_of(Bucket::History)?,
             sources: self.amount_of(Bucket::Sources)?,
+            bundles: self.flat_amount_of(Bucket::Bundles)?,
             temporary: self.flat_amount_of(Bucket::Tmp)?,
             quarantine: self.flat_amount_of(Bucket::Quarantine)?,
             free: self.free_space(),

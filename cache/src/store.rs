@@ -119,6 +119,12 @@ impl Store {
         }
     }
 
+    /// The directory of the store `root` for lists of the members of bundles, each named by the bundle's MD5. It need not
+    /// exist.
+    pub fn bundle_lists(root: &Path) -> PathBuf {
+        Bucket::Bundles.dir(root)
+    }
+
     /// The same store, whose writers take the threads that they use beside their own from these.
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {

@@ -282,3 +282,31 @@ fn who_waited_for_a_removed_lock_file_waits_for_the_new_one() -> Outcome {
     assert!(waiter.join().is_ok_and(|locked| locked));
     Ok(())
 }
+
+/// Lists of bundles' members were counted by nobody and never went.
+#[test]
+fn lists_of_bundles_members_are_counted_and_collected() -> Outcome {
+    let (_dir, store) = fresh()?;
+    let lists = Store::bundle_lists(store.root());
+    for (name, days) in [
+        ("aa.gz", 1),
+        ("bb.gz", 40),
+        ("cc.7.part", 2),
+        ("dd.8.part", 0),
+    ] {
+        fs::write(lists.join(name), "12345")?;
+        make_old(&lists.join(name), days)?;
+    }
+    let stat = store.stat()?;
+    assert_eq!((stat.bundles.files, stat.bundles.bytes), (4, 20));
+    let report = collect(&store, options(None, Some(30)))?;
+    assert_eq!(
+        report.records,
+        [lists.join("bb.gz"), lists.join("cc.7.part")]
+    );
+    let left = fs::read_dir(&lists)?.map(|entry| Ok(entry?.file_name()));
+    let mut left: Vec<_> = left.collect::<Result<_, std::io::Error>>()?;
+    left.sort();
+    assert_eq!(left, ["aa.gz", "dd.8.part"]);
+    Ok(())
+}

@@ -41,6 +41,8 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
 /// The members of the bundle with this MD5, if they are known.
 pub fn recall(folder: &Path, md5: &str) -> Option<Vec<Member>> {
     let file = std::fs::File::open(place(folder, md5)).ok()?;
+    // A list in use is not collected. Of a store that cannot be written, nothing is.
+    let _ = file.set_modified(std::time::SystemTime::now());
     let lines = BufReader::new(GzDecoder::new(file)).lines();
     let member = |line: io::Result<String>| {
         let line = line.ok()?;

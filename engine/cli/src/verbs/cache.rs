@@ -91,6 +91,7 @@ fn stat(session: &Session, store: &Store) -> Ended {
             "ledger": amount(stat.ledger),
             "history": amount(stat.history),
             "sources": amount(stat.sources),
+            "bundles": amount(stat.bundles),
             "temporary": amount(stat.temporary),
             "quarantine": amount(stat.quarantine),
             "free": stat.free,
@@ -116,6 +117,7 @@ fn stat_table(stat: &StoreStat) -> String {
         ("ledger entries", stat.ledger),
         ("last runs", stat.history),
         ("files outside", stat.sources),
+        ("bundles' members", stat.bundles),
         ("temporary", stat.temporary),
         ("quarantine", stat.quarantine),
     ] {
