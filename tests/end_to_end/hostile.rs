@@ -444,14 +444,14 @@ fn all() -> Vec<Hostile> {
 }
 
 /// Kilobytes that a process holds at most so far; none once it has ended.
-fn peak(child: &Child) -> Option<u64> {
+pub(crate) fn peak(child: &Child) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Time that a process has worked, in ticks of 10 ms: others share the machine.
-fn worked(child: &Child) -> Option<Duration> {
+pub(crate) fn worked(child: &Child) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let ticks: u64 = fields

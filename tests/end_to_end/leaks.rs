@@ -52,6 +52,23 @@ const KNOWN: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
+/// Answers whose rows grading makes of the members of their records, and which have no column that the sample has.
+#[test]
+fn answers_of_records_are_looked_at_as_they_are_graded() {
+    let sandbox = Sandbox::new();
+    let id = "tensorflow2-question-answering";
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
+    let bundle = cases.join(id).join("seed0/raw.zip");
+    fs::copy(bundle, sandbox.source().join(format!("{id}.zip"))).expect("a bundle");
+    sandbox.run(id).code(0);
+    let ended = sandbox.prep(&["leaks", id, "--json", "--source", "source"]);
+    assert!(matches!(ended.code, Some(0 | 1 | 5)), "{ended:?}");
+    let report = &ended.json()[0];
+    assert!(report["items"].as_u64().expect("a number") > 0, "{report}");
+    let left = fs::read_dir(sandbox.store().join("tmp")).expect("a folder");
+    assert_eq!(left.count(), 0);
+}
+
 #[test]
 fn known_leaks_are_found_and_gone_where_they_are_corrected() {
     let sandbox = Sandbox::new();

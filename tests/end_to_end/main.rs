@@ -17,6 +17,7 @@
 //! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
 //! expand        archives of `public` as folders
 //! export        copies to take elsewhere
+//! foreign       files that exhaust whoever looks at them, and systems that have too little
 //! freshness     nothing runs twice; what changed runs, and only that; nothing but what changed is rewritten
 //! held          long tables, which are in memory instead of the store
 //! hostile       small files that declare or unpack to huge ones, of every format
@@ -70,6 +71,7 @@ mod drafts;
 mod expand;
 mod export;
 mod faults;
+mod foreign;
 mod freshness;
 mod held;
 mod hostile;

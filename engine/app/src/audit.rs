@@ -76,7 +76,7 @@ pub struct TreeAudit {
 
 /// Where good bundles' member lists are kept.
 pub(crate) fn known_bundles(settings: &Settings) -> PathBuf {
-    settings.store_dir.join("bundles-v1")
+    prep_cache::Store::bundle_lists(&settings.store_dir)
 }
 
 /// Notes the members of a bundle that has its published MD5, for audits to come. What cannot be noted is no failure.

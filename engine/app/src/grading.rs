@@ -235,7 +235,7 @@ pub fn read_leaderboard(path: &Path) -> Result<Leaderboard, Error> {
 }
 
 /// A competition's grader, and where its answers are below `prepared`.
-fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
+pub(crate) fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, String), Error> {
     let no_grading = || {
         let message = format!("the pipeline of `{}` has no section `grade`", entry.id);
         Error::new(Failure::Pipeline, message)
@@ -254,7 +254,7 @@ fn grader(entry: &Entry, pipeline: &Pipeline) -> Result<(Grader, String), Error>
     Ok((grader, answers.clone()))
 }
 
-fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
+pub(crate) fn read(grader: &Grader, bytes: &[u8], place: &Path) -> Result<Frame, Error> {
     grader.read_answers(bytes).map_err(|error| {
         let message = format!("the answers {}: {error}", place.display());
         Error::new(Failure::Input, message)

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use prep_contents::table::{Opened, unquoted};
-use prep_contents::{Format, Limits, Result, Row};
+use prep_contents::{ContentsError, Format, Limits, Result, Row};
+use prep_formats::limits::Limit;
 
 /// Columns of cells; a missing one is empty.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -13,16 +14,33 @@ pub(crate) struct Table {
     pub columns: Vec<Vec<String>>,
 }
 
+/// Memory of a cell besides its text: the string, and what its allocation takes.
+const CELL_BYTES: u64 = 48;
+
 impl Table {
+    /// `room` is the memory that it may take, in bytes.
+    ///
     /// # Errors
-    /// When the file cannot be read as a table of this format.
-    pub(crate) fn read(path: &Path, format: Format, limits: &Limits) -> Result<Table> {
+    /// When the file cannot be read as a table of this format, or takes too much memory.
+    pub(crate) fn read(path: &Path, format: Format, limits: &Limits, room: u64) -> Result<Table> {
+        let limits = &Limits {
+            record: limits.record.min(room),
+            ..*limits
+        };
         let opened = Opened::open(path, format, limits)?;
         let table = opened.table();
         let names = table.columns().to_vec();
         let mut columns = vec![Vec::new(); names.len()];
         let (mut rows, mut row) = (table.rows()?, Row::default());
+        let mut bytes = 0;
         while rows.next(&mut row)? {
+            bytes += columns.len() as u64 * CELL_BYTES + row.bytes();
+            let within = Limits {
+                record: room,
+                ..*limits
+            };
+            let checked = within.check(Limit::Record, bytes);
+            checked.map_err(ContentsError::Limit)?;
             for (place, column) in columns.iter_mut().enumerate() {
                 let cell = row.cell(place);
                 // In CSV, quotes are part of the text.
@@ -37,6 +55,12 @@ impl Table {
             }
         }
         Ok(Table { names, columns })
+    }
+
+    /// Memory that it takes, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let cells = self.columns.iter().flatten();
+        cells.map(|cell| CELL_BYTES + cell.len() as u64).sum()
     }
 
     pub(crate) fn rows(&self) -> usize {
@@ -77,7 +101,7 @@ mod tests {
         let read = |text: &str, format| {
             let path = folder.path().join("table");
             std::fs::write(&path, text).unwrap();
-            Table::read(&path, format, &Limits::default())
+            Table::read(&path, format, &Limits::default(), u64::MAX)
         };
         let csv = read(
             "id,text\r\n1,\"a \"\"b\"\", c\"\r\n2,\r\n",
@@ -93,5 +117,14 @@ mod tests {
         let lines = "{\"id\": 1, \"text\": \"a \\\"b\\\", c\"}\n{\"id\": 2}\n";
         assert_eq!(read(lines, Format::JsonLines).unwrap(), csv);
         assert!(read("3", Format::Json).is_err());
+    }
+
+    #[test]
+    fn a_table_that_takes_more_memory_than_there_is_room_is_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "a,b\n".to_owned() + &",\n".repeat(10_000)).unwrap();
+        let read = |room| Table::read(file.path(), Format::Csv(b','), &Limits::default(), room);
+        assert_eq!(read(4 << 20).unwrap().rows(), 10_000);
+        assert!(matches!(read(1 << 20), Err(ContentsError::Limit(_))));
     }
 }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Limits, Resources, entries, read};
 use prep_formats::image::ImageHeader;
 use tempfile::TempPath;
@@ -23,6 +24,14 @@ const ARRAYS: usize = 32;
 
 /// Texts of which so much is kept together.
 const ALL_TEXT: u64 = 1 << 30;
+
+/// Memory for tables, whatever the length of the public files, and for each of their bytes on disk: what is packed by far more
+/// than tables are was made to fill the memory.
+const TABLE_MEMORY: u64 = 1 << 28;
+const TABLE_MEMORY_PER_BYTE: u64 = 24;
+/// The same for texts.
+const TEXT_MEMORY: u64 = 1 << 27;
+const TEXT_MEMORY_PER_BYTE: u64 = 12;
 
 /// What is to be looked at.
 #[derive(Debug, Clone)]
@@ -190,7 +199,13 @@ impl World {
 
     fn see_public(&mut self, public: &Path, resources: &Resources<'_>) -> Result<(), LeaksError> {
         let limits = &resources.limits;
-        let (mut text_left, mut tables_left) = (ALL_TEXT, ALL_TEXT);
+        let listing = Listing::read(public).map_err(|cause| failed(public, cause))?;
+        let on_disk: u64 = listing.files.values().sum();
+        let for_texts = on_disk.saturating_mul(TEXT_MEMORY_PER_BYTE);
+        let mut text_left = ALL_TEXT.min(TEXT_MEMORY.saturating_add(for_texts));
+        let for_tables = on_disk.saturating_mul(TABLE_MEMORY_PER_BYTE);
+        let mut room = TABLE_MEMORY.saturating_add(for_tables);
+        let mut tables_left = ALL_TEXT;
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         let (mut gallery, mut arrays) = (Gallery::default(), Vec::new());
         let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
@@ -225,7 +240,8 @@ impl World {
             .map_err(&at)?;
             let bytes = seen.bytes;
             match (keep, wing) {
-                (Keep::Text, _) => {
+                // A length that no header declares is known by now.
+                (Keep::Text, _) if bytes <= TEXT.min(text_left) => {
                     text_left = text_left.saturating_sub(bytes);
                     let text = String::from_utf8_lossy(&head).into_owned();
                     texts.push((path.to_owned(), text));
@@ -244,14 +260,16 @@ impl World {
                 });
                 return Ok(());
             }
+            let table = table.filter(|_| bytes <= TEXT.min(tables_left));
             // What is no table for all its name is none.
-            let table = match table.map(|format| Table::read(&place, format, limits)) {
+            let table = match table.map(|format| Table::read(&place, format, limits, room)) {
                 Some(Err(error)) if error.is_of_the_system() => return Err(error),
                 Some(Ok(table)) => Some(table),
                 Some(Err(_)) | None => None,
             };
             if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
                 tables_left = tables_left.saturating_sub(bytes);
+                room = room.saturating_sub(table.memory());
                 tables.push((path.to_owned(), table));
             }
             Ok(())
@@ -366,7 +384,7 @@ fn relative(public: &Path, path: &Path) -> String {
 fn table_in(path: &Path, limits: &Limits) -> Result<Table, LeaksError> {
     let no_ids = || LeaksError::NoIds(path.to_path_buf());
     let format = Format::of(&path.to_string_lossy()).ok_or_else(no_ids)?;
-    Table::read(path, format, limits).map_err(|cause| match cause {
+    Table::read(path, format, limits, u64::MAX).map_err(|cause| match cause {
         ContentsError::Damaged(_) => no_ids(),
         cause => failed(path, cause),
     })

@@ -20,6 +20,7 @@ use prep_spec::model::{Declaration, Made, Output, Setting};
 
 use crate::kinds;
 use crate::support::Snapshot;
+pub(crate) use program::library;
 use trouble::{Fault, Seen, Target, Trouble};
 use world::{ENOUGH, Ending, World};
 

@@ -14,7 +14,7 @@ use crate::support::{Ended, Snapshot, skipped};
 const ATTEMPTS: usize = 12;
 
 /// The library; none where it cannot be made, or be preloaded.
-fn library(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn library(folder: &Path) -> Option<PathBuf> {
     if !cfg!(target_os = "linux") {
         skipped("what is preloaded to make accesses fail is written for Linux");
         return None;

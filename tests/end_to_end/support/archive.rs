@@ -88,6 +88,11 @@ impl Member {
     }
 
     /// Declares another checksum.
+    pub fn named(self, name: &str) -> Member {
+        let name = name.to_owned();
+        Member { name, ..self }
+    }
+
     pub fn crc(self, crc: u32) -> Member {
         Member { crc, ..self }
     }

@@ -48,7 +48,7 @@ impl Row {
     }
 
     /// Memory that a copy takes, in bytes.
-    pub(crate) fn bytes(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         (size_of::<Row>() + self.bytes.len() + self.ends.len() * size_of::<usize>()) as u64
     }
 

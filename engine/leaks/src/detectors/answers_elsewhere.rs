@@ -22,8 +22,13 @@ const ANSWERS: usize = 100;
 
 pub(super) fn find(world: &World) -> Vec<Finding> {
     let mut found = Vec::new();
+    // The tables of test items are looked at column by column, by another detector.
+    let tables: HashSet<&str> = world
+        .test_tables()
+        .map(|(shown, ..)| &*shown.path)
+        .collect();
     for (path, text) in &world.texts {
-        if world.is_sample(path) || is_test_table(world, path) {
+        if world.is_sample(path) || tables.contains(path.as_str()) {
             continue;
         }
         found.extend(
@@ -37,11 +42,6 @@ pub(super) fn find(world: &World) -> Vec<Finding> {
         found.extend(in_files_of_items(world, label));
     }
     found
-}
-
-/// The tables of test items are looked at column by column, by another detector.
-fn is_test_table(world: &World, path: &str) -> bool {
-    world.test_tables().any(|(shown, ..)| shown.path == path)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -1,0 +1,9 @@
+//! See `tests/fuzzed/pixels.rs`.
+#![no_main]
+
+#[path = "../../../../tests/fuzzing/cost.rs"]
+mod cost;
+#[path = "../../tests/fuzzed/pixels.rs"]
+mod pixels;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| cost::bounded(data, pixels::check));

@@ -1,0 +1,37 @@
+//! Any bytes as an archive of any kind, by its name: members are visited or refused, however archives lie in one another, and
+//! no more is handed out than the budget allows.
+
+use std::io::{self, Write};
+
+use prep_contents::{Limits, Resources, entries};
+
+const UNPACKED: u64 = 1 << 20;
+
+pub fn check(data: &[u8]) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let resources = Resources {
+        limits: Limits {
+            unpacked: UNPACKED,
+            ratio: 0,
+            spooled: 1 << 18,
+            ..Limits::default()
+        },
+        temp: &folder.path().join("temp"),
+    };
+    for name in ["a.zip", "a.tar", "a.tar.gz", "a.7z", "a.zip.gz"] {
+        let place = folder.path().join("archive");
+        let mut file = std::fs::File::create(&place).expect("a file");
+        file.write_all(data).expect("written");
+        drop(file);
+        let mut total = 0;
+        let _ = entries::of_file(&place, name, &resources, &mut |path, _, content| {
+            assert!(path.starts_with(name) && !path.split('/').any(|part| part == ".."));
+            total += io::copy(content, &mut io::sink())?;
+            Ok(())
+        });
+        // What is no archive is a file.
+        assert!(total <= UNPACKED.max(data.len() as u64), "{name}: {total}");
+        let left = std::fs::read_dir(resources.temp).map_or(0, Iterator::count);
+        assert_eq!(left, 0, "{name}");
+    }
+}
