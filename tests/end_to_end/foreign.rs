@@ -145,10 +145,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 fn ends_well(note: &str, command: &mut Command) -> Ended {
     let begin = Instant::now();
     let mut child = command.spawn().expect("the program starts");
-    let status = Path::new("/proc")
-        .join(child.id().to_string())
-        .join("status");
-    let mut most = 0;
+    let (mut most, mut time) = (0, Duration::ZERO);
     let pipes = (child.stdout.take(), child.stderr.take());
     let read = |pipe: &mut dyn std::io::Read| {
         let mut bytes = Vec::new();
