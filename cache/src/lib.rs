@@ -29,7 +29,7 @@
 //! | An entry never outlives its objects by our doing | objects are written before, and removed after, the entries that name them |
 //! | A torn or changed record is absent, not wrong | each carries a hash of its bucket, key and content |
 //! | A killed process leaves nothing that is trusted | temporary files are never looked up; they are swept after a day |
-//! | A mapped object never changes | it has no name outside the store: such objects are copied, not linked |
+//! | A mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
 //! | Many processes may share a store | renames, and advisory locks that die with their holder |
 //!
 //! # Power failure
@@ -54,6 +54,7 @@
 mod access;
 mod behind;
 mod buffer;
+mod commit;
 mod digest;
 mod error;
 mod gc;
@@ -90,6 +91,7 @@ pub use link::LinkMode;
 pub use lock::{LockGuard, try_lock_file};
 pub use machine::{boot, host, is_shared};
 pub use object::{Object, ObjectReader};
+pub use private::{MappedObject, PrivateObject};
 pub use scattered::ScatteredWriter;
 pub use source::{Content, SourceRecord};
 pub use stat::{Amount, StoreStat};

@@ -5,7 +5,7 @@
 //! [private](crate::private) is never linked. What a device refuses
 //! is remembered, so that it is tried once per process and not once per file.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -77,7 +77,7 @@ impl Store {
                 _ if refused => Err(ErrorKind::Unsupported.into()),
                 LinkMode::HardLink => hard_link(&object, dir, dest),
                 LinkMode::Reflink => reflink(&object, dir, dest),
-                LinkMode::Copy => copy(&object, dir, dest),
+                LinkMode::Copy => self.copy(&object, dir, dest),
             };
             match (done, mode.next()) {
                 (Ok(()), _) => return Ok(mode),
@@ -90,6 +90,16 @@ impl Store {
                 (Err(source), _) => return Err(error(source)),
             }
         }
+    }
+}
+
+impl Store {
+    fn copy(&self, object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
+        let temp = temp_in(dir)?;
+        copy_bytes(object, temp.as_file())?;
+        self.confirm_written(temp.as_file(), dir)?;
+        temp.persist(dest)?;
+        Ok(())
     }
 }
 
@@ -124,38 +134,32 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// A file that is private is not linked: the error is that of a file that cannot have more names.
+/// Links `dest` to the object under a temporary name first, then examines the file that was linked: by then the object's
+/// path may name another one ([`private`](crate::private)). Fails like a file with too many links if it must be copied.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
-    if is_marked(object.file())? {
+    let opened = object.file().metadata()?;
+    if is_marked(&opened) {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    match fs::hard_link(object.path(), dest) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
-        Ok(()) => {
-            // Marked between the two: then who marked it may not have seen this name.
-            if is_marked(object.file())? {
-                fs::remove_file(dest)?;
-                return Err(ErrorKind::TooManyLinks.into());
-            }
-            return Ok(());
-        }
-    }
-    // It is the object already: the usual case when a run is repeated.
-    let (ours, theirs) = (object.file().metadata()?, dest.symlink_metadata()?);
-    if (ours.dev(), ours.ino()) == (theirs.dev(), theirs.ino()) {
+    // Usual when a run is repeated.
+    if matches!(dest.symlink_metadata(), Ok(found) if is_same_file(&found, &opened)) {
         return Ok(());
     }
     let linked = tempfile::Builder::new()
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
-    if is_marked(object.file())? {
+    let found = linked.symlink_metadata()?;
+    // A file system that does not count links would let a marker miss this one.
+    if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // Not `persist`: if another thread linked `dest` to the object just now,
-    // renaming one name of a file over another does nothing; dropping the
-    // temporary name removes it.
+    // Not `persist`: if another thread linked `dest` to the object just now, renaming one name of a file over another
+    // does nothing. Dropping the temporary name removes it.
     fs::rename(&linked, dest)
+}
+
+fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
 #[cfg(target_os = "linux")]
@@ -169,13 +173,6 @@ fn reflink(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 fn reflink(_: &Object, _: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
-}
-
-fn copy(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
-    let temp = temp_in(dir)?;
-    copy_bytes(object, temp.as_file())?;
-    temp.persist(dest)?;
-    Ok(())
 }
 
 /// The object's bytes into an empty file: shared, if the file system can, or else copied.

@@ -1,57 +1,138 @@
-//! Objects that nobody outside the store can write to.
+//! Objects that no program outside the store can change, so that they can be mapped into memory.
 //!
-//! A published file may be one more name of an object's file. Whoever writes to
-//! it, or cuts it, changes the object: the store notices when it opens the object
-//! next, but a program that has it mapped crashes, and one that reads it piece by
-//! piece gets other bytes than were verified. So an object that is mapped is
-//! *private*: its file has one name, in the store.
+//! A published file may be another name (a hard link) of an object's file. A program that writes to it or truncates it
+//! changes the object. The store notices that when it next opens the object, but a process that has mapped the file
+//! reads other bytes, or crashes. So an object is mapped only if it is *private*: its file has one name, in the store,
+//! and never gets another one.
 //!
-//! A private file is marked with a bit of its mode that nothing else needs, for
-//! all processes to see: it is never linked from then on, only copied. Who links
-//! looks at the mark after linking, under a name that is not published yet; who
-//! marks counts the names after marking. So one of the two sees the other.
+//! A private file carries a mark, an otherwise unused bit of its mode, which all processes see:
+//!
+//! - The **linker** creates the new name under a temporary name, then examines the file *that it linked*. It publishes
+//!   the name only if that file has no mark ([`link`](crate::link)).
+//! - The **marker** sets the mark, then counts the file's names, then checks that the store's name is the one that is
+//!   left. Only then the file is private. Otherwise the marker replaces the object by a private copy.
+//!
+//! *Proof.* Suppose that a marker found the file private, and a linker publishes a name of it. If the link was created
+//! before the marker counted, the marker counted two names (link counts are checked to work, see below). If it was
+//! created later, the mark was set by then, and the linker saw it. The count and the check of the name are two steps,
+//! but a path in the store that stopped naming a file never names that file again, so a file that is found at its path
+//! was there all the time. Nobody removes a mark: another process may rely on it. `tests/model` checks all
+//! interleavings of these steps, and of processes that die between them.
+//!
+//! The proof rests on these conditions:
+//!
+//! - No program but the store writes below the store's directory.
+//! - A program that opened a published name for writing closes the file before that name is removed. (Objects and
+//!   published files are read-only, so such a program has to change the mode, or run as root.)
+//! - The file system counts links. The linker checks that the count of a linked file is at least two, and copies
+//!   otherwise (sshfs, for example).
+//! - On a network file system, the server answers while a file is mapped. A `soft` NFS mount fails reads with a signal.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
+use std::ops::{Deref, Range};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+use memmap2::{Mmap, UncheckedAdvice};
 use tempfile::NamedTempFile;
 
 use crate::link::copy_into;
+use crate::lock::is_file_at;
 use crate::object::Object;
 use crate::stamp::Stamp;
-use crate::writer::rename_into;
 use crate::{Access, Digest, Store, StoreError};
 
-/// The mark: the right of the owner to execute the file.
+/// The mark: the owner's execute permission.
 const MARK: u32 = 0o100;
 
-impl Store {
-    /// Opens an object for reading at any time and for mapping into memory: as
-    /// long as it is open, nobody changes its bytes through a name outside the
-    /// store. Where the object has such a name already, it is copied once (on
-    /// some file systems: its blocks are shared).
+/// An object whose bytes do not change while it is open. Only [`Store::open_private`] returns one.
+#[derive(Debug)]
+pub struct PrivateObject(Object);
+
+impl Deref for PrivateObject {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.0
+    }
+}
+
+impl From<PrivateObject> for Object {
+    fn from(object: PrivateObject) -> Object {
+        object.0
+    }
+}
+
+impl PrivateObject {
+    /// Maps the object into memory.
     ///
     /// # Errors
-    /// As [`open_object`](Self::open_object), or when the copy cannot be written.
-    pub fn open_private(&self, digest: &Digest) -> Result<Object, StoreError> {
+    /// When the system cannot map it.
+    pub fn map(&self) -> io::Result<MappedObject> {
+        if self.is_empty() {
+            return Ok(MappedObject { map: None });
+        }
+        // SAFETY: a map is sound if nobody changes or shortens the file while it lives. The file is private: it has no
+        // name outside the store and never gets one (see the module's documentation), and the store never writes to a
+        // file that has its final name. Nothing else makes a `PrivateObject`. The map keeps the file's inode alive, so
+        // removing its name does not matter either.
+        #[allow(unsafe_code, reason = "the file is private, see above")]
+        let map = unsafe { Mmap::map(self.file())? };
+        Ok(MappedObject { map: Some(map) })
+    }
+}
+
+/// The bytes of a [`PrivateObject`], mapped into memory.
+#[derive(Debug)]
+pub struct MappedObject {
+    /// `None` for an empty object.
+    map: Option<Mmap>,
+}
+
+impl MappedObject {
+    /// Lets the system drop a part from memory. A later read brings the same bytes back.
+    pub fn release(&self, part: Range<usize>) {
+        let Some(map) = &self.map else { return };
+        let start = part.start.min(map.len());
+        let len = part.end.min(map.len()).saturating_sub(start);
+        // SAFETY: dropped pages of a shared, read-only map of a file are read from the file when they are next touched.
+        // The file is private, so it has the same bytes then. The map is never written to, so no write is lost.
+        #[allow(unsafe_code, reason = "the file is private, see above")]
+        let advised = unsafe { map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, len) };
+        // If the system rejects the advice, the part stays in memory.
+        drop(advised);
+    }
+}
+
+impl AsRef<[u8]> for MappedObject {
+    fn as_ref(&self) -> &[u8] {
+        self.map.as_deref().unwrap_or_default()
+    }
+}
+
+impl Store {
+    /// Opens an object for mapping it into memory, and for reading at any time: while it is open, no program changes its
+    /// bytes through a name outside the store. If the object has such a name, the store copies it once (on some file
+    /// systems, the copy shares its blocks).
+    ///
+    /// # Errors
+    /// As [`open_object`](Self::open_object); when the copy cannot be written; [`StoreError::ReadOnlyHandle`] if the
+    /// object is not private yet and this handle may not change the store.
+    pub fn open_private(&self, digest: &Digest) -> Result<PrivateObject, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::io("make private", object.path(), source);
-        if self.is_read_only() || is_private(object.file()).map_err(error)? {
-            return Ok(object);
+        let metadata = object.file().metadata().map_err(error)?;
+        let can_mark = || !self.is_read_only() && metadata.nlink() <= 1;
+        let is_marked =
+            is_marked(&metadata) || (can_mark() && mark(object.file()).unwrap_or(false));
+        if is_marked && has_no_other_name(&object).map_err(error)? {
+            return Ok(PrivateObject(object));
         }
-        let is_single = object.file().metadata().map_err(error)?.nlink() <= 1;
-        if is_single && mark(object.file()).unwrap_or(false) {
-            if object.file().metadata().map_err(error)?.nlink() <= 1 {
-                return Ok(object);
-            }
-            // Somebody linked it meanwhile, and may not have seen the mark.
-            let _ = change_mode(object.file(), |mode| mode & !MARK);
-        }
-        self.private_copy(&object)
+        self.must_be_writable()?;
+        self.private_copy(&object).map(PrivateObject)
     }
 
-    /// Puts a copy into the object's place, or opens one without a name where files cannot be marked.
+    /// Replaces the object by a private copy. On a file system without marks, returns a copy that has no name.
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
@@ -61,7 +142,7 @@ impl Store {
             .map_err(error)?;
         let copy = temp.reopen().map_err(error)?;
         let opened = object.copied_to(copy);
-        // The other name may be written to at this moment.
+        // A program may be writing to the other name.
         self.verify_copy(&opened)?;
         if mark(temp.as_file()).unwrap_or(false) {
             self.put_in_place(temp, &opened)?;
@@ -74,30 +155,31 @@ impl Store {
             .as_file()
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
-        rename_into(self.accesses(), temp, opened.path())?;
+        self.rename_into(temp, opened.path())?;
         self.set_verified(*opened.digest(), Stamp::of(&metadata));
         Ok(())
     }
 }
 
-/// Is this file for the store alone?
-pub(crate) fn is_marked(file: &File) -> io::Result<bool> {
-    Ok(file.metadata()?.mode() & MARK != 0)
+/// Whether a file of the store must not be linked.
+pub(crate) fn is_marked(metadata: &Metadata) -> bool {
+    metadata.mode() & MARK != 0
 }
 
-fn is_private(file: &File) -> io::Result<bool> {
-    let metadata = file.metadata()?;
-    Ok(metadata.mode() & MARK != 0 && metadata.nlink() <= 1)
-}
-
-/// Marks a file. False where the file system keeps no such mode.
+/// Marks a file, and returns whether it has the mark now: some file systems keep no such mode. The other permissions
+/// stay as the user's umask made them.
 fn mark(file: &File) -> io::Result<bool> {
-    change_mode(file, |mode| mode | MARK)?;
-    is_marked(file)
+    let mode = file.metadata()?.mode() & 0o7777;
+    file.set_permissions(Permissions::from_mode(mode | MARK))?;
+    Ok(is_marked(&file.metadata()?))
 }
 
-/// Leaves the rest of the mode as the user's umask made it.
-fn change_mode(file: &File, change: impl FnOnce(u32) -> u32) -> io::Result<()> {
-    let mode = file.metadata()?.mode() & 0o7777;
-    file.set_permissions(Permissions::from_mode(change(mode)))
+/// Whether a marked object has no name but the store's. The order matters: see the module's documentation.
+fn has_no_other_name(object: &Object) -> io::Result<bool> {
+    match object.file().metadata()?.nlink() {
+        // Another process collected or replaced the object: the file has no name at all.
+        0 => Ok(true),
+        1 => is_file_at(object.file(), object.path()),
+        _ => Ok(false),
+    }
 }

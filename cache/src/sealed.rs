@@ -16,7 +16,6 @@ use serde::de::DeserializeOwned;
 use crate::digest::hex;
 use crate::layout::Bucket;
 use crate::store::write_all;
-use crate::writer::rename_into;
 use crate::{Access, Accesses, Digest, Store, StoreError};
 
 /// Length of the first line without its end.
@@ -69,7 +68,7 @@ impl Store {
             .map_err(|error| StoreError::io("write as JSON", &path, error.into()))?;
         let temp = self.temp_file()?;
         write_all(self.accesses(), temp.as_file(), temp.path(), &bytes)?;
-        rename_into(self.accesses(), temp, &path)
+        self.rename_into(temp, &path)
     }
 }
 

@@ -43,6 +43,8 @@ struct Inner {
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
     /// Ways of linking that a destination device has refused.
     refused: Mutex<HashSet<(u64, LinkMode)>>,
+    /// Whether other machines may see the file systems of these devices.
+    shared_devices: Mutex<HashMap<u64, bool>>,
 }
 
 impl Store {
@@ -109,6 +111,7 @@ impl Store {
             sums: Mutex::default(),
             verifying: Mutex::default(),
             refused: Mutex::default(),
+            shared_devices: Mutex::default(),
         };
         Self {
             inner: Arc::new(inner),
@@ -259,6 +262,12 @@ impl Store {
 
     pub(crate) fn has_refused(&self, device: u64, mode: LinkMode) -> bool {
         held(&self.inner.refused).contains(&(device, mode))
+    }
+
+    /// Asks `is_shared` once per device.
+    pub(crate) fn is_shared_device(&self, device: u64, is_shared: impl FnOnce() -> bool) -> bool {
+        let mut devices = held(&self.inner.shared_devices);
+        *devices.entry(device).or_insert_with(is_shared)
     }
 
     pub(crate) fn set_refused(&self, device: u64, mode: LinkMode) {

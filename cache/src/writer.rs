@@ -5,10 +5,9 @@
 //! final name only when it is complete. Bytes that are not worth a file may be
 //! written to memory instead.
 
-use std::fs::{self, Permissions};
-use std::io::{self, Cursor, ErrorKind, Seek, Write};
+use std::fs::Permissions;
+use std::io::{self, Cursor, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
@@ -17,7 +16,7 @@ use crate::behind::Behind;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
-use crate::{Access, Accesses, Buffer, Digest, Store, StoreError};
+use crate::{Access, Buffer, Digest, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
@@ -228,32 +227,9 @@ impl Store {
             .as_file()
             .metadata()
             .map_err(|error| StoreError::io("examine", temp.path(), error))?;
-        rename_into(self.accesses(), temp, &path)?;
+        self.rename_into(temp, &path)?;
         self.set_verified(digest, Stamp::of(&metadata));
         Ok(())
-    }
-}
-
-/// Renames `temp` to `path`, making the folder of `path` only if need be:
-/// it is there nearly always.
-pub(crate) fn rename_into(
-    accesses: &Accesses,
-    temp: NamedTempFile,
-    path: &Path,
-) -> Result<(), StoreError> {
-    let error = |source| StoreError::io("commit", path, source);
-    accesses.before(Access::Rename, path).map_err(error)?;
-    let failed = match temp.persist(path) {
-        Ok(_) => return Ok(()),
-        Err(failed) => failed,
-    };
-    match path.parent() {
-        Some(parent) if failed.error.kind() == ErrorKind::NotFound => {
-            fs::create_dir_all(parent).map_err(error)?;
-            failed.file.persist(path).map_err(|e| error(e.error))?;
-            Ok(())
-        }
-        _ => Err(error(failed.error)),
     }
 }
 

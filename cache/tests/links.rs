@@ -11,12 +11,13 @@ mod common;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
-use common::{Outcome, bytes, fresh, object_file};
-use prep_cache::{Digest, LinkMode, StoreError};
+use common::{Outcome, bytes, fresh, object_file, stranger};
+use prep_cache::{Access, Accesses, Digest, LinkMode, Store, StoreError, Watch};
 
 fn only_file(dir: &Path) -> Result<bool, std::io::Error> {
     Ok(fs::read_dir(dir)?.count() == 1)
@@ -219,5 +220,202 @@ fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
             Ok::<(), Box<dyn std::error::Error>>(())
         })?;
     }
+    Ok(())
+}
+
+/// Runs an action once, before the access of this kind and path.
+struct Before {
+    access: Access,
+    path: PathBuf,
+    action: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Watch for Before {
+    fn before(&self, access: Access, path: &Path) -> std::io::Result<()> {
+        if access == self.access && path == self.path {
+            let action = self.action.lock().unwrap().take();
+            if let Some(action) = action {
+                action();
+            }
+        }
+        Ok(())
+    }
+}
+
+fn before(
+    store: &Store,
+    access: Access,
+    path: &Path,
+    action: impl FnOnce() + Send + 'static,
+) -> Store {
+    store.with_accesses(Accesses::watched_by(Arc::new(Before {
+        access,
+        path: path.to_owned(),
+        action: Mutex::new(Some(Box::new(action))),
+    })))
+}
+
+/// The linker opens the object, then another process replaces it by a private copy, then the linker links.
+#[test]
+fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() -> Outcome {
+    let (dir, store) = fresh()?;
+    let content = b"id,label\n1,a\n";
+    let digest = store.put(content)?;
+    store.materialise(&digest, &dir.path().join("first"))?;
+    let (mapped, other) = (Arc::new(Mutex::new(None)), stranger(&store)?);
+    let published = dir.path().join("second");
+    let linker = before(&store, Access::Create, &published, {
+        let mapped = Arc::clone(&mapped);
+        move || {
+            let object = other.open_private(&digest).unwrap();
+            *mapped.lock().unwrap() = Some((object.map().unwrap(), object));
+        }
+    });
+    linker.materialise(&digest, &published)?;
+    let mapped = mapped.lock().unwrap().take().ok_or("not opened")?;
+    assert_eq!(mapped.1.file().metadata()?.nlink(), 1);
+    assert_eq!(fs::read(&published)?, content);
+    cut(&published)?;
+    assert_eq!(mapped.0.as_ref(), content);
+    assert!(only_file(&store.root().join("objects-v1"))?);
+    Ok(())
+}
+
+/// Two processes open a linked object. The first replaces it by a copy, so the file that the second has open has one name
+/// left: the published one.
+#[test]
+fn a_file_whose_only_name_is_a_published_one_is_not_private() -> Outcome {
+    let (dir, store) = fresh()?;
+    let content = b"id,label\n1,a\n";
+    let digest = store.put(content)?;
+    let published = dir.path().join("published");
+    store.materialise(&digest, &published)?;
+    // The second process has opened the object before it reads it for its digest.
+    let (first, second) = (stranger(&store)?, stranger(&store)?);
+    let path = object_file(&store, &digest);
+    let second = before(&second, Access::Read, &path, move || {
+        first.open_private(&digest).unwrap();
+    });
+    let object = second.open_private(&digest)?;
+    let mapped = object.map()?;
+    cut(&published)?;
+    assert_eq!(mapped.as_ref(), content);
+    Ok(())
+}
+
+/// A marked file may have another name for a moment, while a linker looks at it. A second marker that counts the names
+/// then must not take the mark away, because a first one may rely on it.
+#[test]
+fn a_mark_stays_while_another_process_has_the_object_mapped() -> Outcome {
+    let (dir, store) = fresh()?;
+    let digest = store.put(b"id,label\n")?;
+    let object = store.open_private(&digest)?;
+    let path = object_file(&store, &digest);
+    let linking = dir.path().join("temporary name of a linker");
+    fs::hard_link(&path, &linking)?;
+    let other = stranger(&store)?.open_private(&digest)?;
+    assert_ne!(
+        other.file().metadata()?.ino(),
+        object.file().metadata()?.ino()
+    );
+    assert_ne!(object.file().metadata()?.mode() & 0o100, 0);
+    Ok(())
+}
+
+#[test]
+fn a_read_only_store_maps_no_file_that_has_or_may_get_another_name() -> Outcome {
+    let (dir, store) = fresh()?;
+    let (linked, single) = (store.put(b"linked")?, store.put(b"single")?);
+    store.materialise(&linked, &dir.path().join("published"))?;
+    let reader = Store::open_existing(store.root())?.ok_or("no store")?;
+    for digest in [linked, single] {
+        let refused = reader.open_private(&digest);
+        assert!(
+            matches!(refused, Err(StoreError::ReadOnlyHandle { .. })),
+            "{refused:?}"
+        );
+        store.open_private(&digest)?;
+        let private = reader.open_private(&digest)?;
+        assert_eq!(private.map()?.as_ref(), store.read(&digest)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_empty_object_is_mapped_and_pages_that_are_released_come_back() -> Outcome {
+    let (_dir, store) = fresh()?;
+    for content in [Vec::new(), bytes(3_000_000, 7)] {
+        let digest = store.put(&content)?;
+        let mapped = store.open_private(&digest)?.map()?;
+        assert_eq!(mapped.as_ref(), content);
+        mapped.release(0..content.len());
+        mapped.release(5000..usize::MAX);
+        mapped.release(content.len() + 10..3);
+        assert_eq!(mapped.as_ref(), content);
+    }
+    Ok(())
+}
+
+/// Threads link, map, unlink and collect the same object at random. Every mapped file is cut through all names that are
+/// published, and must not notice.
+#[test]
+fn whatever_links_maps_and_collects_at_once_no_mapped_file_changes() -> Outcome {
+    let (dir, store) = fresh()?;
+    let content = bytes(10_000, 3);
+    let digest = store.put(&content)?;
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (store, content, done, dir) = (&store, &content, &done, dir.path());
+        let mut threads = Vec::new();
+        for number in 0..3 {
+            threads.push(scope.spawn(move || {
+                for round in 0..400 {
+                    let published = dir.join(format!("{number}-{}", round % 5));
+                    match store.materialise(&digest, &published) {
+                        Ok(_) => cut(&published).unwrap(),
+                        // Cut by another thread, or collected.
+                        Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                    if round % 3 == 0 {
+                        fs::remove_file(&published).ok();
+                    }
+                }
+            }));
+        }
+        for _ in 0..3 {
+            threads.push(scope.spawn(move || {
+                for _ in 0..400 {
+                    let other = stranger(store).unwrap();
+                    match other.open_private(&digest) {
+                        Ok(object) => {
+                            let mapped = object.map().unwrap();
+                            for _ in 0..20 {
+                                assert_eq!(mapped.as_ref().len(), content.len());
+                                assert!(mapped.as_ref() == content);
+                                thread::yield_now();
+                            }
+                        }
+                        Err(StoreError::Damaged { .. } | StoreError::Missing { .. }) => {}
+                        Err(error) => panic!("{error}"),
+                    }
+                }
+            }));
+        }
+        let restorer = scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                store.put(content).unwrap();
+                fs::remove_file(object_file(store, &digest)).ok();
+                store.put(content).unwrap();
+                thread::yield_now();
+            }
+        });
+        let panicked = threads
+            .into_iter()
+            .map(|thread| thread.join().is_err())
+            .fold(false, |any, one| any | one);
+        done.store(true, Ordering::Relaxed);
+        assert!(restorer.join().is_ok() && !panicked);
+    });
     Ok(())
 }

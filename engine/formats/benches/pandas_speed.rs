@@ -10,6 +10,9 @@
     reason = "a benchmark is a program of its own"
 )]
 
+#[path = "../tests/mapped/mod.rs"]
+mod mapped;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::Instant;
@@ -115,7 +118,11 @@ fn main() -> Result<(), CsvError> {
     let mut file = tempfile::tempfile_in(folder.path())?;
     file.write_all(&text)?;
     let table = time("open: offsets of rows", size, || {
-        TextTable::open(&file, scan.schema.clone(), u64::MAX)
+        TextTable::open(
+            mapped::MappedFile::new(&file),
+            scan.schema.clone(),
+            u64::MAX,
+        )
     })?;
     let mut random = Random(2);
     let mut order: Vec<u64> = (0..rows as u64).collect();

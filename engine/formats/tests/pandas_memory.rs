@@ -7,9 +7,12 @@
     reason = "a test that panics has failed"
 )]
 
+mod mapped;
+
 use std::fs::{self, File};
 use std::io::Write;
 
+use mapped::MappedFile;
 use prep_formats::pandas::{Column, ColumnType, RowSelection, Schema, TextTable};
 
 const ROWS: u64 = 400_000;
@@ -62,7 +65,7 @@ fn resident(table: &TextTable) -> u64 {
 #[test]
 fn rows_that_were_passed_are_given_back() {
     let (file, schema) = file();
-    let table = TextTable::open(&file, schema, u64::MAX).unwrap();
+    let table = TextTable::open(MappedFile::new(&file), schema, u64::MAX).unwrap();
     let rows: Vec<u64> = (0..ROWS).filter(|row| row % 10 != 3).collect();
     let batches = table.read_batches(&[0], RowSelection::Rows(rows.into()), BATCH);
     for batch in batches.unwrap() {
@@ -84,7 +87,7 @@ fn rows_that_lie_anywhere_stay_while_there_is_room() {
         (all / 2, 100, false),
     ] {
         let (file, schema) = file();
-        let table = TextTable::open(&file, schema, room).unwrap();
+        let table = TextTable::open(MappedFile::new(&file), schema, room).unwrap();
         let mut rows_of_digits = (0..ROWS).map(|row| table.row(row * 7919 % ROWS).unwrap());
         assert!(rows_of_digits.all(|row| row.starts_with(b"0")));
         assert!(resident(&table) > all * 9 / 10);

@@ -19,13 +19,13 @@ use proptest::prelude::*;
 
 use pandas_support::{lines, scan_in_chunks};
 
-/// The canonical table of a raw text, in a file.
+/// The canonical table of a raw text.
 fn table(raw: &str) -> Result<TextTable, CsvError> {
     let options = ReadOptions::default();
     let scan = scan_in_chunks(raw.as_bytes(), &options, 1000)?;
-    let mut file = tempfile::tempfile()?;
-    normalise(raw.as_bytes(), &scan, &options, &mut file)?;
-    TextTable::open(&file, scan.schema, u64::MAX)
+    let mut text = Vec::new();
+    normalise(raw.as_bytes(), &scan, &options, &mut text)?;
+    TextTable::from_bytes(text, scan.schema)
 }
 
 /// A query that computes an empty text knows of no missing cell.

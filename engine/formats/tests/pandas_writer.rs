@@ -7,6 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod mapped;
 mod pandas_support;
 
 use prep_formats::pandas::{
@@ -15,6 +16,7 @@ use prep_formats::pandas::{
 use prep_formats::printf::{Argument, Format};
 use serde_json::Value;
 
+use mapped::MappedFile;
 use pandas_support::lines;
 
 /// A hexadecimal float as Python's `float.hex` prints it.
@@ -203,8 +205,9 @@ fn where_rows_start_is_known_without_looking_for_them() {
         ],
         rows: 3000,
     };
-    let known = TextTable::open_with(&out, schema.clone(), u64::MAX, index).unwrap();
-    let looked_for = TextTable::open(&out, schema, u64::MAX).unwrap();
+    let text = || MappedFile::new(&out);
+    let known = TextTable::open_with(text(), schema.clone(), u64::MAX, index).unwrap();
+    let looked_for = TextTable::open(text(), schema, u64::MAX).unwrap();
     for row in 0..3000 {
         assert_eq!(known.row(row).unwrap(), looked_for.row(row).unwrap());
         // Memory that is given back comes again.

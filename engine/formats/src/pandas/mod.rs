@@ -65,5 +65,5 @@ pub use rewrite::{Rewriter, Rewritten};
 pub use rows::MAX_ROW;
 pub use scan::{Scan, Scanner};
 pub use schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};
-pub use table::{AHEAD, Cells, TextTable, cell_content};
+pub use table::{AHEAD, Cells, MappedText, TextTable, cell_content};
 pub use writer::{CsvWriter, Quoting};

@@ -1,12 +1,12 @@
 //! A stored table: canonical text with its schema, read by rows and cells.
 
-use std::fs::File;
 use std::hint::black_box;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use memchr::memchr;
-use memmap2::{Mmap, UncheckedAdvice};
+use memmap2::Mmap;
 
 use super::index::{Indexer, RowIndex};
 use super::tokens::unquote;
@@ -32,9 +32,19 @@ enum Bytes {
     Mapped(Mapped),
 }
 
-/// A mapped file.
+/// The text of a table in a file that is mapped into memory.
+///
+/// Whoever maps the file makes sure that its bytes do not change; this crate maps no files. The store's private objects
+/// are such files.
+pub trait MappedText: Send + Sync {
+    fn bytes(&self) -> &[u8];
+
+    /// Lets the system drop a part from memory. A later read brings the same bytes back.
+    fn release(&self, part: Range<usize>);
+}
+
 struct Mapped {
-    map: Mmap,
+    map: Box<dyn MappedText>,
     /// So many bytes may be in memory because rows were looked up.
     room: u64,
     /// And so many are, at most.
@@ -44,7 +54,7 @@ struct Mapped {
 impl Mapped {
     /// Counts rows that were looked up anywhere. Have they filled the room?
     fn is_full_after(&self, rows: u64) -> bool {
-        if self.map.len() as u64 <= self.room {
+        if self.map.bytes().len() as u64 <= self.room {
             return false;
         }
         let more = rows.saturating_mul(AROUND);
@@ -58,25 +68,26 @@ impl Mapped {
 }
 
 impl Bytes {
+    fn mapped(text: impl MappedText + 'static, room: u64) -> Bytes {
+        Bytes::Mapped(Mapped {
+            map: Box::new(text),
+            room,
+            touched: AtomicU64::new(0),
+        })
+    }
+
     fn text(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
             Self::Pages(pages, len) => pages.get(..*len).unwrap_or_default(),
-            Self::Mapped(mapped) => &mapped.map,
+            Self::Mapped(mapped) => mapped.map.bytes(),
         }
     }
 
-    /// Gives the memory of a stretch of mapped text back, so that a pass over a large table stays small.
+    /// Releases the memory of a part of mapped text, so that a pass over a large table takes little.
     fn release(&self, from: usize, to: usize) {
         if let Self::Mapped(Mapped { map, .. }) = self {
-            // SAFETY: the map is shared and read-only over a file that never changes (see `open`), so pages that are
-            // dropped come back with the same bytes when they are touched again; no write can be lost.
-            #[allow(unsafe_code, reason = "see above")]
-            let advised = unsafe {
-                map.unchecked_advise_range(UncheckedAdvice::DontNeed, from, to.saturating_sub(from))
-            };
-            // Advice is optional: without it the pass only takes more memory.
-            drop(advised);
+            map.release(from..to);
         }
     }
 }
@@ -121,29 +132,29 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    /// Opens a table in a file, of which `room` bytes may stay in memory after rows were looked up anywhere.
-    ///
-    /// The file is mapped, so nobody may change or shorten it while the table lives. A file that is written once, whose
-    /// only name is in a folder of the program's own, fulfils this; one with another name that a user may write to does
-    /// not. The store opens its objects in this way with `Store::open_private`.
+    /// Opens a table in a mapped file. After lookups of rows in any order, up to `room` bytes of it stay in memory.
     ///
     /// # Errors
-    /// The file cannot be mapped, or does not have the rows of the schema.
-    pub fn open(file: &File, schema: Schema, room: u64) -> Result<Self, CsvError> {
-        Self::new(Self::bytes(file, room)?, schema)
+    /// The text does not have the rows of the schema.
+    pub fn open(
+        text: impl MappedText + 'static,
+        schema: Schema,
+        room: u64,
+    ) -> Result<Self, CsvError> {
+        Self::new(Bytes::mapped(text, room), schema)
     }
 
-    /// As [`open`](Self::open), by who knows where the rows start: nothing is read.
+    /// As [`open`](Self::open), with the offsets of the rows, so that the text need not be read.
     ///
     /// # Errors
-    /// As those of `open`.
+    /// As [`open`](Self::open).
     pub fn open_with(
-        file: &File,
+        text: impl MappedText + 'static,
         schema: Schema,
         room: u64,
         index: RowIndex,
     ) -> Result<Self, CsvError> {
-        Self::with_index(Self::bytes(file, room)?, schema, index)
+        Self::with_index(Bytes::mapped(text, room), schema, index)
     }
 
     /// A table in memory, in the first `len` bytes of these pages, which belong to no file. Where `index` is not that of the
@@ -166,21 +177,6 @@ impl TextTable {
         }
         let lines = Arc::new(Lines { bytes, index });
         Self { schema, lines }.checked()
-    }
-
-    fn bytes(file: &File, room: u64) -> Result<Bytes, CsvError> {
-        if file.metadata()?.len() == 0 {
-            return Ok(Bytes::Owned(Vec::new()));
-        }
-        // SAFETY: a map is sound as long as the bytes under it do not change. The caller hands over a file that is never
-        // written again (see `open`), and the map is private to this table and read-only.
-        #[allow(unsafe_code, reason = "see `open`")]
-        let map = unsafe { Mmap::map(file)? };
-        Ok(Bytes::Mapped(Mapped {
-            map,
-            room,
-            touched: AtomicU64::new(0),
-        }))
     }
 
     /// A table in memory.

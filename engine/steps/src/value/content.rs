@@ -280,8 +280,9 @@ impl Opener {
             // What is known, but not there any more, its source brings again.
             None => {
                 let store = &self.context.store;
-                let object = match private {
-                    true => store.open_private(base)?,
+                // A read-only handle cannot make an object private. Its bytes are only read here, not mapped.
+                let object = match private && !store.is_read_only() {
+                    true => store.open_private(base)?.into(),
                     false => store.open_object(base)?,
                 };
                 let file = object.file().try_clone();

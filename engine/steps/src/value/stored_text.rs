@@ -5,15 +5,35 @@
 //! more name for its file. Texts are kept for the steps that come next; a text may be in memory only (`held_text`).
 
 use std::io::Write;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arrow::array::ArrayRef;
 use arrow::compute::concat_batches;
-use prep_cache::{Digest, Store, Stored};
+use prep_cache::{Digest, MappedObject, PrivateObject, Store, Stored};
 use prep_core::{Context, StepError};
-use prep_formats::pandas::{CsvError, Projection, RowIndex, RowSelection, Schema, TextTable};
+use prep_formats::pandas::{
+    CsvError, MappedText, Projection, RowIndex, RowSelection, Schema, TextTable,
+};
 
 use super::HeldText;
+
+/// A mapped object as the text of a table.
+struct ObjectText(MappedObject);
+
+impl MappedText for ObjectText {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_ref()
+    }
+
+    fn release(&self, part: Range<usize>) {
+        self.0.release(part);
+    }
+}
+
+fn map(object: &PrivateObject) -> Result<ObjectText, StepError> {
+    object.map().map(ObjectText).map_err(StepError::machine)
+}
 
 /// Bytes of a text that may stay mapped after rows were looked up anywhere: half of all memory.
 pub(crate) fn room_for_text(context: &Context) -> u64 {
@@ -122,7 +142,7 @@ impl StoredText {
         let open = || {
             let (store, room) = (context.store.clone(), room_for_text(context));
             let file = store.open_private(object)?;
-            let whole = TextTable::open(file.file(), schema.clone(), room);
+            let whole = TextTable::open(map(&file)?, schema.clone(), room);
             Ok(StoredText {
                 schema: schema.clone(),
                 store,
@@ -192,7 +212,7 @@ impl StoredText {
         }
         let object = self.store.open_private(&self.object.digest)?;
         let (schema, index) = (self.schema.clone(), std::mem::take(&mut *index));
-        let whole = TextTable::open_with(object.file(), schema, self.room, index);
+        let whole = TextTable::open_with(map(&object)?, schema, self.room, index);
         let whole = whole.map_err(StepError::internal)?;
         Ok(self.whole.get_or_init(|| whole))
     }

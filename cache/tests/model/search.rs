@@ -1,0 +1,112 @@
+//! Breadth-first search through all states of a model.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+pub trait Model {
+    type State: Clone + Eq + Hash + Debug;
+    /// What happens in a step, for people.
+    type Step: Debug;
+
+    fn starts(&self) -> Vec<Self::State>;
+
+    /// All steps from a state, with the states after them.
+    fn steps(&self, state: &Self::State) -> Vec<(Self::Step, Self::State)>;
+
+    /// What is wrong with a state.
+    fn violation(&self, state: &Self::State) -> Option<String>;
+
+    /// Whether everything that was to be done is done.
+    fn is_goal(&self, state: &Self::State) -> bool;
+}
+
+/// How a violation comes about, on a shortest way.
+#[derive(Debug)]
+pub struct Counterexample {
+    pub violation: String,
+    pub steps: Vec<String>,
+}
+
+struct Visited {
+    /// The state before, and which of its steps leads here. `None` for a start.
+    from: Option<(usize, usize)>,
+    before: Vec<usize>,
+    is_goal: bool,
+}
+
+/// Visits all states and returns their number.
+///
+/// # Errors
+/// A state that is wrong, or from which no steps lead to the goal.
+pub fn check<M: Model>(model: &M) -> Result<usize, Counterexample> {
+    let mut numbers: HashMap<M::State, usize> = HashMap::new();
+    let mut states: Vec<M::State> = Vec::new();
+    let mut visited: Vec<Visited> = Vec::new();
+    let starts = model.starts().into_iter();
+    let mut found: Vec<_> = starts.map(|start| (None, start)).collect();
+    let mut next = 0;
+    loop {
+        for (from, state) in found.drain(..) {
+            let number = *numbers.entry(state).or_insert_with_key(|state| {
+                states.push(state.clone());
+                visited.push(Visited {
+                    from,
+                    before: Vec::new(),
+                    is_goal: model.is_goal(state),
+                });
+                visited.len() - 1
+            });
+            visited[number]
+                .before
+                .extend(from.map(|(before, _)| before));
+        }
+        let Some(state) = states.get(next) else { break };
+        if let Some(violation) = model.violation(state) {
+            return Err(counterexample(model, &states, &visited, next, violation));
+        }
+        let steps = model.steps(state).into_iter().enumerate();
+        found.extend(steps.map(|(step, (_, state))| (Some((next, step)), state)));
+        next += 1;
+    }
+    match stuck(&visited) {
+        None => Ok(states.len()),
+        Some(number) => {
+            let violation = "the goal is out of reach".to_owned();
+            Err(counterexample(model, &states, &visited, number, violation))
+        }
+    }
+}
+
+/// The first state from which no goal can be reached.
+fn stuck(visited: &[Visited]) -> Option<usize> {
+    let mut reaches: Vec<bool> = visited.iter().map(|state| state.is_goal).collect();
+    let mut open: Vec<usize> = (0..visited.len()).filter(|state| reaches[*state]).collect();
+    while let Some(state) = open.pop() {
+        for before in &visited[state].before {
+            if !std::mem::replace(&mut reaches[*before], true) {
+                open.push(*before);
+            }
+        }
+    }
+    reaches.iter().position(|reaches| !reaches)
+}
+
+fn counterexample<M: Model>(
+    model: &M,
+    states: &[M::State],
+    visited: &[Visited],
+    number: usize,
+    violation: String,
+) -> Counterexample {
+    let mut steps = Vec::new();
+    let mut state = number;
+    while let Some((before, step)) = visited[state].from {
+        let (step, _) = model.steps(&states[before]).swap_remove(step);
+        steps.push(format!("{step:?}"));
+        state = before;
+    }
+    steps.reverse();
+    let violation = format!("{violation}: {:?}", states[number]);
+    Counterexample { violation, steps }
+}
