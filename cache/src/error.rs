@@ -94,6 +94,16 @@ pub enum StoreError {
         root: PathBuf,
     },
 
+    /// Another process treated this one as dead and took its lock.
+    #[error(
+        "lost the lock {path}: another process took it over, because it saw no sign of life from this one for half a \
+         minute; run again"
+    )]
+    LockLost {
+        /// The lock's file.
+        path: PathBuf,
+    },
+
     /// Any other failure of the operating system.
     #[error("cannot {action} {path}: {cause}")]
     Io {
@@ -155,7 +165,7 @@ impl StoreError {
             }
             Self::Missing { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::Changed { .. } => ErrorKind::InvalidData,
-            Self::InUse { .. } => ErrorKind::WouldBlock,
+            Self::InUse { .. } | Self::LockLost { .. } => ErrorKind::WouldBlock,
             Self::Io { cause, .. } => cause.kind(),
         };
         io::Error::new(kind, self)

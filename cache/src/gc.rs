@@ -31,7 +31,7 @@ use crate::ledger::seconds;
 use crate::leftovers::{self, GRACE, age};
 use crate::sealed::Loaded;
 use crate::stat::Amount;
-use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
+use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError, walk};
 
 /// What to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,9 +94,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::InUse`] if a run is using the store (not for a dry run);
+    /// [`StoreError::LockLost`] if a run began because this process was suspended;
     /// otherwise when a folder cannot be listed or an entry cannot be removed.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
-        let _alone = if options.dry_run {
+        let lock = if options.dry_run {
             self.in_use()?
         } else {
             self.must_be_writable()?;
@@ -115,7 +116,7 @@ impl Store {
         let mut report = collection.finish();
         report.leftovers = leftovers::sweep(self.root(), options.dry_run)?;
         if !options.dry_run {
-            self.remove(&mut report)?;
+            self.remove(&mut report, &lock)?;
             leftovers::sweep_locks(self.root())?;
         }
         Ok(report)
@@ -234,13 +235,15 @@ impl Store {
     }
 
     /// Entries and records first: if one of them cannot be removed, no object is.
-    fn remove(&self, report: &mut GcReport) -> Result<(), StoreError> {
+    fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
         for path in entries.chain(report.records.iter().cloned()) {
+            lock.check()?;
             remove_file(&path)?;
         }
         for (digest, _) in &report.objects {
+            lock.check()?;
             self.forget_verified(digest);
             if let Err(error) = remove_file(&self.object_path(digest)) {
                 report.failed.push(error);
@@ -381,5 +384,29 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
             Err(StoreError::io("remove", path, error))
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_collection_that_lost_its_lock_removes_nothing() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let store = Store::open(&folder.path().join("store"))?;
+        let digest = store.put(b"a run uses it by now")?;
+        let mut report = GcReport {
+            objects: vec![(digest, 20)],
+            ..GcReport::default()
+        };
+        let lost = LockGuard::lost(&store.root().join("locks/use"))?;
+        let refused = store.remove(&mut report, &lost);
+        assert!(matches!(refused, Err(StoreError::LockLost { .. })));
+        assert!(store.len_of(&digest).is_some());
+        let held = store.try_exclusive()?.ok_or("in use")?;
+        store.remove(&mut report, &held)?;
+        assert!(store.len_of(&digest).is_none());
+        Ok(())
     }
 }

@@ -64,12 +64,13 @@ pub(crate) enum Bucket {
     /// ```
     Tmp,
 
-    /// Empty files that are locked, never read.
+    /// Empty files that are locked, and leases.
     ///
     /// ```text
     /// locks/
     ///   use                 shared by runs, exclusive for garbage collection
     ///   abcdef01...         digest of a lock's name
+    ///   use.holders/        leases, where other machines may see the store
     /// ```
     Locks,
 

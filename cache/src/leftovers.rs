@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::layout::Bucket;
-use crate::lock::remove_unlocked;
+use crate::lease::{Lease, Mode};
+use crate::lock::{HOLDERS, remove_unlocked};
 use crate::{StoreError, walk};
 
 /// How old garbage must be before it is taken: a file is not yet locked in
@@ -29,13 +30,17 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that nobody holds. Taking a lock checks afterwards that
-/// its file still has its name, so nobody is left with a lock that does not lock.
+/// Removes lock files that nobody holds, and leases of processes that are known to be gone. Taking a lock checks
+/// afterwards that its file still has its name, so nobody is left with a lock that does not lock.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
+    let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in walk::entries(&Bucket::Locks.dir(root))? {
         // The collector itself holds `use`: only names that are digests go.
-        if name.parse::<crate::Digest>().is_ok() {
+        if is_name(&name) {
             let _ = remove_unlocked(&path);
+        } else if name.strip_suffix(HOLDERS).is_some_and(is_name) {
+            // Its last user removes the directory.
+            drop(Lease::try_take(&path, Mode::Exclusive));
         }
     }
     Ok(())

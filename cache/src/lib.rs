@@ -30,16 +30,21 @@
 //! | A torn or changed record is absent, not wrong | each carries a hash of its bucket, key and content |
 //! | A killed process leaves nothing that is trusted | temporary files are never looked up; they are swept after a day |
 //! | A mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
-//! | Many processes may share a store | renames, and advisory locks that die with their holder |
+//! | Many processes may share a store | renames, advisory locks that die with their holder, and leases (`lease`) |
 //!
 //! # Power failure
 //!
-//! Nothing is flushed: that would cost more than the work. A power failure may
-//! lose or tear what was written in the last half minute. Nothing wrong comes of
-//! it: a torn object does not fit its digest when it is first opened, a torn
-//! ledger entry does not fit its hash, and both are then made again. Files
-//! that were *copied* out of the store have no such guard; whoever copies them
-//! holds them against their digests after a restart.
+//! On a disk of this machine nothing is flushed: that would cost more than the
+//! work. A power failure may lose or truncate what was written in the last half
+//! minute. Nothing wrong follows: a damaged object does not have its digest when
+//! it is first opened, a damaged record does not have its hash, and both are then
+//! made again. The same holds if the system drops a delayed write after an I/O
+//! error. Files that were *copied* out of the store have no such guard; their
+//! owner compares them with their digests after a restart.
+//!
+//! On a file system of other machines, each file is flushed before it gets its
+//! final name, so that a full server or a quota is an error of the write. A
+//! server that restarts may still lose files that it confirmed.
 //!
 //! # What it refuses
 //!
@@ -68,6 +73,7 @@ mod lock;
 mod machine;
 mod object;
 mod private;
+mod process;
 mod scattered;
 mod sealed;
 mod source;
@@ -88,7 +94,7 @@ pub use gc::{GcOptions, GcReport};
 pub use history::{History, HistoryStep, Moment};
 pub use ledger::LedgerEntry;
 pub use link::LinkMode;
-pub use lock::{LockGuard, try_lock_file};
+pub use lock::{LockGuard, is_file_at, try_lock_file};
 pub use machine::{boot, host, is_shared};
 pub use object::{Object, ObjectReader};
 pub use private::{MappedObject, PrivateObject};

@@ -3,10 +3,9 @@
 //! A lock belongs to an open file, so two guards of one process exclude each
 //! other as well. The operating system drops it when its process dies.
 //!
-//! One rule for every file system: where other machines may see it, or where
-//! there are no such locks, a file that its holder keeps alive excludes the
-//! others too (see [`lease`](crate::lease)). Nothing is ever left unlocked
-//! because a file system has no locks.
+//! Where other machines may see the file system, and where it has no such
+//! locks, a [lease](crate::lease) excludes the others as well: so nothing is left
+//! unlocked because a file system has no locks, or has them for one machine only.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -15,29 +14,41 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::layout::Bucket;
-use crate::lease::{self, Lease};
+use crate::lease::{Lease, Mode};
 use crate::machine::is_shared;
 use crate::{Access, Digest, Store, StoreError};
 
 /// Between two looks at a lock that cannot be waited for in another way.
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// Ends the name of a lock's directory of holders.
+pub(crate) const HOLDERS: &str = ".holders";
+
 /// Holds a lock until it is dropped.
 #[derive(Debug)]
 #[must_use = "the lock is given back when the guard is dropped"]
 pub struct LockGuard {
-    /// `None`: there is no lock file, and this handle may not make one.
+    path: PathBuf,
+    /// `None` if the file system has no locks, or if there is no lock file and this handle may not make one.
     file: Option<File>,
     /// Where other machines may want the lock, too.
     lease: Option<Lease>,
 }
 
 impl LockGuard {
-    /// Did another machine take the lock, because this one was not heard of for
-    /// half a minute (it slept, or its network was down)? What the lock is for
-    /// must not go on then.
-    pub fn is_lost(&self) -> bool {
-        self.lease.as_ref().is_some_and(Lease::is_lost)
+    /// Checks that the lock is still held. Another process takes it over if it sees no sign of life from this one for
+    /// half a minute, because the machine was suspended or its network was down. Call this before each change that the
+    /// lock protects: it costs next to nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::LockLost`].
+    pub fn check(&self) -> Result<(), StoreError> {
+        match &self.lease {
+            Some(lease) if lease.is_lost() => Err(StoreError::LockLost {
+                path: self.path.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -52,12 +63,6 @@ impl Drop for LockGuard {
             let _ = file.unlock();
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    Shared,
-    Exclusive,
 }
 
 impl Store {
@@ -117,6 +122,7 @@ impl Store {
                 Ok(file) => file,
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     return Ok(Some(LockGuard {
+                        path,
                         file: None,
                         lease: None,
                     }));
@@ -136,6 +142,7 @@ impl Store {
                 }
             };
             return Ok(Some(LockGuard {
+                path,
                 file: locked.then_some(file),
                 lease: None,
             }));
@@ -146,16 +153,8 @@ impl Store {
     /// The store for one collector alone, if no run is using it.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        let Some(guard) = acquire(&path, Mode::Exclusive, false)? else {
-            return Ok(None);
-        };
-        if guard.lease.is_some() {
-            let users = users(&path);
-            let deserted = lease::is_deserted(&users)
-                .map_err(|error| StoreError::io("look for users in", &users, error))?;
-            return Ok(deserted.then_some(guard));
-        }
-        Ok(Some(guard))
+        // A run of a machine that died may have left its file: waits until that is certain.
+        acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 
     fn use_lock(&self) -> PathBuf {
@@ -178,17 +177,10 @@ pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     acquire(path, Mode::Exclusive, false)
 }
 
-/// The file that says who has the lock `path`.
-fn owner(path: &Path) -> PathBuf {
+/// The directory of those who have or want the lock `path` ([`lease`](crate::lease)).
+fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".owner");
-    name.into()
-}
-
-/// The folder of those who share the lock `path`.
-fn users(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".users");
+    name.push(HOLDERS);
     name.into()
 }
 
@@ -196,6 +188,15 @@ fn users(path: &Path) -> PathBuf {
 /// file between opening and locking: then try again. With `wait`, most of the
 /// waiting is done here.
 fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, StoreError> {
+    acquire_with(path, mode, wait, Lease::try_take)
+}
+
+fn acquire_with(
+    path: &Path,
+    mode: Mode,
+    wait: bool,
+    take: impl FnOnce(&Path, Mode) -> io::Result<Option<Lease>>,
+) -> Result<Option<LockGuard>, StoreError> {
     let error = |source| StoreError::io("lock", path, source);
     let file = OpenOptions::new()
         .read(true)
@@ -224,21 +225,14 @@ fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, Sto
         return Ok(None);
     }
     let mut guard = LockGuard {
+        path: path.to_owned(),
         file: locked.then_some(file),
         lease: None,
     };
     if locked && !is_shared(path) {
         return Ok(Some(guard));
     }
-    guard.lease = match mode {
-        Mode::Exclusive => Lease::try_take(&owner(path)).map_err(error)?,
-        Mode::Shared => {
-            let user = lease::announce(&users(path)).map_err(error)?;
-            // Who wants the lock alone looks for users after taking it, so one of both sees the other.
-            let free = Lease::try_take(&owner(path)).map_err(error)?;
-            free.map(|_| user)
-        }
-    };
+    guard.lease = take(&holders(path), mode).map_err(error)?;
     if guard.lease.is_some() {
         return Ok(Some(guard));
     }
@@ -255,8 +249,11 @@ fn is_unsupported(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
-/// Whether `path` names the very file that is open.
-pub(crate) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
+/// Whether `path` names the file that is open.
+///
+/// # Errors
+/// When the system tells neither.
+pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     match path.symlink_metadata() {
         Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
@@ -265,14 +262,15 @@ pub(crate) fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes `path` unless somebody holds a lock on it. Says whether it did.
+/// Removes `path` unless another process holds an exclusive lock on it. Returns whether it did.
 pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    match file.try_lock() {
+    // Shared, because NFS locks exclusively only what is open for writing.
+    match file.try_lock_shared() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(false),
         // No locks here: age alone must do.
@@ -283,5 +281,40 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+impl LockGuard {
+    /// The lock `path`, which another process took over.
+    pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
+        let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
+        let lease = lease.ok_or(ErrorKind::WouldBlock)?;
+        std::fs::remove_dir_all(holders(path))?;
+        lease.beat();
+        Ok(LockGuard {
+            path: path.to_owned(),
+            file: None,
+            lease: Some(lease),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_another_process_took_over_is_an_error() -> Result<(), Box<dyn std::error::Error>>
+    {
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("lock");
+        let held = try_lock_file(&path)?.ok_or("not locked")?;
+        held.check()?;
+        let lost = LockGuard::lost(&folder.path().join("another"))?.check();
+        let error = lost.expect_err("it is lost");
+        assert!(error.to_string().contains("lost the lock"), "{error}");
+        assert!(matches!(error, StoreError::LockLost { .. }));
+        Ok(())
     }
 }

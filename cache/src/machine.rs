@@ -13,16 +13,6 @@ pub fn boot() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id")
 }
 
-/// Tells apart the machines, their boots, and the containers on them that number their processes each for itself: within
-/// one of these a process number means one process. Empty where the system does not tell.
-pub(crate) fn processes() -> String {
-    let space = fs::read_link("/proc/self/ns/pid").ok();
-    match (host(), boot(), space) {
-        (Some(host), Some(boot), Some(space)) => format!("{host} {boot} {}", space.display()),
-        _ => String::new(),
-    }
-}
-
 fn line(path: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();

@@ -15,5 +15,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod lease;
+mod lease_breaker;
 mod private;
 mod search;

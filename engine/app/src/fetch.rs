@@ -19,8 +19,8 @@ pub fn fetch(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<PathBuf, Erro
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
     let store = Store::open(&task.settings.store_dir)?;
-    let _in_use = cancel.in_use(&store)?;
-    let context = Context::new(store, task.settings.limits(), cancel.clone());
+    let in_use = cancel.in_use(&store)?;
+    let context = Context::new(store, task.settings.limits(), cancel.clone()).with_lock(in_use);
     let options = task.options;
     let folders: Vec<_> = options.source.iter().map(PathBuf::as_path).collect();
     let checked = options.check_outputs && options.check_bundle;

@@ -87,8 +87,8 @@ pub struct Context {
     /// All threads that may work, those of steps included. See also [`Context::spread`].
     pub threads: Threads,
     pub(crate) memory: Memory,
-    /// What a sink looks after, locked while it runs.
-    lock: Option<Arc<LockGuard>>,
+    /// Locks that steps rely on: the store is in use, so nothing is collected; what a sink looks after is locked.
+    locks: Vec<Arc<LockGuard>>,
     /// Steps do not run: what they made is found, or the run fails.
     pub only_found: bool,
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
@@ -109,7 +109,7 @@ impl Context {
             progress: Arc::default(),
             threads,
             memory: Memory::new(limits.memory),
-            lock: None,
+            locks: Vec::new(),
             only_found: false,
             locations: Arc::default(),
             lost: Arc::default(),
@@ -136,12 +136,13 @@ impl Context {
         lock: Option<Arc<LockGuard>>,
     ) -> Context {
         let threads = self.threads.counted();
+        let locks = self.locks.iter().cloned().chain(lock);
         Context {
             store: self.store.with_threads(threads.clone()),
             progress,
             threads,
             memory,
-            lock,
+            locks: locks.collect(),
             holding: Arc::default(),
             ..self.clone()
         }
@@ -259,15 +260,22 @@ impl Context {
         Ok(opened)
     }
 
-    /// An error as soon as the run is cancelled, or as another machine took over what is locked.
+    /// The same surroundings, whose steps end when this lock is lost.
+    #[must_use]
+    pub fn with_lock(mut self, lock: LockGuard) -> Context {
+        self.locks.push(Arc::new(lock));
+        self
+    }
+
+    /// An error as soon as the run is cancelled, or as another process took over a lock that steps rely on.
     pub fn check(&self) -> Result<(), StepError> {
         self.cancel.check()?;
-        match &self.lock {
-            Some(lock) if lock.is_lost() => Err(StepError::machine(
-                "another machine took over the folder, because nothing was heard of this one for half a minute; run again",
-            )),
-            _ => Ok(()),
-        }
+        self.check_locks()
+    }
+
+    pub(crate) fn check_locks(&self) -> Result<(), StepError> {
+        let mut locks = self.locks.iter();
+        Ok(locks.try_for_each(|lock| lock.check())?)
     }
 
     /// A file without a name on the store's file system, which is gone when it is closed.

@@ -115,7 +115,8 @@ pub async fn run(
     options: RunOptions,
     reporter: Arc<dyn Reporter>,
 ) -> Result<RunReport, ResolveError> {
-    let _in_use = context.store.in_use()?;
+    let in_use = context.store.in_use()?;
+    let context = context.with_lock(in_use);
     reporter.event(&Event::Started {
         steps: graph.len(),
         reused: graph.len() - resolution.work.len(),

@@ -175,6 +175,7 @@ impl Task {
                 }
                 let watch = begin();
                 let values = step.run(context, inputs)?;
+                context.check_locks()?;
                 let mut outputs = BTreeMap::new();
                 let mut references = Vec::new();
                 for (name, value) in values {

@@ -1,0 +1,181 @@
+//! Many processes take one lock at random, while they are killed and suspended at random.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::*;
+
+const TIMING: LeaseTiming = LeaseTiming {
+    heartbeat: Duration::from_millis(100),
+    silence: Duration::from_millis(2000),
+};
+
+const FOLDER: &str = "PREP_TEST_LEASES";
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn mark(path: &Path) -> io::Result<()> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .map(drop)
+}
+
+/// Takes the lock again and again. While it has the lock, a file of its own in `inside` says so.
+#[test]
+#[ignore = "run by the other test, in processes of its own"]
+fn child() -> Outcome {
+    let folder = env::var(FOLDER)?;
+    let folder = Path::new(&folder);
+    let process = std::process::id();
+    let taker = Taker {
+        process: ProcessId::current(),
+        timing: TIMING,
+    };
+    let mut random = Random(u64::from(process));
+    loop {
+        let mode = match random.below(3) {
+            0 => Mode::Shared,
+            _ => Mode::Exclusive,
+        };
+        let Ok(lease) = take(&folder.join("holders"), mode, &taker)? else {
+            thread::sleep(Duration::from_millis(random.below(10)));
+            continue;
+        };
+        let own = folder.join(format!("inside/{}{process}", prefix(mode)));
+        if !lease.is_lost() {
+            mark(&own)?;
+            mark(&folder.join(format!("taken/{process}-{}", random.below(1000))))?;
+            // A heartbeat is missed if the process is suspended meanwhile.
+            let until = Instant::now() + Duration::from_millis(random.below(60));
+            while Instant::now() < until && !lease.is_lost() {
+                check_alone(folder, &own, mode)?;
+                thread::sleep(Duration::from_millis(2));
+            }
+            fs::remove_file(&own)?;
+        }
+        drop(lease);
+        if folder.join("done").exists() {
+            return Ok(());
+        }
+    }
+}
+
+/// Reports a process in conflict that is inside. Processes that were suspended or killed prove nothing: their files may
+/// be left, until they look at their lease.
+fn check_alone(folder: &Path, own: &Path, mode: Mode) -> io::Result<()> {
+    let is_excused = |name: &str| {
+        let process = name.rsplit('-').next().unwrap_or_default();
+        folder.join("excused").join(process).exists()
+    };
+    let own_name = own
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    for entry in fs::read_dir(folder.join("inside"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
+        if name != own_name && is_conflict && !is_excused(&name) && !is_excused(&own_name) {
+            // The other one may have left since the folder was listed.
+            if folder.join("inside").join(&name).exists() && own.exists() {
+                mark(&folder.join(format!("wrong/{own_name} and {name}")))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn start(folder: &Path) -> io::Result<Child> {
+    Command::new(env::current_exe()?)
+        .args([
+            "lease::attack::child",
+            "--exact",
+            "--ignored",
+            "--nocapture",
+        ])
+        .env(FOLDER, folder)
+        .stdout(Stdio::null())
+        .spawn()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(process) = process {
+        let _ = kill_process(process, signal);
+    }
+}
+
+#[test]
+fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let folder = folder.path();
+    for name in ["inside", "taken", "excused", "wrong"] {
+        fs::create_dir(folder.join(name))?;
+    }
+    let seconds = env::var("PREP_ATTACK")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let end = Instant::now() + Duration::from_secs(seconds.unwrap_or(6));
+    let mut random = Random(1);
+    let mut children = (0..6)
+        .map(|_| start(folder))
+        .collect::<io::Result<Vec<_>>>()?;
+    let mut suspended: Vec<(Child, Instant)> = Vec::new();
+    while Instant::now() < end {
+        thread::sleep(Duration::from_millis(50 + random.below(200)));
+        if random.below(2) == 0 {
+            let mut child = children.swap_remove(random.below(6) as usize);
+            mark(&folder.join(format!("excused/{}", child.id())))?;
+            if random.below(2) == 0 {
+                child.kill()?;
+                child.wait()?;
+            } else {
+                signal(&child, Signal::STOP);
+                let wakes = Instant::now() + Duration::from_millis(random.below(4000));
+                suspended.push((child, wakes));
+            }
+            children.push(start(folder)?);
+        }
+        for (child, wakes) in &suspended {
+            if *wakes < Instant::now() {
+                signal(child, Signal::CONT);
+            }
+        }
+    }
+    let taken = fs::read_dir(folder.join("taken"))?.count();
+    mark(&folder.join("done"))?;
+    children.extend(suspended.into_iter().map(|(child, _)| child));
+    for child in &mut children {
+        signal(child, Signal::CONT);
+        let status = child.wait()?;
+        assert!(status.success(), "{status}");
+    }
+    let wrong: Vec<_> = fs::read_dir(folder.join("wrong"))?.collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(taken > 10, "{taken}");
+    match fs::read_dir(folder.join("holders")) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        left => drop(left?),
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! The file of one process that asks for a lock or has it, and its heartbeats.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::look::is_gone;
+use super::{Mode, Taker, lock_ignoring_poison, prefix, token};
+use crate::machine;
+use crate::process::ProcessId;
+
+/// Times that a directory is made again that another process removed because it was empty.
+const MAX_ANNOUNCEMENTS: usize = 100;
+
+/// Content of a holder's file. All contents of one file have the same length, so it can be overwritten in place.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Holder {
+    /// For people who look at the file.
+    host: String,
+    pub(super) process: ProcessId,
+    token: String,
+    /// 0 while the process only asks for the lock, then 1.
+    pub(super) has_lock: u8,
+    heartbeat: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) path: PathBuf,
+    token: String,
+    pub(super) taker: Taker,
+    pub(super) state: Mutex<HeldState>,
+    pub(super) released: Condvar,
+    pub(super) is_lost: AtomicBool,
+    /// Milliseconds of [`since_boot`] at the last heartbeat.
+    last_heartbeat: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HeldState {
+    pub(super) has_lock: bool,
+    heartbeats: u64,
+    pub(super) is_released: bool,
+}
+
+/// Creates a file in `holders`, which is made if it does not exist.
+pub(super) fn announce(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Held> {
+    let token = token();
+    let held = Held {
+        path: holders.join(format!("{}{token}", prefix(mode))),
+        token,
+        taker: taker.clone(),
+        state: Mutex::default(),
+        released: Condvar::new(),
+        is_lost: AtomicBool::new(false),
+        last_heartbeat: AtomicU64::new(millis(since_boot())),
+    };
+    let content = held.content(&HeldState::default());
+    let mut failed = ErrorKind::NotFound.into();
+    for _ in 0..MAX_ANNOUNCEMENTS {
+        // Its last user may remove the directory at any moment, so both calls may fail.
+        let made = fs::create_dir_all(holders).and_then(|()| {
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&held.path)
+        });
+        match made {
+            Ok(mut file) => {
+                let written = file.write_all(&content);
+                if written.is_err() {
+                    let _ = fs::remove_file(&held.path);
+                }
+                return written.map(|()| held);
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::AlreadyExists => failed = error,
+                _ => return Err(error),
+            },
+        }
+    }
+    Err(failed)
+}
+
+impl Held {
+    fn content(&self, state: &HeldState) -> Vec<u8> {
+        let holder = Holder {
+            host: machine::host().unwrap_or_default(),
+            process: self.taker.process.clone(),
+            token: self.token.clone(),
+            has_lock: state.has_lock.into(),
+            heartbeat: format!("{:020}", state.heartbeats),
+        };
+        let mut content = serde_json::to_vec(&holder).unwrap_or_default();
+        content.push(b'\n');
+        content
+    }
+
+    pub(super) fn since_heartbeat(&self) -> Duration {
+        let last = Duration::from_millis(self.last_heartbeat.load(Ordering::Relaxed));
+        since_boot().saturating_sub(last)
+    }
+
+    /// Shows that the holder is alive. False if the lock is lost or released.
+    pub(super) fn beat(&self) -> io::Result<bool> {
+        let mut state = lock_ignoring_poison(&self.state);
+        if state.is_released || self.is_lost.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let began = since_boot();
+        state.heartbeats += 1;
+        let is_held = self.write(&self.content(&state))?;
+        match is_held {
+            true => self.last_heartbeat.store(millis(began), Ordering::Relaxed),
+            false => self.is_lost.store(true, Ordering::Relaxed),
+        }
+        Ok(is_held)
+    }
+
+    /// Overwrites the file. False if it is gone: it has a unique name, so nobody but this process can have made it.
+    fn write(&self, content: &[u8]) -> io::Result<bool> {
+        // Opened each time: other machines see the write when the file is closed.
+        let written = OpenOptions::new()
+            .write(true)
+            .open(&self.path)
+            .and_then(|file| {
+                file.write_all_at(content, 0)?;
+                file.sync_data()
+            });
+        // It may have been removed between opening and writing.
+        let there = written.and_then(|()| File::open(&self.path));
+        match there {
+            Ok(_) => Ok(true),
+            Err(error) if is_gone(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes heartbeats until the lease is dropped or lost.
+    pub(super) fn keep_alive(&self) {
+        loop {
+            let state = lock_ignoring_poison(&self.state);
+            let waited =
+                self.released
+                    .wait_timeout_while(state, self.taker.timing.heartbeat, |state| {
+                        !state.is_released
+                    });
+            drop(waited);
+            // After an error, a later heartbeat may succeed.
+            if matches!(self.beat(), Ok(false)) {
+                return;
+            }
+        }
+    }
+}
+
+pub(super) fn parse(content: &[u8]) -> Option<Holder> {
+    serde_json::from_slice(content).ok()
+}
+
+/// Time since the machine was started, including the time that it was suspended.
+fn since_boot() -> Duration {
+    #[cfg(target_os = "linux")]
+    let clock = rustix::time::ClockId::Boottime;
+    #[cfg(not(target_os = "linux"))]
+    let clock = rustix::time::ClockId::Monotonic;
+    let time = rustix::time::clock_gettime(clock);
+    let seconds = Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0));
+    seconds + Duration::from_nanos(u64::try_from(time.tv_nsec).unwrap_or(0))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,221 @@
+//! Locks that other machines respect: files that their holders keep alive.
+//!
+//! On some file systems, locks of the operating system hold for one machine only (FUSE, Lustre without `flock`), and
+//! others have none. There, a lock is a directory as well. A process that wants the lock, shared or alone
+//! ([`Mode`]), does three things:
+//!
+//! 1. It *announces* itself: it creates a file of a unique name in the directory.
+//! 2. It *looks*: it lists the directory. Another file is in conflict if one of the two wants the lock alone.
+//! 3. Without a conflict, it has the lock, and notes that in its file. Otherwise it removes its file.
+//!
+//! Of two processes in conflict, the one that announces itself later finds the other's file, so at most one gets the
+//! lock. If both announce themselves before they look, the one with the smaller name waits until the other has removed
+//! its file, so one of them gets the lock. Nobody writes to, renames or removes a name that another process may use
+//! again, so no process does harm by acting late on what it saw.
+//!
+//! # Dead holders
+//!
+//! A holder that dies leaves its file. The holder is treated as dead in two cases:
+//!
+//! - Its process is gone. That can be told on the same machine, by number and start time of the process, so that a later
+//!   process of the same number (in a container that was restarted) is not mistaken for it.
+//! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). A process that wants the
+//!   lock and sees one content for longer than [`LeaseTiming::silence`], by its own clock, stops waiting. No clocks of two
+//!   machines are compared.
+//!
+//! Then the lock is *broken*: the file is renamed to a unique name, read again, and removed if the content is the same.
+//! Otherwise the holder woke up, and the file gets its name back. A file counts under any name, so the lock is not free in
+//! between.
+//!
+//! # Lost leases
+//!
+//! A holder that was suspended may have been treated as dead. It notices that at its next heartbeat, since its file is
+//! gone. [`Lease::is_lost`] makes up for a heartbeat that is late, so a holder that asks before each change makes at most
+//! one change after it woke up. A virtual machine that was paused does not notice the pause before the next heartbeat.
+//!
+//! `tests/model` checks these steps in all interleavings.
+
+#[cfg(test)]
+mod attack;
+mod held;
+mod look;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crate::machine;
+use crate::process::ProcessId;
+use held::{Held, announce};
+use look::{Conflict, look};
+
+/// Whether a lock can have several holders at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Shared,
+    Exclusive,
+}
+
+/// How often a holder writes, and after how long it is treated as dead.
+///
+/// `silence` must be longer than `heartbeat` and the time after which other machines see a write. NFS shows it to a
+/// process that opens the file after its writer closed it, which is what happens here. With the mount option `nocto` it
+/// takes up to `acregmax` (60 s by default), so live holders would be treated as dead: do not use it for a store or a data
+/// directory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeaseTiming {
+    pub heartbeat: Duration,
+    pub silence: Duration,
+}
+
+/// A holder writes four times before others stop waiting. The lock of a machine that died is free in half a minute.
+const TIMING: LeaseTiming = LeaseTiming {
+    heartbeat: Duration::from_secs(6),
+    silence: Duration::from_secs(25),
+};
+
+/// How long a process waits for another one that asked at the same time and has to step back, and how often it looks.
+const STEP_BACK_LIMIT: Duration = Duration::from_millis(500);
+const STEP_BACK_PAUSE: Duration = Duration::from_millis(2);
+
+/// The process that takes a lease, and its timing.
+#[derive(Clone, Debug)]
+struct Taker {
+    process: ProcessId,
+    timing: LeaseTiming,
+}
+
+impl Taker {
+    fn current() -> Taker {
+        Taker {
+            process: ProcessId::current(),
+            timing: TIMING,
+        }
+    }
+}
+
+/// A lock. Dropping it releases the lock.
+#[derive(Debug)]
+pub(crate) struct Lease(Arc<Held>);
+
+impl Lease {
+    /// Takes the lock of the directory `holders` if it is free. A holder that is not known to be dead has it.
+    pub(crate) fn try_take(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
+        Ok(take(holders, mode, &Taker::current())?.ok())
+    }
+
+    /// As [`try_take`](Self::try_take), but waits until it is certain whether a holder is alive.
+    pub(crate) fn take_unless_alive(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
+        take_unless_alive(holders, mode, &Taker::current())
+    }
+
+    /// Whether another process may have taken the lock, because it saw no heartbeat for too long.
+    pub(crate) fn is_lost(&self) -> bool {
+        let held = &self.0;
+        if held.is_lost.load(Ordering::Relaxed) {
+            return true;
+        }
+        let silence = held.taker.timing.silence;
+        if held.since_heartbeat() < silence / 2 {
+            return false;
+        }
+        // If the file is out of reach for this process, others may still reach it.
+        matches!(held.beat(), Ok(false)) || held.since_heartbeat() >= silence
+    }
+}
+
+#[cfg(test)]
+impl Lease {
+    /// Writes a heartbeat now.
+    pub(crate) fn beat(&self) {
+        let _ = self.0.beat();
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let held = &self.0;
+        lock_ignoring_poison(&held.state).is_released = true;
+        held.released.notify_all();
+        // If the file cannot be removed, others treat its holder as dead later.
+        let _ = fs::remove_file(&held.path);
+        if let Some(holders) = held.path.parent() {
+            // Fails while others are there.
+            let _ = fs::remove_dir(holders);
+        }
+    }
+}
+
+fn take_unless_alive(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Option<Lease>> {
+    loop {
+        match take(holders, mode, taker)? {
+            Ok(lease) => return Ok(Some(lease)),
+            Err(Conflict::Held) => return Ok(None),
+            Err(Conflict::Doubtful | Conflict::Asked) => {
+                std::thread::sleep(taker.timing.heartbeat / 10);
+            }
+        }
+    }
+}
+
+fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, Conflict>> {
+    // From here on, dropping the lease removes the file.
+    let lease = Lease(Arc::new(announce(holders, mode, taker)?));
+    let held = &lease.0;
+    let asked = Instant::now();
+    while let Some(conflict) = look(holders, &held.path, mode, taker)? {
+        if conflict != Conflict::Asked || asked.elapsed() > STEP_BACK_LIMIT {
+            return Ok(Err(conflict));
+        }
+        std::thread::sleep(STEP_BACK_PAUSE);
+    }
+    lock_ignoring_poison(&held.state).has_lock = true;
+    // If this process was suspended meanwhile, others may have treated it as dead.
+    if !held.beat()? || held.since_heartbeat() >= taker.timing.silence {
+        return Ok(Err(Conflict::Doubtful));
+    }
+    let thread = std::thread::Builder::new().name("lease".to_owned());
+    let holder = Arc::clone(held);
+    // Without the thread, the holder's questions whether the lease is lost are its heartbeats.
+    let _ = thread.spawn(move || holder.keep_alive());
+    Ok(Ok(lease))
+}
+
+/// The mode is in the name, so that files which are not in conflict need not be read.
+fn prefix(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Shared => "shared-",
+        Mode::Exclusive => "exclusive-",
+    }
+}
+
+/// Unique on all machines.
+fn token() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut hasher = blake3::Hasher::new();
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    hasher.update(&time.map_or(0, |time| time.as_nanos()).to_le_bytes());
+    hasher.update(&std::process::id().to_le_bytes());
+    hasher.update(&COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
+    hasher.update(machine::host().unwrap_or_default().as_bytes());
+    hasher.update(machine::boot().unwrap_or_default().as_bytes());
+    // Its seed is random in each process.
+    let state = std::hash::RandomState::new();
+    let random = std::hash::BuildHasher::hash_one(&state, 0);
+    hasher.update(&random.to_le_bytes());
+    hasher
+        .finalize()
+        .to_hex()
+        .get(..32)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,138 @@
+//! Identity of a process among all machines, and whether it still runs.
+
+use std::fs;
+
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+use serde::{Deserialize, Serialize};
+
+use crate::machine::{boot, host};
+
+/// Identifies a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessId {
+    /// Machine, boot and namespaces in which `number` means one process. Empty if the system does not tell.
+    space: String,
+    number: u32,
+    /// When the process started, in clock ticks since the boot. Distinguishes the process from a later one of the same
+    /// number. `None` if the system does not tell.
+    start: Option<u64>,
+}
+
+/// What is known of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProcessState {
+    Runs,
+    Gone,
+    /// It is a process of another machine, or the system does not tell.
+    Unknown,
+}
+
+impl ProcessId {
+    pub(crate) fn current() -> ProcessId {
+        let number = std::process::id();
+        ProcessId {
+            space: space(),
+            number,
+            start: start_of(number),
+        }
+    }
+
+    /// What `observer`, a process that runs on this machine, can tell of this one.
+    pub(crate) fn state(&self, observer: &ProcessId) -> ProcessState {
+        if self.space.is_empty() || self.space != observer.space {
+            return ProcessState::Unknown;
+        }
+        let number = i32::try_from(self.number).ok();
+        let Some(process) = number.and_then(Pid::from_raw) else {
+            return ProcessState::Unknown;
+        };
+        if test_kill_process(process) == Err(Errno::SRCH) {
+            return ProcessState::Gone;
+        }
+        // /proc may hide processes of other users (`hidepid`): a missing file means nothing.
+        match (self.start, start_of(self.number)) {
+            (Some(then), Some(now)) if then == now => ProcessState::Runs,
+            (Some(_), Some(_)) => ProcessState::Gone,
+            _ => ProcessState::Unknown,
+        }
+    }
+}
+
+/// Distinguishes machines, their boots, and the containers on them that number their processes separately. Start times
+/// depend on the time namespace.
+fn space() -> String {
+    let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
+    match (host(), boot(), namespace("pid")) {
+        (Some(host), Some(boot), Some(pid)) => {
+            let time = namespace("time").unwrap_or_default();
+            format!("{host} {boot} {} {}", pid.display(), time.display())
+        }
+        _ => String::new(),
+    }
+}
+
+/// Field 22 of `/proc/PID/stat`. The second field is the name of the program, in parentheses, and may hold anything.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+impl ProcessId {
+    /// A process of another machine.
+    pub(crate) fn elsewhere(machine: &str) -> ProcessId {
+        ProcessId {
+            space: machine.to_owned(),
+            number: 1,
+            start: Some(1),
+        }
+    }
+
+    /// The process `number` of this machine, as it is now.
+    pub(crate) fn here(number: u32) -> ProcessId {
+        ProcessId {
+            number,
+            start: start_of(number),
+            ..ProcessId::current()
+        }
+    }
+
+    /// An earlier process of the same number.
+    pub(crate) fn before(&self) -> ProcessId {
+        ProcessId {
+            start: self.start.map(|start| start.wrapping_sub(1)),
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_from_one_that_is_gone_and_from_a_later_one_of_its_number() {
+        let here = ProcessId::current();
+        assert_eq!(here.state(&here), ProcessState::Runs);
+        assert_eq!(here.before().state(&here), ProcessState::Gone);
+        let elsewhere = ProcessId::elsewhere("another machine");
+        assert_eq!(elsewhere.state(&here), ProcessState::Unknown);
+        let init = ProcessId::here(1);
+        assert_eq!(init.state(&here), ProcessState::Runs);
+        assert_eq!(init.before().state(&here), ProcessState::Gone);
+    }
+
+    #[test]
+    fn a_process_that_ended_is_gone() -> std::io::Result<()> {
+        let mut child = std::process::Command::new("sleep").arg("100").spawn()?;
+        let process = ProcessId::here(child.id());
+        assert_eq!(process.state(&ProcessId::current()), ProcessState::Runs);
+        child.kill()?;
+        child.wait()?;
+        assert_eq!(process.state(&ProcessId::current()), ProcessState::Gone);
+        Ok(())
+    }
+}

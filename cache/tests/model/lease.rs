@@ -1,0 +1,479 @@
+//! Leases (`src/lease`): at most one process has a lock alone, and a lock of a dead process becomes free.
+//!
+//! A process that was suspended checks its lease before it goes on, so it counts as a holder only after that. A process
+//! that is never suspended writes its heartbeats in time, so its file is never silent.
+
+use crate::search::{Model, check};
+
+/// The rules of the protocol that are weakened in turn.
+#[derive(Clone, Copy, Debug)]
+struct Rules {
+    /// A process is gone if the one of its number started later. Otherwise a reused number keeps it alive.
+    compares_start_times: bool,
+    /// A process of this machine that is silent is dead.
+    silence_is_death: bool,
+    /// The file is renamed and read again before it is removed.
+    compares_before_removing: bool,
+    /// A file that vanished while the directory was examined makes the process list it again.
+    lists_again: bool,
+    /// After a heartbeat, the holder checks that its file is still there.
+    verifies_heartbeat: bool,
+    /// A heartbeat that took too long is repeated.
+    measures_heartbeat: bool,
+}
+
+const RULES: Rules = Rules {
+    compares_start_times: true,
+    silence_is_death: true,
+    compares_before_removing: true,
+    lists_again: true,
+    verifies_heartbeat: true,
+    measures_heartbeat: true,
+};
+
+/// A file in the directory. Names are the number of the process that announced itself, or `RENAMED` and the number of the
+/// process that renamed the file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct File {
+    name: usize,
+    holder: usize,
+    heartbeat: u8,
+    has_lock: bool,
+    /// Its process removed the file, or thought so, and asks again with another one.
+    is_abandoned: bool,
+    /// All who look have seen the same content for too long.
+    is_silent: bool,
+}
+
+const RENAMED: usize = 100;
+
+/// In the place of a name that its process uses no more: names are unique in truth, but a process has one here.
+const OLD: usize = 200;
+
+/// What a process does next.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Next {
+    Announce,
+    List,
+    /// The names that are left to be read, and whether a process was found that only asks.
+    Examine(Vec<usize>, bool),
+    Rename(usize, u8, Vec<usize>, bool),
+    Compare(usize, u8, Vec<usize>, bool),
+    /// Writes the heartbeat through the file that was opened: by holder, as names change.
+    Open,
+    Write,
+    Verify,
+    Hold,
+    Withdraw,
+    Release,
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Status {
+    Runs,
+    Suspended,
+    Dead,
+    /// Another process has its number.
+    Reused,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Process {
+    next: Next,
+    status: Status,
+    is_shared: bool,
+    heartbeats: u8,
+    /// It was not suspended since it began its last heartbeat.
+    is_timely: bool,
+    /// It was not suspended since its last heartbeat succeeded.
+    is_certain: bool,
+    may_be_suspended: bool,
+    may_die: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    files: Vec<File>,
+    processes: Vec<Process>,
+}
+
+#[derive(Debug)]
+#[allow(dead_code, reason = "printed in counterexamples")]
+enum Step {
+    Process(usize, Next),
+    Suspended(usize),
+    WokenUp(usize),
+    Died(usize),
+    NumberIsReused(usize),
+    Silent(usize),
+}
+
+struct Leases {
+    rules: Rules,
+    processes: Vec<Process>,
+}
+
+impl State {
+    fn file(&mut self, name: usize) -> Option<&mut File> {
+        self.files.iter_mut().find(|file| file.name == name)
+    }
+
+    fn remove(&mut self, name: usize) {
+        self.files.retain(|file| file.name != name);
+    }
+
+    /// A process removes its file. The next one that it creates has another name, which no process refers to yet.
+    fn withdraw(&mut self, number: usize) {
+        self.remove(number);
+        for file in self.files.iter_mut().filter(|file| file.holder == number) {
+            file.is_abandoned = true;
+        }
+        for (other, process) in self.processes.iter_mut().enumerate() {
+            match &mut process.next {
+                Next::Rename(name, ..) | Next::Compare(name, ..) if *name == number => {
+                    *name = OLD + other;
+                }
+                _ => {}
+            }
+            if let Next::Examine(names, _)
+            | Next::Rename(_, _, names, _)
+            | Next::Compare(_, _, names, _) = &mut process.next
+            {
+                for name in names.iter_mut().filter(|name| **name == number) {
+                    *name = OLD + other;
+                }
+            }
+        }
+    }
+}
+
+impl Leases {
+    fn is_dead(&self, state: &State, file: &File) -> bool {
+        let is_gone = match state.processes[file.holder].status {
+            Status::Dead => true,
+            Status::Reused => self.rules.compares_start_times,
+            Status::Runs | Status::Suspended => false,
+        };
+        is_gone || (file.is_silent && self.rules.silence_is_death)
+    }
+
+    fn run(&self, state: &mut State, number: usize, next: Next) -> Next {
+        let rules = self.rules;
+        match next {
+            Next::Announce => {
+                state.files.push(File {
+                    name: number,
+                    holder: number,
+                    heartbeat: state.processes[number].heartbeats,
+                    has_lock: false,
+                    is_abandoned: false,
+                    is_silent: false,
+                });
+                Next::List
+            }
+            Next::List => {
+                let is_shared = state.processes[number].is_shared;
+                let others = state.files.iter().filter(|file| {
+                    file.name != number && !(is_shared && state.processes[file.holder].is_shared)
+                });
+                Next::Examine(others.map(|file| file.name).collect(), false)
+            }
+            Next::Examine(mut names, asked) => {
+                let Some(name) = names.pop() else {
+                    return match asked {
+                        true => Next::List,
+                        false => Next::Open,
+                    };
+                };
+                let Some(file) = state.file(name).cloned() else {
+                    return match rules.lists_again {
+                        true => Next::List,
+                        false => Next::Examine(names, asked),
+                    };
+                };
+                if self.is_dead(state, &file) {
+                    return Next::Rename(name, file.heartbeat, names, asked);
+                }
+                match !file.has_lock && file.name > number {
+                    true => Next::Examine(names, true),
+                    false => Next::Withdraw,
+                }
+            }
+            Next::Rename(name, heartbeat, names, asked) => {
+                if !rules.compares_before_removing {
+                    state.remove(name);
+                    return Next::Examine(names, asked);
+                }
+                match state.file(name) {
+                    None => Next::List,
+                    Some(file) => {
+                        file.name = RENAMED + number;
+                        Next::Compare(name, heartbeat, names, asked)
+                    }
+                }
+            }
+            Next::Compare(name, heartbeat, names, asked) => match state.file(RENAMED + number) {
+                Some(file) if file.heartbeat != heartbeat => {
+                    file.name = name;
+                    Next::List
+                }
+                Some(_) => {
+                    state.remove(RENAMED + number);
+                    Next::Examine(names, asked)
+                }
+                None => Next::List,
+            },
+            Next::Open => {
+                state.processes[number].is_timely = true;
+                match state.file(number) {
+                    Some(_) => Next::Write,
+                    None => Next::Ended,
+                }
+            }
+            Next::Write => {
+                let process = &mut state.processes[number];
+                process.heartbeats += 1;
+                let heartbeat = process.heartbeats;
+                let own = |file: &&mut File| file.holder == number && !file.is_abandoned;
+                for file in state.files.iter_mut().filter(own) {
+                    file.heartbeat = heartbeat;
+                    file.has_lock = true;
+                    file.is_silent = false;
+                }
+                match rules.verifies_heartbeat {
+                    true => Next::Verify,
+                    false => self.hold(state, number),
+                }
+            }
+            Next::Verify => match state.file(number) {
+                Some(_) => self.hold(state, number),
+                None => Next::Ended,
+            },
+            Next::Hold if state.processes[number].is_certain => Next::Release,
+            Next::Hold => Next::Open,
+            Next::Withdraw => {
+                state.withdraw(number);
+                Next::Announce
+            }
+            Next::Release => {
+                state.remove(number);
+                Next::Ended
+            }
+            Next::Ended => Next::Ended,
+        }
+    }
+
+    fn hold(&self, state: &mut State, number: usize) -> Next {
+        let process = &mut state.processes[number];
+        process.is_certain = process.is_timely || !self.rules.measures_heartbeat;
+        Next::Hold
+    }
+}
+
+impl Model for Leases {
+    type State = State;
+    type Step = Step;
+
+    fn starts(&self) -> Vec<State> {
+        // The first process has the lock, unless it announces itself.
+        let holder = File {
+            name: 0,
+            holder: 0,
+            heartbeat: 0,
+            has_lock: true,
+            is_abandoned: false,
+            is_silent: false,
+        };
+        let is_held = self.processes[0].next == Next::Hold;
+        vec![State {
+            files: is_held.then_some(holder).into_iter().collect(),
+            processes: self.processes.clone(),
+        }]
+    }
+
+    fn steps(&self, state: &State) -> Vec<(Step, State)> {
+        let mut steps = Vec::new();
+        let mut push = |step, state: State| steps.push((step, state));
+        for (number, process) in state.processes.iter().enumerate() {
+            let with = |status| {
+                let mut next = state.clone();
+                next.processes[number].status = status;
+                next
+            };
+            match process.status {
+                Status::Runs if process.next != Next::Ended => {
+                    let mut next = state.clone();
+                    let after = self.run(&mut next, number, process.next.clone());
+                    next.processes[number].next = after;
+                    next.files.sort();
+                    push(Step::Process(number, process.next.clone()), next);
+                    if process.may_be_suspended {
+                        let mut next = with(Status::Suspended);
+                        next.processes[number].may_be_suspended = false;
+                        next.processes[number].is_certain = false;
+                        next.processes[number].is_timely = false;
+                        push(Step::Suspended(number), next);
+                    }
+                    if process.may_die {
+                        push(Step::Died(number), with(Status::Dead));
+                    }
+                }
+                Status::Runs => {}
+                Status::Suspended => push(Step::WokenUp(number), with(Status::Runs)),
+                Status::Dead => push(Step::NumberIsReused(number), with(Status::Reused)),
+                Status::Reused => {}
+            }
+        }
+        for (place, file) in state.files.iter().enumerate() {
+            let holder = &state.processes[file.holder];
+            // A process that found its lease lost writes no more, though its file may be back.
+            let is_quiet =
+                holder.status != Status::Runs || holder.next == Next::Ended || file.is_abandoned;
+            if is_quiet && !file.is_silent {
+                let mut next = state.clone();
+                next.files[place].is_silent = true;
+                push(Step::Silent(file.holder), next);
+            }
+        }
+        steps
+    }
+
+    fn violation(&self, state: &State) -> Option<String> {
+        let holders = state.processes.iter().filter(|process| {
+            process.status == Status::Runs
+                && process.is_certain
+                && matches!(process.next, Next::Hold | Next::Release)
+        });
+        let (all, shared) = holders.fold((0, 0), |(all, shared), process| {
+            (all + 1, shared + usize::from(process.is_shared))
+        });
+        if all > 1 && shared < all {
+            return Some("two holders".to_owned());
+        }
+        let is_refused = |process: &Process| process.next == Next::Withdraw;
+        let all_share = state.processes.iter().all(|process| process.is_shared);
+        (all_share && state.processes.iter().any(is_refused))
+            .then(|| "a process that shares the lock is refused".to_owned())
+    }
+
+    fn is_goal(&self, state: &State) -> bool {
+        state.processes.iter().all(|process| {
+            process.next == Next::Ended || matches!(process.status, Status::Dead | Status::Reused)
+        })
+    }
+}
+
+fn process(is_shared: bool) -> Process {
+    Process {
+        next: Next::Announce,
+        status: Status::Runs,
+        is_shared,
+        heartbeats: 0,
+        is_timely: false,
+        is_certain: false,
+        may_be_suspended: false,
+        may_die: false,
+    }
+}
+
+/// A process that may be suspended once, and one that may die.
+fn sleeper(is_shared: bool) -> Process {
+    Process {
+        may_be_suspended: true,
+        ..process(is_shared)
+    }
+}
+
+fn mortal(is_shared: bool) -> Process {
+    Process {
+        may_die: true,
+        ..process(is_shared)
+    }
+}
+
+fn holding(process: Process) -> Process {
+    Process {
+        next: Next::Hold,
+        is_certain: true,
+        ..process
+    }
+}
+
+/// Processes that play out what the rules are for.
+fn models(rules: Rules) -> impl Iterator<Item = Leases> {
+    [
+        // A holder that is suspended, and two that wait.
+        vec![holding(sleeper(false)), process(false), process(false)],
+        // A holder that dies, and a process that is suspended while it breaks the lock.
+        vec![holding(mortal(false)), sleeper(false), process(false)],
+        vec![holding(mortal(false)), sleeper(false), sleeper(false)],
+        // Several who ask at once, one of whom may die or be suspended meanwhile.
+        vec![mortal(false), process(false), process(false)],
+        vec![process(false), sleeper(false), process(false)],
+        // Who shares the lock with others, and who wants it alone.
+        vec![sleeper(true), process(true), process(false)],
+        vec![mortal(true), process(true), sleeper(false)],
+        vec![sleeper(true), process(true), process(true)],
+    ]
+    .into_iter()
+    .map(move |processes| Leases { rules, processes })
+}
+
+#[test]
+fn at_most_one_process_has_a_lock_alone_and_it_becomes_free() {
+    let states: usize = models(RULES).map(|model| check(&model).unwrap()).sum();
+    assert!(states > 10_000, "{states}");
+}
+
+#[test]
+fn without_any_one_of_the_rules_something_goes_wrong() {
+    let rules = RULES;
+    for (rule, wrong, rules) in [
+        (
+            "a process number that is reused holds the lock for ever",
+            "goal",
+            Rules {
+                compares_start_times: false,
+                silence_is_death: false,
+                ..rules
+            },
+        ),
+        (
+            "compares_before_removing",
+            "two holders",
+            Rules {
+                compares_before_removing: false,
+                ..rules
+            },
+        ),
+        (
+            "lists_again",
+            "two holders",
+            Rules {
+                lists_again: false,
+                ..rules
+            },
+        ),
+        (
+            "verifies_heartbeat",
+            "two holders",
+            Rules {
+                verifies_heartbeat: false,
+                ..rules
+            },
+        ),
+        (
+            "measures_heartbeat",
+            "two holders",
+            Rules {
+                measures_heartbeat: false,
+                ..rules
+            },
+        ),
+    ] {
+        let found = models(rules).find_map(|model| check(&model).err());
+        let found = found.expect(rule);
+        assert!(found.violation.contains(wrong), "{rule}: {found:?}");
+    }
+}

@@ -1,0 +1,152 @@
+//! Leases as they were before: one file for the lock, removed under a second one (the *breaker*). Both names are used again
+//! and again, so a process that is suspended at the wrong moment removes the file of another holder. The search finds
+//! that; the present protocol (`lease`) has no such names.
+
+use crate::search::{Model, check};
+
+/// A file, by the process that made it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct File {
+    holder: usize,
+    is_silent: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Next {
+    Create,
+    Read,
+    CreateBreaker(usize),
+    ReadBreaker,
+    Compare(usize),
+    Remove,
+    RemoveBreaker,
+    Hold,
+    Dead,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Process {
+    next: Next,
+    is_suspended: bool,
+    may_be_suspended: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct State {
+    lock: Option<File>,
+    breaker: Option<File>,
+    processes: Vec<Process>,
+}
+
+struct Breaker;
+
+fn run(state: &mut State, number: usize, next: Next) -> Next {
+    let own = File {
+        holder: number,
+        is_silent: false,
+    };
+    match next {
+        Next::Create if state.lock.is_none() => {
+            state.lock = Some(own);
+            Next::Hold
+        }
+        Next::Create => Next::Read,
+        Next::Read => match &state.lock {
+            Some(file) if file.is_silent => Next::CreateBreaker(file.holder),
+            _ => Next::Create,
+        },
+        Next::CreateBreaker(found) if state.breaker.is_none() => {
+            state.breaker = Some(own);
+            Next::Compare(found)
+        }
+        Next::CreateBreaker(_) => Next::ReadBreaker,
+        Next::ReadBreaker => {
+            if state.breaker.as_ref().is_some_and(|file| file.is_silent) {
+                state.breaker = None;
+            }
+            Next::Create
+        }
+        Next::Compare(found) => match &state.lock {
+            Some(file) if file.holder == found => Next::Remove,
+            _ => Next::RemoveBreaker,
+        },
+        Next::Remove => {
+            state.lock = None;
+            Next::RemoveBreaker
+        }
+        Next::RemoveBreaker => {
+            state.breaker = None;
+            Next::Create
+        }
+        Next::Hold | Next::Dead => next,
+    }
+}
+
+impl Model for Breaker {
+    type State = State;
+    type Step = String;
+
+    fn starts(&self) -> Vec<State> {
+        let process = |next, may_be_suspended| Process {
+            next,
+            is_suspended: false,
+            may_be_suspended,
+        };
+        vec![State {
+            lock: Some(File {
+                holder: 0,
+                is_silent: true,
+            }),
+            breaker: None,
+            processes: vec![
+                process(Next::Dead, false),
+                process(Next::Create, true),
+                process(Next::Create, false),
+                process(Next::Create, false),
+            ],
+        }]
+    }
+
+    fn steps(&self, state: &State) -> Vec<(String, State)> {
+        let mut steps = Vec::new();
+        for (number, process) in state.processes.iter().enumerate() {
+            let mut next = state.clone();
+            if process.is_suspended {
+                next.processes[number].is_suspended = false;
+                steps.push((format!("{number} wakes up"), next.clone()));
+                next.processes[number].is_suspended = true;
+                for file in [&mut next.lock, &mut next.breaker].into_iter().flatten() {
+                    file.is_silent |= file.holder == number;
+                }
+                steps.push((format!("{number} is silent"), next));
+                continue;
+            }
+            next.processes[number].next = run(&mut next, number, process.next);
+            steps.push((format!("{number} {:?}", process.next), next));
+            if process.may_be_suspended {
+                let mut next = state.clone();
+                next.processes[number].is_suspended = true;
+                next.processes[number].may_be_suspended = false;
+                steps.push((format!("{number} is suspended"), next));
+            }
+        }
+        steps
+    }
+
+    /// Only processes that were never suspended count.
+    fn violation(&self, state: &State) -> Option<String> {
+        let holders = state.processes.iter().skip(2);
+        let holders = holders.filter(|process| process.next == Next::Hold);
+        (holders.count() > 1).then(|| "two holders".to_owned())
+    }
+
+    fn is_goal(&self, _: &State) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_suspended_process_removes_the_lock_of_another_one() {
+    let found = check(&Breaker).expect_err("two holders");
+    assert!(found.violation.contains("two holders"), "{found:?}");
+}
