@@ -4,7 +4,9 @@
 //! DATA/ID/ID.zip            the bundle
 //! DATA/ID/ID.part-KEY.zip   some members of it
 //! DATA/ID/sources/FILE      the file of a further source
-//! DATA/ID/*.partial         a download that did not end
+//! DATA/ID/*.partial         a download that did not end, or is running
+//! DATA/ID/*.partial.map     which pieces of it are there
+//! DATA/ID/*.partial.holders/    the lease of a process that downloads, where other machines see the folder
 //! ```
 
 use std::os::unix::fs::MetadataExt;
@@ -64,7 +66,10 @@ fn discard_sources(folder: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if !name.ends_with(".partial") && !name.ends_with(".partial.map") {
+        let is_of_download = [".partial", ".partial.map", ".partial.holders"]
+            .iter()
+            .any(|end| name.ends_with(end));
+        if !is_of_download {
             let _ = std::fs::remove_file(entry.path());
         }
     }
@@ -90,7 +95,12 @@ mod tests {
         ] {
             std::fs::write(folder.join(name), "").unwrap();
         }
-        for name in ["x.csv", "y.zip.partial"] {
+        let running = [
+            "y.partial",
+            "y.partial.map",
+            "y.partial.holders/exclusive-1",
+        ];
+        for name in running.into_iter().chain(["x.csv"]) {
             let path = source_path(dir.path(), "a", name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
@@ -98,6 +108,9 @@ mod tests {
         discard(dir.path(), "a");
         discard(dir.path(), "missing");
         assert!(!source_path(dir.path(), "a", "x.csv").exists());
+        for name in running {
+            assert!(source_path(dir.path(), "a", name).exists(), "{name}");
+        }
         let mut left: Vec<_> = folder
             .read_dir()
             .unwrap()

@@ -20,6 +20,7 @@ use crate::bundle::kaggle::{KaggleBundle, fill, lock};
 use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
 use crate::error::FetchError;
+use crate::resume::commit::commit;
 use crate::resume::partial::Partial;
 use crate::wire::item::Item;
 
@@ -100,8 +101,8 @@ impl PartOfBundle {
         let out = out
             .into_inner()
             .map_err(|error| failed("write")(error.into_error()))?;
-        out.sync_data().map_err(failed("flush"))?;
-        std::fs::rename(&new, &self.target).map_err(failed("rename"))?;
+        partial.check_lock()?;
+        commit(&out, &new, &self.target)?;
         partial.remove()?;
         Ok(())
     }

@@ -194,7 +194,7 @@ impl ReadAt for Remote<'_> {
             } else {
                 start
             };
-            let range = start..(start + length).max(offset + 1).min(total);
+            let range = start..start.saturating_add(length).max(offset + 1).min(total);
             if let Err(error) = self.fetch(&mut state, range) {
                 let text = error.to_string();
                 state.failed.get_or_insert(error);

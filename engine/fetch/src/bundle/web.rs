@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Context, Source, SourceState, StepError, Value};
@@ -97,21 +96,23 @@ impl WebFile {
         Some((file, entry))
     }
 
-    /// Copies the file out of the bundle.
+    /// Copies the file out of the bundle, unless another process has just done so.
     fn take(&self, bundle: &File, entry: &ZipEntry, context: &Context) -> Result<(), StepError> {
-        let failed =
-            |action| move |cause| StepError::from(FetchError::io(action, &self.target, cause));
-        let folder = self.target.parent().unwrap_or(Path::new(""));
-        std::fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
-        let mut new = tempfile::Builder::new()
-            .permissions(PermissionsExt::from_mode(0o666))
-            .tempfile_in(folder)
-            .map_err(failed("create"))?;
+        let Some(partial) = lock(&self.target, context)? else {
+            return Ok(());
+        };
+        // What a download left does not help.
+        partial.clear()?;
         context.progress.set_total_bytes(entry.size);
         let reader = entry.open(bundle).map_err(StepError::input)?;
-        io::copy(&mut context.cancel.reader(reader), &mut new).map_err(failed("write"))?;
-        new.persist(&self.target)
-            .map_err(|error| failed("rename")(error.error))?;
+        let failed = |cause| FetchError::io("write", &partial.path, cause);
+        let copied = io::copy(&mut context.cancel.reader(reader), &mut &*partial.file);
+        let finished = copied.map_err(failed).and_then(|_| partial.finish());
+        if finished.is_err() {
+            // It is no download that could go on.
+            let _ = partial.remove();
+        }
+        finished?;
         Ok(())
     }
 

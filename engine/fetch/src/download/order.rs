@@ -7,13 +7,11 @@ use prep_core::Progress;
 
 use crate::error::FetchError;
 use crate::resume::partial::Partial;
+use crate::resume::pieces::max_bytes;
 use crate::space;
 use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::shared::Shared;
-
-/// Pieces of a file at most; each takes a byte of memory. With the default piece, a file may have 8 TB.
-const MAX_PIECES: u64 = 1 << 25;
 
 /// What to fetch, and where to.
 #[derive(Clone)]
@@ -34,16 +32,16 @@ impl Order {
         match &self.wanted {
             None => object.total,
             Some(wanted) => wanted.iter().fold(0, |sum: u64, range| {
-                sum.saturating_add((range.end - range.start).saturating_mul(2))
+                sum.saturating_add(range.end.saturating_sub(range.start).saturating_mul(2))
             }),
         }
     }
 
     /// Refuses a length whose map of pieces would not fit into memory: of a part, the disk says nothing about the whole.
     pub(crate) fn require_map(&self, object: &Identity) -> Result<(), FetchError> {
-        match object.total / self.shared.options.piece.max(1) {
-            0..MAX_PIECES => Ok(()),
-            _ => Err(FetchError::TooLong {
+        match object.total <= max_bytes(self.shared.options.piece.max(1)) {
+            true => Ok(()),
+            false => Err(FetchError::TooLong {
                 item: self.item.to_string(),
                 bytes: object.total,
             }),

@@ -97,7 +97,7 @@ impl<'a> Cursor<'a> {
         let size = self.sink.size;
         while !bytes.is_empty() {
             let piece = self.offset / size;
-            let end = ((piece + 1) * size).min(self.total);
+            let end = (piece + 1).saturating_mul(size).min(self.total);
             let room = usize::try_from(end - self.offset).unwrap_or(usize::MAX);
             let part = bytes.split_to(room.min(bytes.len()));
             self.crc.update(&part);

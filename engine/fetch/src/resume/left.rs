@@ -3,7 +3,7 @@
 use crate::error::FetchError;
 use crate::resume::map::{Known, Map};
 use crate::resume::partial::Partial;
-use crate::resume::pieces::Pieces;
+use crate::resume::pieces::{Pieces, max_bytes};
 use crate::wire::identity::Identity;
 
 /// A partial file with a map that fits it.
@@ -35,7 +35,8 @@ pub(crate) fn load(partial: &Partial) -> Result<Option<Left>, FetchError> {
         .metadata()
         .map_err(|cause| FetchError::io("examine", &partial.path, cause))?
         .len();
-    let fits = length == known.object.total && known.object.is_telling();
+    let total = known.object.total;
+    let fits = length == total && total <= max_bytes(known.piece) && known.object.is_telling();
     Ok(fits.then(|| Left {
         object: known.object.clone(),
         map,

@@ -1,5 +1,6 @@
 //! What outlives a process: the partial file, the map of its pieces, their digests.
 
+pub(crate) mod commit;
 pub(crate) mod hashing;
 pub(crate) mod left;
 pub(crate) mod map;

@@ -2,13 +2,14 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prep_cache::LockGuard;
+use prep_cache::{LockGuard, is_file_at};
 
 use crate::error::FetchError;
+use crate::resume::commit::commit;
 
 /// A locked partial file.
 #[derive(Debug)]
@@ -79,23 +80,22 @@ impl Partial {
         }))
     }
 
-    /// Gives the complete file its final name, once its bytes have reached the disk.
+    /// Gives the complete file its final name.
     pub(crate) fn finish(&self) -> Result<Arc<File>, FetchError> {
-        let error = |action| {
-            let path = self.path.clone();
-            move |cause| FetchError::io(action, &path, cause)
-        };
-        self.file.sync_data().map_err(error("flush"))?;
-        std::fs::rename(&self.path, &self.target).map_err(error("rename"))?;
-        if let Some(folder) = self.target.parent() {
-            File::open(folder)
-                .and_then(|folder| folder.sync_all())
-                .map_err(error("flush the folder of"))?;
-        }
+        self.check_lock()?;
+        commit(&self.file, &self.path, &self.target)?;
         // Without its partial file the map means nothing.
         let _ = std::fs::remove_file(&self.map);
         self.unlock();
         Ok(Arc::clone(&self.file))
+    }
+
+    /// Fails if another process took over the file, because it saw no sign of life from this one.
+    pub(crate) fn check_lock(&self) -> Result<(), FetchError> {
+        match &*self.lock.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(lock) => Ok(lock.check()?),
+            None => Ok(()),
+        }
     }
 
     /// Removes the file and its map: what they held is elsewhere by now.
@@ -113,6 +113,7 @@ impl Partial {
 
     /// Throws away what is there; the file stays, and locked.
     pub(crate) fn clear(&self) -> Result<(), FetchError> {
+        self.check_lock()?;
         match std::fs::remove_file(&self.map) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
                 return Err(FetchError::io("remove", &self.map, cause));
@@ -125,17 +126,9 @@ impl Partial {
     }
 
     pub(crate) fn write(&self, bytes: &[u8], offset: u64) -> Result<(), FetchError> {
+        self.check_lock()?;
         self.file
             .write_all_at(bytes, offset)
             .map_err(|cause| FetchError::io("write", &self.path, cause))
-    }
-}
-
-fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
-    let open = file.metadata()?;
-    match path.symlink_metadata() {
-        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
     }
 }

@@ -2,6 +2,14 @@
 
 use std::ops::Range;
 
+/// Most pieces of a file: 8 TiB of 256 KiB each. Each takes some bytes of memory, and the server claims their number.
+const MAX_PIECES: u64 = 1 << 25;
+
+/// Most bytes of a file whose pieces have this size.
+pub(crate) fn max_bytes(size: u64) -> u64 {
+    size.saturating_mul(MAX_PIECES)
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Missing,
@@ -68,18 +76,20 @@ impl Pieces {
 
     /// The bytes of a piece.
     pub(crate) fn range(&self, piece: usize) -> Range<u64> {
-        let start = piece as u64 * self.size;
-        start..(start + self.size).min(self.total)
+        let start = (piece as u64).saturating_mul(self.size).min(self.total);
+        start..start.saturating_add(self.size).min(self.total)
     }
 
     /// Bytes that are wanted and not there yet, up to one piece more or less.
     pub(crate) fn missing_bytes(&self) -> u64 {
-        (self.open as u64 * self.size).min(self.total)
+        (self.open as u64).saturating_mul(self.size).min(self.total)
     }
 
     /// Bytes that are wanted, up to one piece more or less.
     pub(crate) fn wanted_bytes(&self) -> u64 {
-        (self.wanted as u64 * self.size).min(self.total)
+        (self.wanted as u64)
+            .saturating_mul(self.size)
+            .min(self.total)
     }
 
     pub(crate) fn set_done(&mut self, piece: usize) {
@@ -174,6 +184,22 @@ mod tests {
             pieces.set_done(piece);
         }
         assert!(pieces.is_complete());
+    }
+
+    #[test]
+    fn the_length_that_a_server_claims_does_not_overflow() {
+        for total in [u64::MAX, u64::MAX - 1, (1 << 63) + 1] {
+            let mut pieces = Pieces::new(total, 1 << 44);
+            let last = usize::try_from(total.div_ceil(1 << 44)).unwrap() - 1;
+            assert_eq!(pieces.range(last), (last as u64) << 44..total);
+            assert_eq!(
+                (pieces.missing_bytes(), pieces.wanted_bytes()),
+                (total, total)
+            );
+            assert_eq!(pieces.take(u64::MAX), Some(0..total));
+        }
+        assert_eq!(max_bytes(256 << 10), 8 << 40);
+        assert_eq!(max_bytes(1 << 63), u64::MAX);
     }
 
     #[test]

@@ -327,6 +327,10 @@ pub(super) fn replace_with(
         .map_err(failed)?;
     announce(Access::Write)?;
     write(&mut file).map_err(failed)?;
+    // A file system of other machines reports errors of writing later.
+    if prep_cache::is_shared(home) {
+        file.as_file().sync_data().map_err(failed)?;
+    }
     announce(Access::Rename)?;
     file.persist(&target).map_err(|error| failed(error.error))?;
     Ok(())

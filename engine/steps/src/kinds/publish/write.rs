@@ -303,7 +303,8 @@ impl Worker {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
             touch(accesses, Access::Write, "write", path, || {
-                file.write_all(&self.bytes)
+                file.write_all(&self.bytes)?;
+                context.store.confirm_written(&file, path)
             })?;
             return Ok(Some(Sha256::of(&self.bytes)));
         }
@@ -327,6 +328,9 @@ impl Worker {
             let count = piece.len();
             reader.consume(count);
         }
+        touch(accesses, Access::Write, "write", path, || {
+            context.store.confirm_written(&file, path)
+        })?;
         Ok(Some(hasher.finish()))
     }
 }
