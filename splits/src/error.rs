@@ -165,6 +165,14 @@ pub enum RandomError {
         /// Upper bound, as the drawing function counts it.
         high: i64,
     },
+    /// Bounds between which NumPy draws no double.
+    #[error("there is no double to draw between {low} and {high}")]
+    BadBounds {
+        /// Lower bound.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+    },
     /// More than there is, without replacement.
     #[error("cannot draw {wanted} different items of {population}; draw fewer")]
     SampleTooLarge {

@@ -79,6 +79,18 @@ impl Method {
         }
     }
 
+    /// The same method with another size of the test part.
+    #[must_use]
+    pub fn with_test_size(mut self, size: Size) -> Method {
+        match &mut self {
+            Method::Shuffle { test_size, .. } => *test_size = Some(size),
+            Method::Sample { test_size, .. }
+            | Method::PythonSample { test_size, .. }
+            | Method::FirstFit { test_size, .. } => *test_size = size,
+        }
+        self
+    }
+
     /// Refuses sizes that fit no table, so that nothing has to be read to find them.
     ///
     /// # Errors

@@ -86,8 +86,21 @@ impl Rng {
     }
 
     /// `uniform(low, high)`, which all three compute alike from [`random`](Self::random).
-    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.random()
+    ///
+    /// # Errors
+    /// [`RandomError::BadBounds`] where NumPy refuses: `high - low` is not finite, or (in the newer generator) negative.
+    /// Python computes with any bounds.
+    pub fn uniform(&mut self, low: f64, high: f64) -> Result<f64, RandomError> {
+        let range = high - low;
+        let is_accepted = match self {
+            Rng::Numpy(_) => range.is_finite(),
+            Rng::NumpyGenerator(_) => range.is_finite() && range >= 0.0,
+            Rng::Python(_) => true,
+        };
+        match is_accepted {
+            true => Ok(low + range * self.random()),
+            false => Err(RandomError::BadBounds { low, high }),
+        }
     }
 
     /// An integer in low..high: `randint(low, high)`, `integers(low, high)`, `randrange(low, high)`.

@@ -29,6 +29,23 @@ impl Size {
         Size::Fraction(f64::from(part) / (f64::from(part) + f64::from(rest)))
     }
 
+    /// The size that a computed number stands for: an integer from 1 is a number of rows, any other number is a fraction.
+    /// Whether the fraction fits a table is for the split to check.
+    ///
+    /// # Errors
+    /// [`SplitError::NeverFits`] if the number is not finite, or is an integer of more than 32 bits.
+    pub fn from_number(number: f64) -> Result<Size, SplitError> {
+        let is_integer = number.fract() == 0.0 && number >= 1.0;
+        match is_integer {
+            true if number <= f64::from(u32::MAX) => Ok(Size::Rows(number as u32)),
+            false if number.is_finite() => Ok(Size::Fraction(number)),
+            _ => Err(SplitError::NeverFits {
+                name: "test_size",
+                size: Size::Fraction(number),
+            }),
+        }
+    }
+
     /// pandas' size of `sample(n=..)` or `sample(frac=..)`: a fraction is rounded to the nearest, halves to even.
     ///
     /// # Errors

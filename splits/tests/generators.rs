@@ -200,7 +200,7 @@ fn generators_go_on_where_they_stopped() {
             let number = |field: &str| get::<i64>(&call, field);
             let drawn: Vec<u64> = match draw.as_str() {
                 "random" => vec![rng.random().to_bits()],
-                "uniform" => vec![rng.uniform(-3.7, 99.1).to_bits()],
+                "uniform" => vec![rng.uniform(-3.7, 99.1).unwrap().to_bits()],
                 "integers" => {
                     let (low, high) = (number("low"), number("high"));
                     vec![rng.integers(low, high).unwrap() as u64]
@@ -236,6 +236,22 @@ fn generators_refuse() {
         assert_eq!(rng.integers(3, 3), empty(3, 3));
         assert_eq!(rng.choice(0).map(i64::from), empty(0, 0));
         assert!(rng.sample(2, 3).is_err());
+        // As `uniform` of NumPy 1.26 and of Python: the newer generator refuses negative ranges, too, Python none.
+        let refused: Vec<bool> = [
+            (0.0, f64::INFINITY),
+            (-1e308, 1e308),
+            (f64::NAN, 1.0),
+            (1.0, 0.0),
+        ]
+        .iter()
+        .map(|(low, high)| rng.uniform(*low, *high).is_err())
+        .collect();
+        let expected = match kind {
+            RngKind::Numpy => [true, true, true, false],
+            RngKind::NumpyGenerator => [true; 4],
+            RngKind::Python => [false; 4],
+        };
+        assert_eq!(refused, expected, "{kind:?}");
     }
     for broken in [
         r#"{"generator":"python","twister":{"words":[1],"used":0}}"#,

@@ -336,3 +336,34 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_computed_number_is_a_size_only_if_it_is_finite() {
+    for (number, size) in [
+        (0.25, Some(Size::Fraction(0.25))),
+        (1.0, Some(Size::Rows(1))),
+        (4_294_967_295.0, Some(Size::Rows(u32::MAX))),
+        (4_294_967_296.0, None),
+        (1e300, None),
+        // The split itself refuses these.
+        (1.5, Some(Size::Fraction(1.5))),
+        (0.0, Some(Size::Fraction(0.0))),
+        (-3.0, Some(Size::Fraction(-3.0))),
+        (f64::INFINITY, None),
+        (f64::NEG_INFINITY, None),
+        (f64::NAN, None),
+    ] {
+        assert_eq!(Size::from_number(number).ok(), size, "{number}");
+        for text in [
+            r#"{"method":"shuffle","seed":0}"#,
+            r#"{"method":"sample","test_size":0.5,"seed":0}"#,
+            r#"{"method":"python_sample","test_size":0.5,"seed":0}"#,
+            r#"{"method":"first_fit","test_size":0.5}"#,
+        ] {
+            let Some(size) = size else { continue };
+            let method = parse(text).unwrap().with_test_size(size);
+            let written = serde_json::to_value(&method).unwrap();
+            assert_eq!(written["test_size"], serde_json::json!(size));
+        }
+    }
+}

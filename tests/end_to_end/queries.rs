@@ -187,13 +187,14 @@ fn a_query_that_fails_says_where_and_why() {
 /// What shows only while a split, a draw or a file is worked on has the place of its word, too.
 #[test]
 fn a_setting_that_does_not_fit_says_where_it_stands() {
-    let mut table = "id,g,k,h\n".to_owned();
+    let mut table = "id,g,k,h,d\n".to_owned();
     for row in 0..12 {
         let (group, class) = (if row == 0 { "b" } else { "a" }, row % 4);
         let half = if row == 5 { "" } else { "1" };
-        let _ = writeln!(table, "i{row},{group},{class},{half}");
+        let double = if row == 1 { "2.7" } else { "3.0" };
+        let _ = writeln!(table, "i{row},{group},{class},{half},{double}");
     }
-    let columns = "id: text, g: text, k: integer, h: inferred";
+    let columns = "id: text, g: text, k: integer, h: inferred, d: number";
     let split = |rest: &str| format!("{{ split: t, method: {rest} }}");
     let draws = |rest: &str| format!("{{ draws: t, generator: numpy, seed: 0, values: [{rest}] }}");
     for (made, code, word, parts) in [
@@ -208,6 +209,24 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             4,
             "SELECT 1.5",
             &["test_size 1.5"],
+        ),
+        (
+            split("shuffle, test_size: SELECT sum(d) / sum(d - d) AS n FROM t, seed: 0"),
+            4,
+            "SELECT sum",
+            &["test_size inf"],
+        ),
+        (
+            split("shuffle, test_size: SELECT sum(d - d) / sum(d - d) AS n FROM t, seed: 0"),
+            3,
+            "SELECT sum",
+            &["a missing value"],
+        ),
+        (
+            split("first_fit, test_size: SELECT 5000000000 AS n FROM t LIMIT 1, groups: k"),
+            4,
+            "SELECT 5000000000",
+            &["test_size 5000000000"],
         ),
         (
             split("sample, test_size: SELECT id AS n FROM t LIMIT 1, seed: 0"),
@@ -268,6 +287,30 @@ fn a_setting_that_does_not_fit_says_where_it_stands() {
             4,
             "x: integers",
             &["row 1: `x` cannot be drawn"],
+        ),
+        (
+            draws("{ x: integers, high: d }"),
+            4,
+            "x: integers",
+            &["row 2: `d` holds no whole number"],
+        ),
+        (
+            draws("{ x: integers, high: 1e30 }"),
+            4,
+            "x: integers",
+            &["row 1: `1000000000000000000000000000000` holds no whole number"],
+        ),
+        (
+            draws("{ x: uniform, low: -1e308, high: 1e308 }"),
+            4,
+            "x: uniform",
+            &["row 1: `x` cannot be drawn", "no double to draw"],
+        ),
+        (
+            draws("{ x: uniform, when: k < 1e400 }"),
+            3,
+            "k < 1e400",
+            &["`k < 1e400` is no condition"],
         ),
     ] {
         let sandbox = Sandbox::new();

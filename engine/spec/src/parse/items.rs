@@ -172,7 +172,12 @@ fn side(expr: &Expr) -> Option<Operand> {
             Operand::Column(_) => None,
         },
         Expr::Value(value) => match &value.value {
-            Literal::Number(digits, _) => digits.to_string().parse().ok().map(Operand::Number),
+            Literal::Number(digits, _) => {
+                let number = digits.to_string().parse::<f64>().ok();
+                number
+                    .filter(|number| number.is_finite())
+                    .map(Operand::Number)
+            }
             _ => None,
         },
         _ => None,

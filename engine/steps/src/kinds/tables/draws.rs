@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, AsArray, PrimitiveArray};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
@@ -273,7 +273,7 @@ impl Step for Draws {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {
@@ -349,21 +349,45 @@ impl Draws {
     }
 }
 
-/// A column of numbers, as both.
+/// A column of numbers.
 struct Numbers {
-    integers: PrimitiveArray<Int64Type>,
+    /// None where the column holds fractions: a cast to integers would cut them off.
+    integers: Option<PrimitiveArray<Int64Type>>,
     numbers: PrimitiveArray<Float64Type>,
 }
 
 impl Numbers {
-    fn new(array: &arrow::array::ArrayRef) -> Result<Numbers, StepError> {
-        let integers = cast(array, &DataType::Int64).map_err(StepError::pipeline)?;
-        let numbers = cast(array, &DataType::Float64).map_err(StepError::pipeline)?;
+    fn new(array: &ArrayRef) -> Result<Numbers, StepError> {
+        let cast = |to| cast(array, &to).map_err(StepError::pipeline);
+        let integers = match array.data_type().is_integer() {
+            true => Some(cast(DataType::Int64)?),
+            false => None,
+        };
+        let numbers = cast(DataType::Float64)?;
         Ok(Numbers {
-            integers: integers.as_primitive::<Int64Type>().clone(),
+            integers: integers.map(|integers| integers.as_primitive::<Int64Type>().clone()),
             numbers: numbers.as_primitive::<Float64Type>().clone(),
         })
     }
+
+    fn number(&self, row: usize) -> Option<f64> {
+        self.numbers.is_valid(row).then(|| self.numbers.value(row))
+    }
+
+    fn integer(&self, row: usize) -> Option<i64> {
+        match &self.integers {
+            Some(integers) => integers.is_valid(row).then(|| integers.value(row)),
+            None => integer_of(self.number(row)?),
+        }
+    }
+}
+
+/// The same number as an integer; none if it has a fraction or is beyond 64 bits.
+fn integer_of(number: f64) -> Option<i64> {
+    // Both bounds are doubles; the upper one is just beyond the largest integer.
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    let is_integer = number.fract() == 0.0 && (-BOUND..BOUND).contains(&number);
+    is_integer.then_some(number as i64)
 }
 
 #[derive(Debug, Clone)]
@@ -412,7 +436,10 @@ impl Row<'_> {
         };
         Ok(Some(match &value.draw {
             Draw::Random => Cell::Number(rng.random()),
-            Draw::Uniform { low, high } => Cell::Number(rng.uniform(number(low)?, number(high)?)),
+            Draw::Uniform { low, high } => {
+                let drawn = rng.uniform(number(low)?, number(high)?);
+                Cell::Number(drawn.map_err(refused)?)
+            }
             Draw::Integers { low, high } => {
                 let drawn = rng.integers(integer(low)?, integer(high)?);
                 Cell::Integer(drawn.map_err(refused)?)
@@ -463,16 +490,12 @@ impl Row<'_> {
                 Cell::Text(_) => None,
             };
         }
-        let numbers = &self.array(name)?.numbers;
-        numbers
-            .is_valid(self.index)
-            .then(|| numbers.value(self.index))
+        self.array(name)?.number(self.index)
     }
 
     fn integer(&self, operand: &Operand) -> Option<i64> {
         let name = match operand {
-            Operand::Number(number) if number.fract() == 0.0 => return Some(*number as i64),
-            Operand::Number(_) => return None,
+            Operand::Number(number) => return integer_of(*number),
             Operand::Column(name) => name,
         };
         if let Some((_, cell)) = self.drawn.iter().find(|(one, _)| one == name) {
@@ -481,10 +504,7 @@ impl Row<'_> {
                 Cell::Number(_) | Cell::Text(_) => None,
             };
         }
-        let integers = &self.array(name)?.integers;
-        integers
-            .is_valid(self.index)
-            .then(|| integers.value(self.index))
+        self.array(name)?.integer(self.index)
     }
 
     fn array(&self, name: &str) -> Option<&Numbers> {

@@ -49,6 +49,7 @@ pub(crate) static KIND: Kind = Kind {
         });
         Some(Box::new(SplitRows {
             method: method(declaration)?,
+            is_size_computed: is_size_computed(declaration),
             keys,
         }))
     },
@@ -56,8 +57,8 @@ pub(crate) static KIND: Kind = Kind {
 
 const ROLES: [Role; 3] = [Role::Groups, Role::Stratify, Role::Within];
 
-/// Stands for a size that a query computes.
-const PLACEHOLDER: f64 = 0.5;
+/// The size in the method until the step runs, where a query computes it. Part of the step's key.
+const PLACEHOLDER: Size = Size::Fraction(0.5);
 
 /// The declared method with its parameters.
 fn method(declaration: &Declaration) -> Option<Method> {
@@ -65,14 +66,16 @@ fn method(declaration: &Declaration) -> Option<Method> {
     let method = splits::ALL
         .iter()
         .find(|method| method.section.name == name)?;
-    let size = match declaration.has("test_size") {
-        true => match declaration.get("test_size").map(|size| &size.value) {
-            Some(Setting::Query(_)) => Some(Size::Fraction(PLACEHOLDER)),
-            _ => declaration.share("test_size"),
-        },
-        false => None,
+    let size = match is_size_computed(declaration) {
+        true => Some(PLACEHOLDER),
+        false => declaration.share("test_size"),
     };
     (method.method)(declaration, size)
+}
+
+fn is_size_computed(declaration: &Declaration) -> bool {
+    let size = declaration.get("test_size").map(|size| &size.value);
+    matches!(size, Some(Setting::Query(_)))
 }
 
 /// A method works with the values of at most one column, and draws from one generator; its sizes fit some table.
@@ -106,13 +109,6 @@ fn check(declaration: &Declaration) -> Vec<Diagnostic> {
 enum SplitTableError {
     #[error("the table has {0} rows; a split takes at most 4,294,967,295")]
     TooLong(u64),
-    #[error("`{method}` does not take the test_size {size}: {cause}")]
-    Size {
-        method: &'static str,
-        size: f64,
-        #[source]
-        cause: serde_json::Error,
-    },
     #[error(
         "`{column}` is {value} in row {row} alone, and `stratify` needs two rows of each class; leave such rows out, or join small classes, in a query"
     )]
@@ -138,6 +134,8 @@ enum SplitTableError {
 
 struct SplitRows {
     method: Method,
+    /// Whether a query gives the size of the second table.
+    is_size_computed: bool,
     /// A column whose values the method works with, and how.
     keys: Option<(Role, String)>,
 }
@@ -148,7 +146,10 @@ impl Step for SplitRows {
     }
 
     fn version(&self) -> u32 {
-        2
+        match self.is_size_computed {
+            true => 3,
+            false => 2,
+        }
     }
 
     fn params(&self) -> serde_json::Value {
@@ -176,7 +177,8 @@ impl Step for SplitRows {
         let method = match inputs.get("test_size") {
             Some(size) => {
                 let size = scalar(context, size).map_err(|error| size_fault(&error))?;
-                with_test_size(&self.method, size)?
+                let size = Size::from_number(size).map_err(of_sizes)?;
+                self.method.clone().with_test_size(size)
             }
             None => self.method.clone(),
         };
@@ -310,24 +312,4 @@ fn size_fault(error: &StepError) -> StepError {
         Subject::Key("test_size"),
         error.to_string(),
     )
-}
-
-/// The method with a size that a query computed: a whole number above 1 counts rows, anything else is a share.
-fn with_test_size(method: &Method, size: f64) -> Result<Method, StepError> {
-    let error = |cause| {
-        let error = SplitTableError::Size {
-            method: method.name(),
-            size,
-            cause,
-        };
-        blamed(Failure::Input, Subject::Key("test_size"), error)
-    };
-    let mut body = serde_json::to_value(method).map_err(error)?;
-    let is_count = size.fract() == 0.0 && size >= 1.0;
-    body["test_size"] = if is_count {
-        serde_json::json!(size as u64)
-    } else {
-        serde_json::json!(size)
-    };
-    serde_json::from_value(body).map_err(error)
 }
