@@ -2,10 +2,10 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use crate::writer::Unfinished;
-use crate::{Permit, StoreError};
+use crate::{Permit, StoreError, threads};
 
 /// Pieces on their way. More would only hold memory.
 const PIECES: usize = 2;
@@ -18,14 +18,18 @@ pub(crate) struct Behind {
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
     /// `None`: it has ended.
-    thread: Option<JoinHandle<Result<Box<Unfinished>, StoreError>>>,
+    thread: Option<JoinHandle<Option<Result<Box<Unfinished>, StoreError>>>>,
 }
 
 impl Behind {
-    pub(crate) fn start(mut unfinished: Box<Unfinished>, permit: Permit) -> Behind {
+    /// Gives the object back if the system starts no further thread.
+    pub(crate) fn start(
+        unfinished: Box<Unfinished>,
+        permit: Permit,
+    ) -> Result<Behind, Box<Unfinished>> {
         let (full, pieces) = sync_channel::<Vec<u8>>(PIECES);
         let (spent, empty) = channel();
-        let thread = thread::spawn(move || {
+        let thread = threads::start(unfinished, move |mut unfinished: Box<Unfinished>| {
             permit.work(|| {
                 for piece in pieces {
                     unfinished.append(&piece)?;
@@ -34,12 +38,12 @@ impl Behind {
                 }
                 Ok(unfinished)
             })
-        });
-        Behind {
+        })?;
+        Ok(Behind {
             full: Some(full),
             empty,
             thread: Some(thread),
-        }
+        })
     }
 
     /// Hands a piece over; waits while too many are on their way. `false`: an
@@ -65,7 +69,7 @@ impl Behind {
 
     fn join(&mut self) -> Option<Result<Box<Unfinished>, StoreError>> {
         self.full = None;
-        self.thread.take()?.join().ok()
+        self.thread.take()?.join().ok()?
     }
 }
 

@@ -387,29 +387,44 @@ fn in_remote(remote: &str, name: &str) -> String {
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
 /// thread, if there is one; spent buffers come back from it.
 fn hash_twice(
-    mut input: impl Read,
+    input: impl Read,
     progress: &dyn Fn(u64),
     permit: Option<Permit>,
 ) -> io::Result<(Digest, String, u64)> {
-    let Some(permit) = permit else {
-        let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
-        let (mut chunk, mut len) = (vec![0; CHUNK], 0);
-        loop {
-            let read = next(&mut input, &mut chunk)?;
-            let bytes = chunk.get(..read).unwrap_or_default();
-            if bytes.is_empty() {
-                return Ok((blake3.finalize().into(), hex(&md5.finalize()), len));
-            }
-            blake3.update(bytes);
-            md5.update(bytes);
-            len += read as u64;
-            progress(read as u64);
+    match permit {
+        Some(permit) => hash_on_two_threads(input, progress, permit),
+        None => hash_here(input, progress),
+    }
+}
+
+fn hash_here(mut input: impl Read, progress: &dyn Fn(u64)) -> io::Result<(Digest, String, u64)> {
+    let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
+    let (mut chunk, mut len) = (vec![0; CHUNK], 0);
+    loop {
+        let read = next(&mut input, &mut chunk)?;
+        let bytes = chunk.get(..read).unwrap_or_default();
+        if bytes.is_empty() {
+            return Ok((blake3.finalize().into(), hex(&md5.finalize()), len));
         }
-    };
+        blake3.update(bytes);
+        md5.update(bytes);
+        len += read as u64;
+        progress(read as u64);
+    }
+}
+
+fn hash_on_two_threads(
+    mut input: impl Read,
+    progress: &dyn Fn(u64),
+    permit: Permit,
+) -> io::Result<(Digest, String, u64)> {
     thread::scope(|scope| {
         let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
         let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
-        let md5 = scope.spawn(move || permit.work(|| md5_of(&incoming, &spent)));
+        let md5 = move || permit.work(|| md5_of(&incoming, &spent));
+        let Ok(md5) = thread::Builder::new().spawn_scoped(scope, md5) else {
+            return hash_here(input, progress);
+        };
         let mut blake3 = blake3::Hasher::new();
         let mut len = 0;
         loop {

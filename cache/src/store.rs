@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::free_bytes;
+use crate::folder::make_folder;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
@@ -56,7 +57,7 @@ impl Store {
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         for bucket in Bucket::ALL {
             let dir = bucket.dir(root);
-            fs::create_dir_all(&dir)
+            make_folder(&dir)
                 .map_err(|error| StoreError::io("create the store's folder", &dir, error))?;
         }
         let store = Self::with(root, false)?;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -96,6 +98,58 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         self.0.free.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Whether the system starts `count` further threads. Libraries that start
+/// theirs without asking panic otherwise, or wait for ever.
+///
+/// # Errors
+/// The system's, when it does not.
+pub fn probe(count: usize) -> std::io::Result<()> {
+    std::thread::scope(|scope| {
+        let mut alive = Vec::new();
+        for _ in 0..count {
+            let (end, ended) = channel::<()>();
+            // Ends when `alive` does.
+            let wait = move || ended.recv().is_ok();
+            Builder::new().spawn_scoped(scope, wait)?;
+            alive.push(end);
+        }
+        Ok(())
+    })
+}
+
+/// Starts a thread that does `work` with `value`. Its result is never `None`.
+///
+/// # Errors
+/// Gives the value back if the system starts no further thread: limits of
+/// processes (`ulimit -u`, a container's) count threads, too.
+pub fn start<V: Send + 'static, T: Send + 'static>(
+    value: V,
+    work: impl FnOnce(V) -> T + Send + 'static,
+) -> Result<JoinHandle<Option<T>>, V> {
+    let (give, given) = channel();
+    match Builder::new().spawn(move || given.recv().ok().map(work)) {
+        Ok(thread) => give.send(value).map(|()| thread).map_err(|unsent| unsent.0),
+        Err(_) => Err(value),
+    }
+}
+
+/// As [`start`], within a scope.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    builder: Builder,
+    value: V,
+    work: impl FnOnce(V) -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, Option<T>>, V> {
+    let (give, given) = channel();
+    match builder.spawn_scoped(scope, move || given.recv().ok().map(work)) {
+        Ok(thread) => give.send(value).map(|()| thread).map_err(|unsent| unsent.0),
+        Err(_) => Err(value),
     }
 }
 

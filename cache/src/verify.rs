@@ -120,8 +120,12 @@ impl Store {
             part
         };
         let parts: Vec<_> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(|thread| thread.join()).collect()
+            // Without further threads, this one does all.
+            let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+            let helpers: Vec<_> = (1..THREADS).map_while(helper).collect();
+            let mine = work();
+            let parts = helpers.into_iter().map(|helper| helper.join());
+            parts.chain([Ok(mine)]).collect()
         });
         for part in parts {
             // A panic in `progress` goes on in the caller's thread.

@@ -260,14 +260,20 @@ impl ObjectWriter {
     fn hand_on(&mut self, piece: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
         self.len += piece.len() as u64;
         let mut behind = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Here(mut unfinished) => match self.store.thread() {
-                Some(permit) => Behind::start(unfinished, permit),
-                None => {
-                    unfinished.append(&piece)?;
-                    self.state = State::Here(unfinished);
-                    return Ok(Some(piece));
+            State::Here(unfinished) => {
+                let started = match self.store.thread() {
+                    Some(permit) => Behind::start(unfinished, permit),
+                    None => Err(unfinished),
+                };
+                match started {
+                    Ok(behind) => behind,
+                    Err(mut unfinished) => {
+                        unfinished.append(&piece)?;
+                        self.state = State::Here(unfinished);
+                        return Ok(Some(piece));
+                    }
                 }
-            },
+            }
             State::Behind(behind) => behind,
             State::Failed => return Err(self.failed()),
         };

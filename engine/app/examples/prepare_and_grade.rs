@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Do it. A reporter of one's own would see every step begin and end.
     let run = Run::begin(&task, &ids, &Cancel::default(), &|note| eprintln!("{note}"))?;
-    let preparation = run.execute_blocking(Arc::new(NullReporter))?;
+    let preparation = run.execute(Arc::new(NullReporter))?;
     for summary in &preparation.summaries {
         println!(
             "{}: {:?}, {} steps run",

@@ -10,20 +10,23 @@ const SIDE_BY_SIDE: usize = 8;
 pub fn ask_all<I: Sync, T: Send>(items: &[I], ask: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let answers = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((place, item)) = {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(place).map(|item| (place, item))
-                } {
-                    let answer = ask(item);
-                    if let Ok(mut answers) = answers.lock() {
-                        answers.push((place, answer));
-                    }
-                }
-            });
+    let work = || {
+        while let Some((place, item)) = {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            items.get(place).map(|item| (place, item))
+        } {
+            let answer = ask(item);
+            if let Ok(mut answers) = answers.lock() {
+                answers.push((place, answer));
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..SIDE_BY_SIDE.min(items.len()) {
+            // Without further threads, this one asks all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
     });
     let mut answers = answers.into_inner().unwrap_or_default();
     answers.sort_by_key(|(place, _)| *place);

@@ -104,9 +104,11 @@ fn grade_all(
         }
     };
     std::thread::scope(|scope| {
-        for _ in 0..settings.jobs.min(entries.len()) {
-            scope.spawn(work);
+        for _ in 1..settings.jobs.min(entries.len()) {
+            // Without further threads, this one grades all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
+        work();
     });
     results
         .into_iter()

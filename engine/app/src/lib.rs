@@ -92,7 +92,7 @@ pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prep_steps::Expand;
 pub use prepared::{manifest, not_prepared};
 pub use push::{Pushed, push, remote_of};
-pub use run::{Preparation, Run, runtime};
+pub use run::{Preparation, Run};
 pub use samples::{SAMPLES, Sample};
 pub use settings::{Options, Settings};
 pub use sources::{FurtherSource, Missing, sources};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prep_cache::{LockGuard, Store};
-use prep_core::{Cancel, Context, Failure, Reporter, RunOptions, RunReport, StepOutcome, Timing};
+use prep_core::{Cancel, Context, Reporter, RunOptions, RunReport, StepOutcome, Timing};
 use prep_digests::Trees;
 use prep_fetch::PartOfBundle;
 use prep_remote::Link;
@@ -23,9 +23,6 @@ use crate::settings::{Options, Settings};
 use crate::sources::Missing;
 use crate::summary::{State, Summary};
 use crate::watch::Watch;
-
-/// Stack of a thread, in bytes: plans of long queries are walked by recursion. What is not used costs nothing.
-const STACK: usize = 16 << 20;
 
 /// Between two looks whether results are sent.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -100,11 +97,11 @@ impl Run {
         self.context.only_found = true;
     }
 
-    /// Carries it out on the caller's runtime.
+    /// Carries it out, and blocks until its end.
     ///
     /// # Errors
     /// When the engine itself fails; how single competitions ended is in the result.
-    pub async fn execute(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+    pub fn execute(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
         let Run {
             plan,
             ids,
@@ -119,6 +116,7 @@ impl Run {
         let run_options = RunOptions {
             keep_going: options.keep_going,
             variant: options.variant.clone(),
+            oldest_first: false,
         };
         let Plan {
             graph,
@@ -131,21 +129,20 @@ impl Run {
         // What there is to say is said after an interruption, too.
         let mut around = context.clone();
         around.cancel = Cancel::default();
-        let running = prep_core::run(
+        let report = prep_core::run(
             graph.clone(),
             context,
             resolution,
             run_options,
             watch.clone(),
-        );
-        let report = running.await?;
+        )?;
         for competition in &competitions {
             let nodes = nodes.get(&competition.id).map_or(&[][..], Vec::as_slice);
             let (store, link) = (&around.store, settings.remote.as_ref());
             origins::confirm(&graph, nodes, competition, store, &report, link)?;
         }
         if let Some(link) = &settings.remote {
-            sent(link, &cancel).await;
+            wait_until_sent(link, &cancel);
         }
         let mut summaries = Vec::new();
         let mut locked = Vec::new();
@@ -218,14 +215,6 @@ impl Run {
             timings,
         })
     }
-
-    /// Carries it out and waits for its end. Not to be called from within an asynchronous runtime.
-    ///
-    /// # Errors
-    /// As [`execute`](Self::execute), and when threads cannot be started.
-    pub fn execute_blocking(self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
-        runtime()?.block_on(self.execute(reporter))
-    }
 }
 
 /// What a summary says of a publication.
@@ -247,23 +236,10 @@ impl Published {
 }
 
 /// Waits for results that are on their way to the remote. What the remote does not take is not waited for.
-async fn sent(link: &Link, cancel: &Cancel) {
+fn wait_until_sent(link: &Link, cancel: &Cancel) {
     while link.pending() > 0 && !cancel.is_cancelled() {
-        tokio::time::sleep(GLANCE).await;
+        std::thread::sleep(GLANCE);
     }
-}
-
-/// A runtime that runs can be carried out on: steps bring their own threads, it only has to wait for them.
-///
-/// # Errors
-/// When threads cannot be started.
-pub fn runtime() -> Result<tokio::runtime::Runtime, Error> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_stack_size(STACK)
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(Failure::Machine, format!("cannot start threads: {error}")))
 }
 
 /// Refuses downloads for which there is no room.

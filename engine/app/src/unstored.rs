@@ -7,7 +7,6 @@ use prep_core::{Context, NullReporter, RunOptions, resolve, run};
 
 use crate::error::Error;
 use crate::plan::Plan;
-use crate::run::runtime;
 use crate::settings::Settings;
 
 /// Runs the steps of a plan once more whose results were not stored, in surroundings where nothing is held. What does not
@@ -31,15 +30,15 @@ pub(crate) fn store(
     let options = RunOptions {
         keep_going: true,
         variant: variant.to_owned(),
+        oldest_first: false,
     };
-    let running = run(
+    run(
         plan.graph.clone(),
         context.clone(),
         resolution,
         options,
         Arc::new(NullReporter),
-    );
-    runtime()?.block_on(running)?;
+    )?;
     plan.resolution = resolve(&plan.graph, &context, variant)?;
     Ok(())
 }

@@ -158,7 +158,8 @@ impl Context {
         }
     }
 
-    /// So much more memory, in bytes, if it is free now. A step that gets none does with what it claimed at first.
+    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free; the step then continues with its
+    /// initial claim.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
     }

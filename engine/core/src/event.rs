@@ -57,7 +57,7 @@ pub trait Reporter: Send + Sync {
     fn event(&self, event: &Event);
 }
 
-/// Reads nothing.
+/// Ignores all events.
 pub struct NullReporter;
 
 impl Reporter for NullReporter {

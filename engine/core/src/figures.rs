@@ -11,8 +11,7 @@ pub struct Figures {
     pub began: u64,
     /// From its beginning to its end.
     pub wall: u64,
-    /// Time on a processor, of all threads that worked for it alone. The threads of the query engine serve all steps; what
-    /// they do is not in it.
+    /// Time on a processor. Of a long query, what the thread that helps to sort used is not in it.
     pub cpu: u64,
     /// Bytes read from files and connections; those of mapped files are not counted.
     pub read: u64,

@@ -1,19 +1,30 @@
 //! Memory that running steps hold together.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// Memory is counted in these units, so that a semaphore's 32-bit permits reach far enough.
-const UNIT: u64 = 1 << 20;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// An amount of memory that claims are taken from. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
-    free: Arc<Semaphore>,
-    units: u32,
+    budget: Arc<Budget>,
     counted: Arc<Counted>,
+}
+
+/// What all claims share.
+#[derive(Debug)]
+struct Budget {
+    total: u64,
+    free: Mutex<Free>,
+    changed: Condvar,
+}
+
+/// Claims that wait are served in the order in which they came, so that a large one is not overtaken for ever.
+#[derive(Debug)]
+struct Free {
+    bytes: u64,
+    /// Number of the next claim that comes, and of the next one that is served.
+    next: u64,
+    served: u64,
 }
 
 /// What one step has claimed.
@@ -27,17 +38,24 @@ struct Counted {
 #[derive(Debug)]
 #[must_use = "the memory is given back when the claim is dropped"]
 pub struct Claim {
+    budget: Arc<Budget>,
     counted: Arc<Counted>,
     bytes: u64,
-    _units: OwnedSemaphorePermit,
 }
 
 impl Memory {
     pub fn new(bytes: u64) -> Memory {
-        let units = u32::try_from((bytes / UNIT).max(1)).unwrap_or(u32::MAX >> 4);
+        let free = Free {
+            bytes,
+            next: 0,
+            served: 0,
+        };
         Memory {
-            free: Arc::new(Semaphore::new(units as usize)),
-            units,
+            budget: Arc::new(Budget {
+                total: bytes,
+                free: Mutex::new(free),
+                changed: Condvar::new(),
+            }),
             counted: Arc::default(),
         }
     }
@@ -50,21 +68,33 @@ impl Memory {
         }
     }
 
-    /// Waits until so much is free. More than there is at all is all there is: then nobody else holds any.
-    pub async fn claim(&self, bytes: u64) -> Option<Claim> {
-        let free = self.free.clone();
-        let units = free.acquire_many_owned(self.units_of(bytes)).await.ok()?;
-        Some(self.claimed(bytes, units))
+    /// Waits until `bytes` are free, and all who came before are served. A claim of more than the total gets the total:
+    /// then nobody else holds any.
+    pub fn claim(&self, bytes: u64) -> Claim {
+        let bytes = bytes.min(self.budget.total);
+        let mut free = self.budget.free();
+        let mine = free.next;
+        free.next += 1;
+        while free.served != mine || free.bytes < bytes {
+            let woken = self.budget.changed.wait(free);
+            free = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        free.served += 1;
+        free.bytes -= bytes;
+        drop(free);
+        self.budget.changed.notify_all();
+        self.claimed(bytes)
     }
 
-    /// So much more, if it is free now. Never more than there is at all: who can wait for that takes it with `claim`.
+    /// Claims `bytes` more if they are free and nobody waits for memory. Never more than the total.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
-        if bytes.div_ceil(UNIT) > u64::from(self.units) {
+        let mut free = self.budget.free();
+        if free.served != free.next {
             return None;
         }
-        let free = self.free.clone();
-        let units = free.try_acquire_many_owned(self.units_of(bytes)).ok()?;
-        Some(self.claimed(bytes, units))
+        free.bytes = free.bytes.checked_sub(bytes)?;
+        drop(free);
+        Some(self.claimed(bytes))
     }
 
     /// The most that was claimed at a time.
@@ -72,48 +102,73 @@ impl Memory {
         self.counted.peak.load(Ordering::Relaxed)
     }
 
-    fn units_of(&self, bytes: u64) -> u32 {
-        u32::try_from(bytes.div_ceil(UNIT))
-            .unwrap_or(u32::MAX)
-            .clamp(1, self.units)
-    }
-
-    fn claimed(&self, bytes: u64, units: OwnedSemaphorePermit) -> Claim {
+    fn claimed(&self, bytes: u64) -> Claim {
         let now = self.counted.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.counted.peak.fetch_max(now, Ordering::Relaxed);
         Claim {
+            budget: self.budget.clone(),
             counted: self.counted.clone(),
             bytes,
-            _units: units,
         }
+    }
+}
+
+impl Budget {
+    fn free(&self) -> MutexGuard<'_, Free> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
         self.counted.now.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.free().bytes += self.bytes;
+        self.budget.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    #[tokio::test]
-    async fn claims_share_what_there_is_and_the_peak_is_known() {
+    #[test]
+    fn claims_share_what_there_is_and_the_peak_is_known() {
         let memory = Memory::new(100 << 20);
         let mine = memory.counted();
-        let first = mine.claim(60 << 20).await;
+        let first = mine.claim(60 << 20);
         assert!(mine.try_claim(60 << 20).is_none());
         let second = mine.try_claim(40 << 20);
         assert!(second.is_some());
         drop((first, second));
         assert_eq!(mine.peak(), 100 << 20);
-        assert!(mine.try_claim(101 << 20).is_none());
-        // What is larger than all runs alone.
-        let all = memory.claim(1 << 40).await;
-        assert!(all.is_some() && memory.try_claim(1).is_none());
+        assert!(mine.try_claim((100 << 20) + 1).is_none());
+        // What is larger than all runs alone, and has claimed all, not more.
+        let large = memory.counted();
+        let all = large.claim(1 << 40);
+        assert!(memory.try_claim(1).is_none());
+        assert_eq!(large.peak(), 100 << 20);
+        drop(all);
         assert_eq!(mine.peak(), 100 << 20);
-        assert!(mine.try_claim(101 << 20).is_none());
+        assert!(memory.try_claim(100 << 20).is_some());
+    }
+
+    #[test]
+    fn a_large_claim_is_not_overtaken_by_small_ones() {
+        let memory = Memory::new(100);
+        let held = memory.claim(50);
+        std::thread::scope(|scope| {
+            let large = scope.spawn(|| drop(memory.claim(80)));
+            while memory.budget.free().next < 2 {
+                std::thread::yield_now();
+            }
+            assert!(memory.try_claim(10).is_none(), "the large one comes first");
+            let small = scope.spawn(|| drop(memory.claim(10)));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!large.is_finished() && !small.is_finished());
+            drop(held);
+        });
+        assert_eq!(memory.budget.free().bytes, 100);
     }
 }

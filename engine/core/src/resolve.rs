@@ -23,7 +23,9 @@ pub enum State {
     Known {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
-        /// Objects of theirs that the store lacks.
+        /// The objects that they refer to.
+        objects: Vec<Digest>,
+        /// Those of them that the store lacks.
         missing: Vec<Missing>,
     },
     /// A sink that agrees with its inputs.
@@ -35,6 +37,19 @@ pub enum State {
     },
     /// It cannot be told before the named step has run.
     Pending { step: String },
+}
+
+impl State {
+    /// Why a node of this state runs.
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            State::Stale { reason, .. } => reason.clone(),
+            State::Known { missing, .. } => {
+                missing.first().map_or(Reason::FirstRun, Missing::reason)
+            }
+            State::Current { .. } | State::Pending { .. } => Reason::FirstRun,
+        }
+    }
 }
 
 /// An object that the store lacks.
@@ -150,37 +165,13 @@ fn resolve_part(
 }
 
 /// The state of one node, given those of its inputs.
-pub(crate) fn resolve_node(
+fn resolve_node(
     graph: &Graph,
     context: &Context,
     id: NodeId,
     states: &HashMap<NodeId, State>,
     last: &LastRuns,
 ) -> Result<State, StepError> {
-    let node = graph.node(id);
-    if let Action::Source(source) = &node.action {
-        return Ok(match source.state(context)? {
-            SourceState::Known { value } => {
-                let missing = context.store.len_of(&value).is_none().then_some(Missing {
-                    object: value,
-                    is_unstored: false,
-                });
-                State::Known {
-                    record: None,
-                    outputs: BTreeMap::from([("value".into(), value)]),
-                    missing: missing.into_iter().collect(),
-                }
-            }
-            SourceState::Unread { bytes } => State::Stale {
-                record: None,
-                reason: Reason::Unread { bytes },
-            },
-            SourceState::Missing => State::Stale {
-                record: None,
-                reason: Reason::Missing,
-            },
-        });
-    }
     let mut inputs = BTreeMap::new();
     for (name, port) in graph.inputs(id) {
         match states.get(&port.node) {
@@ -194,6 +185,42 @@ pub(crate) fn resolve_node(
                 });
             }
         };
+    }
+    resolve_with(graph, context, id, inputs, last)
+}
+
+/// The state of one node, given the digests of its inputs.
+pub(crate) fn resolve_with(
+    graph: &Graph,
+    context: &Context,
+    id: NodeId,
+    inputs: BTreeMap<String, Digest>,
+    last: &LastRuns,
+) -> Result<State, StepError> {
+    let node = graph.node(id);
+    if let Action::Source(source) = &node.action {
+        return Ok(match source.state(context)? {
+            SourceState::Known { value } => {
+                let missing = context.store.len_of(&value).is_none().then_some(Missing {
+                    object: value,
+                    is_unstored: false,
+                });
+                State::Known {
+                    record: None,
+                    outputs: BTreeMap::from([("value".into(), value)]),
+                    objects: Vec::new(),
+                    missing: missing.into_iter().collect(),
+                }
+            }
+            SourceState::Unread { bytes } => State::Stale {
+                record: None,
+                reason: Reason::Unread { bytes },
+            },
+            SourceState::Missing => State::Stale {
+                record: None,
+                reason: Reason::Missing,
+            },
+        });
     }
     let record = record(&node.action, inputs);
     let key = record.key();
@@ -222,6 +249,7 @@ pub(crate) fn resolve_node(
             Ok(State::Known {
                 record: Some(record),
                 missing: missing.collect(),
+                objects: [entry.references, entry.unstored].concat(),
                 outputs: entry.outputs,
             })
         }
@@ -235,7 +263,7 @@ pub(crate) fn resolve_node(
     }
 }
 
-fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
+pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
     let node = graph.node(port.node);
     StepError::internal(format!(
         "step `{}` has no output `{}`",

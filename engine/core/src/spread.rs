@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Scope;
+use std::thread::{Builder, Scope};
 
 use prep_cache::Permit;
 
@@ -79,10 +79,12 @@ fn work<'scope, S, T: Send, Start, Each>(
             && number + 1 < shared.count
             && let Some((permit, claim)) = shared.another()
         {
-            scope.spawn(move || {
+            // If the system starts no further thread, this one does the work of the helper.
+            let helper = Builder::new().spawn_scoped(scope, move || {
                 permit.work(|| work(scope, shared, false));
                 drop(claim);
             });
+            drop(helper);
         }
         let checked = match turn % BETWEEN_CHECKS {
             0 => shared.context.check(),

@@ -165,20 +165,9 @@ impl World {
         let options = RunOptions {
             keep_going: true,
             variant: "v1".to_owned(),
+            oldest_first: false,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        runtime
-            .block_on(run(
-                chain.graph.clone(),
-                context,
-                resolution,
-                options,
-                reporter,
-            ))
-            .unwrap()
+        run(chain.graph.clone(), context, resolution, options, reporter).unwrap()
     }
 
     fn run(&self, chain: &Chain) -> RunReport {
@@ -453,15 +442,10 @@ fn after_a_failure_the_others_start_only_if_asked_to() {
         let options = RunOptions {
             keep_going,
             variant: "v1".to_owned(),
+            oldest_first: false,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .unwrap();
         let reporter = Arc::new(NullReporter);
-        let report = runtime
-            .block_on(run(graph, context, resolution, options, reporter))
-            .unwrap();
+        let report = run(graph, context, resolution, options, reporter).unwrap();
         let failed = report
             .outcomes
             .values()

@@ -159,11 +159,10 @@ impl Fan {
         let options = RunOptions {
             keep_going: false,
             variant: "v1".to_owned(),
+            oldest_first: false,
         };
         let reporter = Arc::new(NullReporter);
-        let runtime = tokio::runtime::Runtime::new().unwrap();
-        let running = run(self.graph.clone(), context, resolution, options, reporter);
-        let report = runtime.block_on(running).unwrap();
+        let report = run(self.graph.clone(), context, resolution, options, reporter).unwrap();
         assert!(report.errors.is_empty(), "{:?}", report.errors);
         report
     }

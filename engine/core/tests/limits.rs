@@ -112,15 +112,10 @@ impl World {
         let options = RunOptions {
             keep_going: true,
             variant: "v1".to_owned(),
+            oldest_first: false,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()
-            .unwrap();
         let reporter = Arc::new(NullReporter);
-        let report = runtime.block_on(run(graph, context, resolution, options, reporter));
-        report.unwrap()
+        run(graph, context, resolution, options, reporter).unwrap()
     }
 }
 

@@ -158,7 +158,8 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, paths.len().max(1)) {
-            scope.spawn(work);
+            // Without further threads, this one does all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

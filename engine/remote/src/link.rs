@@ -32,6 +32,11 @@ const REST: Duration = Duration::from_secs(60);
 /// Objects of which it is remembered whether they are there: some 60 MB.
 const MOST_SEEN: usize = 1 << 20;
 
+/// Threads that talk with the remote.
+const THREADS: usize = 2;
+/// How long a thread for blocking work stays without work: ten years.
+const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 /// What a link needs to know.
 #[derive(Debug)]
 pub struct Config {
@@ -155,15 +160,20 @@ impl Link {
     /// # Errors
     /// When no threads can be started.
     pub fn to(remote: Remote, mirror: bool, say: Say) -> Result<Link, RemoteError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("remote")
-            .enable_all()
-            .build();
-        let runtime = runtime.map_err(|error| RemoteError::Failed {
+        let started = prep_cache::probe(THREADS + 1).and_then(|()| {
+            Builder::new_multi_thread()
+                .worker_threads(THREADS)
+                .thread_name("remote")
+                .thread_keep_alive(FOR_GOOD)
+                .enable_all()
+                .build()
+        });
+        let runtime = started.map_err(|error| RemoteError::Failed {
             remote: remote.shown().to_owned(),
             cause: format!("no threads can be started: {}", error.kind()),
         })?;
+        // With one thread for blocking work, it is done whatever comes.
+        drop(runtime.spawn_blocking(|| ()));
         let inner = Inner {
             remote: Arc::new(remote),
             runtime: Some(runtime),

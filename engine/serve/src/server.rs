@@ -20,6 +20,12 @@ use crate::routes::{self, Handled, Shared};
 use crate::upload::Limits;
 use crate::worker::Worker;
 
+/// Threads that talk with clients.
+const THREADS: usize = 2;
+
+/// How long a thread for blocking work stays without work: ten years.
+const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 /// How a server is to be.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -122,11 +128,15 @@ impl Server {
     /// # Errors
     /// When threads cannot be started.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+        prep_cache::probe(THREADS + 1)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(THREADS)
             .max_blocking_threads(64)
+            .thread_keep_alive(FOR_GOOD)
             .enable_all()
             .build()?;
+        // With one thread for blocking work, it is done whatever comes.
+        drop(runtime.spawn_blocking(|| ()));
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(self.listener.try_clone()?)?;
             tokio::select! {

@@ -21,6 +21,7 @@
 //! check      all queries of a pipeline, at load time   functions  one file per function
 //! rewrite    what the engine would compute otherwise   physical   operators and their memory
 //! grant      what a running query may use          failing    the row at which a query failed
+//! spill      files for what it has no memory for
 //! ```
 
 mod calls;
@@ -42,6 +43,7 @@ mod replace;
 mod rewrite;
 mod run;
 mod session;
+mod spill;
 mod types;
 mod usage;
 mod wildcard;

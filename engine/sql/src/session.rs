@@ -16,6 +16,7 @@ use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, TableSou
 use datafusion::prelude::SessionConfig;
 
 use crate::grant::Pool;
+use crate::spill::SpillDirectory;
 use crate::{QueryError, calls, functions, physical, rewrite};
 
 /// The query engine. Cheap to clone.
@@ -50,7 +51,7 @@ impl Session {
         pool: Arc<Pool>,
     ) -> std::result::Result<Arc<RuntimeEnv>, QueryError> {
         let mode = match &self.temp {
-            Some(temp) => DiskManagerMode::Directories(vec![temp.to_path_buf()]),
+            Some(temp) => DiskManagerMode::Custom(Arc::new(SpillDirectory(temp.clone()))),
             None => DiskManagerMode::Disabled,
         };
         let disk = DiskManagerBuilder::default()

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, channel, sync_channel};
-use std::thread::{self, Scope, ScopedJoinHandle};
+use std::thread::{self, Builder, Scope, ScopedJoinHandle};
 
 use prep_core::{Context, StepError};
 
@@ -104,7 +104,7 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
         let (batches, given) = sync_channel(1);
         let (done, results) = channel();
         let work = self.work;
-        let thread = self.scope.spawn(move || {
+        let thread = Builder::new().spawn_scoped(self.scope, move || {
             permit.work(|| {
                 for batch in given {
                     if done.send(work(batch)).is_err() {
@@ -113,7 +113,8 @@ impl<'env, I: Send + 'env, O: Send + 'env> InOrder<'_, 'env, I, O> {
                 }
             });
         });
-        self.helper = Some(Helper {
+        // Without the helper, all is worked on here.
+        self.helper = thread.ok().map(|thread| Helper {
             batches,
             results,
             thread,

@@ -101,7 +101,7 @@ impl World {
         };
         let ids = [self.id.clone()];
         let run = Run::begin(&task, &ids, cancel, &|_| {});
-        let preparation = match run.and_then(|run| run.execute_blocking(watcher)) {
+        let preparation = match run.and_then(|run| run.execute(watcher)) {
             Ok(preparation) => preparation,
             Err(error) if error.failure() == Failure::Cancelled => return Ending::Stopped,
             Err(error) => return Ending::Failed(vec![(error.failure(), error.to_string())]),

@@ -35,10 +35,14 @@ pub struct Moving {
 impl Moving {
     pub fn new(printer: &Printer, link: &Link) -> Moving {
         let stopped: Arc<(Mutex<bool>, Condvar)> = Arc::default();
-        let ticker = (printer.level > Level::Quiet).then(|| {
-            let (stopped, printer, link) = (stopped.clone(), printer.clone(), link.clone());
-            std::thread::spawn(move || tick(&stopped, &printer, &link))
-        });
+        let (shared, printer, link) = (stopped.clone(), printer.clone(), link.clone());
+        let ticker = match printer.level > Level::Quiet {
+            // Without a thread nothing is shown.
+            true => std::thread::Builder::new()
+                .spawn(move || tick(&shared, &printer, &link))
+                .ok(),
+            false => None,
+        };
         Moving { stopped, ticker }
     }
 }

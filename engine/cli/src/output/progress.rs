@@ -126,9 +126,11 @@ impl Display {
             wake: Condvar::new(),
             screen,
         });
-        let ticker = every.map(|every| {
+        let ticker = every.and_then(|every| {
             let shared = shared.clone();
-            std::thread::spawn(move || shared.tick(every))
+            // Without a thread nothing is redrawn between two events.
+            let thread = std::thread::Builder::new();
+            thread.spawn(move || shared.tick(every)).ok()
         });
         Display { shared, ticker }
     }

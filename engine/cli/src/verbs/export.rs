@@ -50,7 +50,7 @@ impl ExportArgs {
         };
         let catalog = Catalog::of(&session.settings)?;
         let settings = self.which.settings(session);
-        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
         if session.printer.json {
             session.printer.json(&exported)?;

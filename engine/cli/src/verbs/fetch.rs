@@ -66,7 +66,7 @@ impl Fetch {
             options: &options,
             network: &network,
         };
-        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let mut exits = Vec::new();
         let mut found = Vec::new();
         for id in &ids {

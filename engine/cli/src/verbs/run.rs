@@ -159,17 +159,13 @@ pub fn carry_out(
     find_only: bool,
 ) -> Result<Preparation, CliError> {
     let cancel = Cancel::default();
-    let runtime = prep_app::runtime()?;
     // Before anything is looked at, which may take a while, and through the display once there is one.
     let shown: Arc<OnceLock<Notice>> = Arc::default();
-    {
-        let (shown, printer) = (shown.clone(), session.printer.clone());
-        let _inside = runtime.enter();
-        interrupt::watch(cancel.clone(), move || match shown.get() {
-            Some(notice) => notice(interrupt::STOPPING),
-            None => printer.message(interrupt::STOPPING),
-        })?;
-    }
+    let (told, printer) = (shown.clone(), session.printer.clone());
+    let _watching = interrupt::watch(cancel.clone(), move || match told.get() {
+        Some(notice) => notice(interrupt::STOPPING),
+        None => printer.message(interrupt::STOPPING),
+    })?;
     let mut run = Run::begin(task, ids, &cancel, &|note| session.printer.note(&note))?;
     if find_only {
         run.find_only();
@@ -178,7 +174,7 @@ pub fn carry_out(
     let display = Display::new(&session.printer, &run.plan.work(), remote);
     // Nobody else sets it.
     let _ = shown.set(Box::new(display.notice()));
-    Ok(runtime.block_on(run.execute(display.reporter()))?)
+    Ok(run.execute(display.reporter())?)
 }
 
 /// Says something beside a display.

@@ -2,32 +2,43 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use prep_cache::{Digest, LedgerEntry, LockGuard, Offer, Permit, StoreError, Usage, try_lock_file};
+use prep_cache::{
+    Digest, LedgerEntry, LockGuard, Offer, StoreError, Usage, make_folder, try_lock_file,
+};
 
 use super::Shared;
 use crate::figures::millis;
 use crate::graph::NodeId;
 use crate::held::Held;
+use crate::resolve::{State, resolve_with};
 use crate::{
-    Action, Claim, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value,
-    Waited,
+    Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value, Waited,
 };
 
 /// Memory that a source may hold: it reads in pieces.
 const MEMORY_OF_SOURCE: u64 = 16 << 20;
 
-/// A node with all that it needs but memory.
+/// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
-    pub record: Option<KeyRecord>,
-    pub reason: Reason,
+    /// What was known of it when its inputs were not.
+    pub state: Option<State>,
     pub digests: BTreeMap<String, Digest>,
-    /// A step's key or what a sink looks after; a source sees to itself.
-    pub lock: Option<Arc<LockGuard>>,
-    pub waited: Waited,
+    pub ready_since: Instant,
+    pub blocked_since: Option<Instant>,
+}
+
+/// How the work on a node ended.
+pub(super) struct Ending {
+    pub id: NodeId,
+    /// As which it was to run. None if it was found up to date, or that could not be told.
+    pub state: Option<State>,
+    /// None: another process holds its lock.
+    pub result: Result<Option<Ended>, StepError>,
 }
 
 /// What a node left behind.
@@ -35,6 +46,8 @@ pub(super) enum Ended {
     Outputs {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
+        /// The objects that they refer to.
+        objects: Vec<Digest>,
         ran: Option<Figures>,
         /// What it holds in memory.
         held: Vec<Arc<Held>>,
@@ -45,8 +58,21 @@ pub(super) enum Ended {
     },
 }
 
+impl Ended {
+    /// Outputs that the ledger knows.
+    fn found(record: KeyRecord, entry: LedgerEntry) -> Ended {
+        Ended::Outputs {
+            record: Some(record),
+            outputs: entry.outputs,
+            objects: [entry.references, entry.unstored].concat(),
+            ran: None,
+            held: Vec::new(),
+        }
+    }
+}
+
 /// The lock of a node, if it has one. None when somebody else holds it.
-pub(super) fn try_lock(
+fn try_lock(
     shared: &Shared,
     id: NodeId,
     record: Option<&KeyRecord>,
@@ -60,7 +86,7 @@ pub(super) fn try_lock(
             None => return Ok(Some(None)),
             Some(path) => {
                 if let Some(folder) = path.parent() {
-                    std::fs::create_dir_all(folder).map_err(|cause| {
+                    make_folder(folder).map_err(|cause| {
                         let path = folder.to_owned();
                         StoreError::Io {
                             action: "make the folder",
@@ -78,58 +104,115 @@ pub(super) fn try_lock(
 }
 
 impl Task {
-    /// Waits for memory, runs, records. `thread` is the one that the node works on.
-    pub async fn execute(
-        mut self,
-        shared: Arc<Shared>,
-        thread: Permit,
-    ) -> Result<Ended, StepError> {
-        let (inputs, bytes) = self.load(&shared).await?;
+    /// Does all that the node needs, on this thread: looks whether it has to run, takes its lock, loads its inputs, waits for
+    /// memory, runs, records.
+    pub fn execute(self, shared: &Shared) -> Ending {
+        let id = self.id;
+        let mut state = None;
+        let work = AssertUnwindSafe(|| self.work(shared, &mut state));
+        let result = catch_unwind(work).unwrap_or_else(|panic| Err(panicked(panic.as_ref())));
+        Ending { id, state, result }
+    }
+
+    fn work(self, shared: &Shared, to_run: &mut Option<State>) -> Result<Option<Ended>, StepError> {
+        let state = match self.state {
+            Some(state) if !matches!(state, State::Pending { .. }) => state,
+            _ => {
+                let inputs = self.digests.clone();
+                let resolved = resolve_with(
+                    &shared.graph,
+                    &shared.context,
+                    self.id,
+                    inputs,
+                    &shared.last,
+                )?;
+                match resolved {
+                    State::Known {
+                        record,
+                        outputs,
+                        objects,
+                        missing,
+                    } if missing.is_empty() => {
+                        return Ok(Some(Ended::Outputs {
+                            record,
+                            outputs,
+                            objects,
+                            ran: None,
+                            held: Vec::new(),
+                        }));
+                    }
+                    State::Current { record } => {
+                        return Ok(Some(Ended::Sink { record, ran: None }));
+                    }
+                    state => state,
+                }
+            }
+        };
+        let record = match &state {
+            State::Stale { record, .. } | State::Known { record, .. } => record.clone(),
+            _ => None,
+        };
+        let reason = state.reason();
+        *to_run = Some(state);
+        let lock = try_lock(shared, self.id, record.as_ref())?;
+        let Some(lock) = lock else {
+            return Ok(None);
+        };
+        let now = Instant::now();
+        let blocked = self.blocked_since.unwrap_or(now);
+        let mut waited = Waited {
+            turn: millis(blocked - self.ready_since),
+            lock: millis(now - blocked),
+            memory: 0,
+        };
+        let (inputs, bytes) = load(shared, self.id, &self.digests)?;
         let memory = shared.context.memory.counted();
         let asked = Instant::now();
-        let Some(claim) = memory.claim(bytes).await else {
-            return Err(StepError::Cancelled);
-        };
-        self.waited.memory = millis(asked.elapsed());
+        let claim = memory.claim(bytes);
+        waited.memory = millis(asked.elapsed());
         let progress = Arc::new(Progress::default());
-        let context = shared.context.of_step(progress, memory, self.lock.clone());
-        let work = move || {
-            let ended = thread.work(|| self.run(&shared, &context, &claim, &inputs));
-            drop((claim, thread));
-            ended
+        let context = shared.context.of_step(progress, memory, lock.map(Arc::new));
+        let ready = Ready {
+            id: self.id,
+            record,
+            reason,
+            waited,
         };
-        let task = tokio::task::spawn_blocking(work);
-        task.await
-            .unwrap_or_else(|panic| Err(StepError::internal(panic_message(panic))))
+        let ended = ready.run(shared, &context, &inputs);
+        drop(claim);
+        ended.map(Some)
     }
+}
 
-    /// The inputs, and the memory that the node claims for them. They may have to come from afar.
-    async fn load(&self, shared: &Arc<Shared>) -> Result<(Inputs, u64), StepError> {
-        let (shared, digests, id) = (shared.clone(), self.digests.clone(), self.id);
-        let load = move || {
-            let mut inputs = Inputs::new();
-            for (name, digest) in digests {
-                inputs.insert(name, Value::load(&shared.context.store, &digest)?);
-            }
-            let bytes = match &shared.graph.node(id).action {
-                Action::Source(_) => MEMORY_OF_SOURCE,
-                Action::Step(step) => step.memory(&inputs),
-                Action::Sink(sink) => sink.memory(&inputs),
-            };
-            Ok((inputs, bytes))
-        };
-        let task = tokio::task::spawn_blocking(load);
-        task.await
-            .unwrap_or_else(|panic| Err(StepError::internal(panic_message(panic))))
+/// The inputs, and the memory that the node claims for them. They may have to come from a remote.
+fn load(
+    shared: &Shared,
+    id: NodeId,
+    digests: &BTreeMap<String, Digest>,
+) -> Result<(Inputs, u64), StepError> {
+    let mut inputs = Inputs::new();
+    for (name, digest) in digests {
+        let value = Value::load(&shared.context.store, digest)?;
+        inputs.insert(name.clone(), value);
     }
+    let bytes = match &shared.graph.node(id).action {
+        Action::Source(_) => MEMORY_OF_SOURCE,
+        Action::Step(step) => step.memory(&inputs),
+        Action::Sink(sink) => sink.memory(&inputs),
+    };
+    Ok((inputs, bytes))
+}
 
-    fn run(
-        self,
-        shared: &Shared,
-        context: &Context,
-        _claim: &Claim,
-        inputs: &Inputs,
-    ) -> Result<Ended, StepError> {
+/// A node with its lock, its inputs and its memory.
+struct Ready {
+    id: NodeId,
+    record: Option<KeyRecord>,
+    reason: Reason,
+    waited: Waited,
+}
+
+impl Ready {
+    fn run(self, shared: &Shared, context: &Context, inputs: &Inputs) -> Result<Ended, StepError> {
         context.check()?;
         let node = shared.graph.node(self.id);
         let reason = self.reason;
@@ -146,10 +229,12 @@ impl Task {
         match (&node.action, self.record) {
             (Action::Source(source), _) => {
                 let watch = begin();
-                let digest = source.run(context)?.save(&context.store)?;
+                let value = source.run(context)?;
+                let digest = value.save(&context.store)?;
                 Ok(Ended::Outputs {
                     record: None,
                     outputs: BTreeMap::from([("value".to_owned(), digest)]),
+                    objects: value.objects,
                     ran: Some(watch.stop(shared, context)),
                     held: Vec::new(),
                 })
@@ -160,12 +245,7 @@ impl Task {
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {
-                    return Ok(Ended::Outputs {
-                        record: Some(record),
-                        outputs: entry.outputs,
-                        ran: None,
-                        held: Vec::new(),
-                    });
+                    return Ok(Ended::found(record, entry));
                 }
                 if context.only_found && step.is_shared() {
                     let name = &node.name;
@@ -184,6 +264,7 @@ impl Task {
                 }
                 references.sort();
                 references.dedup();
+                let objects = references.clone();
                 let is_unstored = |object: &Digest| {
                     context.is_held(object) && context.store.len_of(object).is_none()
                 };
@@ -212,6 +293,7 @@ impl Task {
                 Ok(Ended::Outputs {
                     record: Some(record),
                     outputs,
+                    objects,
                     ran: Some(ran),
                     held: context.take_holding(),
                 })
@@ -276,15 +358,9 @@ pub(super) fn unix_seconds() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-fn panic_message(error: tokio::task::JoinError) -> String {
-    let panic: Box<dyn Any + Send> = match error.try_into_panic() {
-        Ok(panic) => panic,
-        Err(error) => return error.to_string(),
-    };
-    let text = panic.downcast_ref::<String>().cloned();
-    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-    format!(
-        "a step panicked: {}",
-        text.unwrap_or_else(|| "no message".into())
-    )
+fn panicked(panic: &(dyn Any + Send)) -> StepError {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+    let text = text.unwrap_or("no message");
+    StepError::internal(format!("a step panicked: {text}"))
 }

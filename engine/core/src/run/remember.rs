@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use prep_cache::HistoryStep;
 
+use super::Shared;
 use super::execute::unix_seconds;
-use super::{Scheduler, Shared};
+use super::scheduler::Scheduler;
 use crate::graph::NodeId;
 use crate::resolve::State;
 use crate::{LastRun, StepOutcome};

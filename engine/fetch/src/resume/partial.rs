@@ -51,7 +51,7 @@ impl Partial {
             move |cause| FetchError::io(action, &path, cause)
         };
         if let Some(folder) = target.parent() {
-            std::fs::create_dir_all(folder).map_err(error("make the folder of"))?;
+            prep_cache::make_folder(folder).map_err(error("make the folder of"))?;
         }
         let Some(lock) = prep_cache::try_lock_file(&path)? else {
             return Ok(Locked::Busy);

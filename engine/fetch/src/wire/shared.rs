@@ -1,6 +1,7 @@
 //! What all downloads of a process share: one client, one runtime, one limit of connections and of rate.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use reqwest::redirect::Policy;
 use reqwest::{Client, Url};
@@ -14,6 +15,12 @@ use crate::options::Options;
 use crate::wire::addresses::Addresses;
 use crate::wire::location::is_private;
 use crate::wire::rate::RateLimit;
+
+/// Threads of the network.
+const THREADS: usize = 2;
+
+/// How long a thread for blocking work stays without work: ten years.
+const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
 pub(crate) struct Shared {
     pub(crate) client: Client,
@@ -54,12 +61,22 @@ impl Shared {
             let cause = "the endpoint holds a user or password, which do not belong in an address";
             return Err(setup(cause.into()));
         }
+        let no_threads = |error: std::io::Error| {
+            setup(format!(
+                "the system starts no further thread: {}",
+                error.kind()
+            ))
+        };
+        prep_cache::probe(THREADS + 1).map_err(no_threads)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(THREADS)
             .thread_name("fetch")
+            .thread_keep_alive(FOR_GOOD)
             .enable_all()
             .build()
-            .map_err(|error| setup(error.to_string()))?;
+            .map_err(no_threads)?;
+        // Names of hosts are looked up on threads for blocking work. With one of them the work is done whatever comes.
+        drop(runtime.spawn_blocking(|| ()));
         let client = client(&options).map_err(setup)?;
         Ok(Shared {
             client,

@@ -131,8 +131,3 @@ pub(crate) fn relations(
         .map(|(name, table)| (name.clone(), table.relation.clone()))
         .collect()
 }
-
-/// Waits for a future on a step's thread.
-pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Handle::current().block_on(future)
-}

@@ -1,11 +1,13 @@
 //! Queries that run in a step: what they may use, and what their failures mean.
 
 use arrow::array::RecordBatch;
+use prep_cache::{Permit, probe};
 use prep_core::{Context, Failure, Inputs, StepError, causes};
 use prep_spec::model::Query;
 use prep_sql::{Blame, Grant, QueryError, ResultColumn, Rows, Session};
+use tokio::runtime::{Builder, Runtime};
 
-use super::{OpenTable, relations, wait};
+use super::{OpenTable, relations};
 use crate::kinds::TREE;
 use crate::placed::{Subject, helped};
 use crate::value::TableValue;
@@ -26,6 +28,9 @@ pub(crate) struct Running<'a> {
     context: &'a Context,
     query: &'a Query,
     rows: Rows,
+    runtime: Runtime,
+    /// For the thread that helps.
+    _permit: Option<Permit>,
 }
 
 impl<'a> Running<'a> {
@@ -44,15 +49,20 @@ impl<'a> Running<'a> {
             stop: std::sync::Arc::new(move || cancel.is_cancelled()),
         };
         let tables = relations(tables);
-        let rows = match wanted {
-            Wanted::Cells => wait(session.rows(query, tables, &grant)),
-            Wanted::Values => wait(session.values(query, tables, &grant)),
-            Wanted::Unordered => wait(session.values_unordered(query, tables, &grant)),
-        };
+        let (runtime, permit) = runtime(query, context, inputs)?;
+        let rows = runtime.block_on(async {
+            match wanted {
+                Wanted::Cells => session.rows(query, tables, &grant).await,
+                Wanted::Values => session.values(query, tables, &grant).await,
+                Wanted::Unordered => session.values_unordered(query, tables, &grant).await,
+            }
+        });
         Ok(Running {
             context,
             query,
             rows: rows.map_err(|error| failed(query, error))?,
+            runtime,
+            _permit: permit,
         })
     }
 
@@ -68,8 +78,34 @@ impl<'a> Running<'a> {
     /// The next batch; none at the end.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, StepError> {
         self.context.check()?;
-        wait(self.rows.next()).map_err(|error| failed(self.query, error))
+        let next = self.runtime.block_on(self.rows.next());
+        next.map_err(|error| failed(self.query, error))
     }
+}
+
+/// Rows from which on a second thread shortens a query.
+const MANY_ROWS: u64 = 1 << 17;
+
+/// What a query runs on: the step's own thread, and one that sorts batches while others are merged, if the query sorts
+/// many rows, a thread is free, and the system starts it.
+fn runtime(
+    query: &Query,
+    context: &Context,
+    inputs: &Inputs,
+) -> Result<(Runtime, Option<Permit>), StepError> {
+    let tables = inputs
+        .values()
+        .filter_map(|value| TableValue::of(value).ok());
+    let is_helped = !query.is_stream() && tables.map(|table| table.len()).sum::<u64>() > MANY_ROWS;
+    let permit = match is_helped && probe(1).is_ok() {
+        true => context.threads.try_take(),
+        false => None,
+    };
+    let runtime = match &permit {
+        Some(_) => Builder::new_multi_thread().worker_threads(1).build(),
+        None => Builder::new_current_thread().build(),
+    };
+    Ok((runtime.map_err(StepError::machine)?, permit))
 }
 
 /// What a query's failure means, and where it stands.

@@ -9,9 +9,9 @@
 use std::io::{self, BufRead, ErrorKind, Read};
 use std::mem;
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
-use prep_cache::Permit;
+use prep_cache::{Permit, start};
 
 /// Bytes that are handed over at a time.
 pub(super) const PIECE: usize = 1 << 18;
@@ -25,7 +25,7 @@ pub(super) struct Ahead {
     pieces: Option<Receiver<io::Result<Vec<u8>>>>,
     spent: Sender<Vec<u8>>,
     /// None: it has ended.
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<Option<()>>>,
     piece: Vec<u8>,
     /// What of the piece was used.
     used: usize,
@@ -33,23 +33,24 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    pub(super) fn start(reader: impl Read + Send + 'static, permit: Permit) -> Ahead {
+    /// Gives the reader back if the system starts no further thread.
+    pub(super) fn start<R: Read + Send + 'static>(reader: R, permit: Permit) -> Result<Ahead, R> {
         let (full, pieces) = sync_channel(PIECES);
         let (spent, empty) = channel();
-        let thread = thread::spawn(move || {
+        let thread = start(reader, move |reader| {
             permit.work(|| {
                 let give = |piece| full.send(piece).is_ok();
                 read(reader, || empty.try_recv().unwrap_or_default(), give);
             });
-        });
-        Ahead {
+        })?;
+        Ok(Ahead {
             pieces: Some(pieces),
             spent,
             thread: Some(thread),
             piece: Vec::new(),
             used: 0,
             failed: false,
-        }
+        })
     }
 
     fn advance(&mut self) -> io::Result<()> {
@@ -204,7 +205,9 @@ mod tests {
         let Some(permit) = threads.try_take() else {
             panic!("a thread is free");
         };
-        let ahead = Ahead::start(reader, permit);
+        let Ok(ahead) = Ahead::start(reader, permit) else {
+            panic!("a thread can be started");
+        };
         (threads, reads, ahead)
     }
 

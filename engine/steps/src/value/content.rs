@@ -361,9 +361,13 @@ impl OpenContent<'_> {
             true => self.threads.try_take(),
             false => None,
         };
-        Ok(match permit {
-            Some(permit) => Box::new(Ahead::start(reader, permit)),
-            None => Box::new(BufReader::with_capacity(PIECE, reader)),
+        let started = match permit {
+            Some(permit) => Ahead::start(reader, permit),
+            None => Err(reader),
+        };
+        Ok(match started {
+            Ok(ahead) => Box::new(ahead),
+            Err(reader) => Box::new(BufReader::with_capacity(PIECE, reader)),
         })
     }
 

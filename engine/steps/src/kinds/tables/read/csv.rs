@@ -4,7 +4,9 @@
 //! and quotes them, the object's own writes them. None waits for another by more than a few pieces.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
 
+use prep_cache::{Permit, start_scoped};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{CsvError, ReadOptions, Rewriter, Rewritten, first_misfit, normalise};
 use prep_spec::model::ColumnKind;
@@ -39,28 +41,37 @@ fn read(
     let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
     let text = TextWriter::new(context, content.bytes())?;
-    let (inflated, scanned) = match context.threads.try_take() {
-        Some(thread) => {
-            let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
-            let (empty, recycled) = sync_channel(2 * PIECES);
-            std::thread::scope(|scope| {
-                let scanner = scope
-                    .spawn(|| thread.work(|| scan_pieces(&options, read, inflated, text, empty)));
-                let inflated = inflate(context, opener, content, read, move |piece| {
-                    let taken = full.send(piece).is_ok();
-                    Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
-                });
-                let scanned = scanner
-                    .join()
-                    .unwrap_or_else(|_| Err(StepError::internal("the scanning thread panicked")));
-                (inflated, scanned)
-            })
-        }
-        None => {
-            let mut scan = Scanning::new(&options, read, text);
-            let inflated = inflate(context, opener, content, read, |piece| {
-                Ok(Some(scan.feed(piece)?.unwrap_or_default()))
+    let scan_here = |text| {
+        let mut scan = Scanning::new(&options, read, text);
+        let inflated = inflate(context, opener, content, read, |piece| {
+            Ok(Some(scan.feed(piece)?.unwrap_or_default()))
+        });
+        (inflated, scan)
+    };
+    let on_two_threads = |text, thread: Permit| {
+        let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
+        let (empty, recycled) = sync_channel(2 * PIECES);
+        std::thread::scope(|scope| {
+            let scan = |text| thread.work(|| scan_pieces(&options, read, inflated, text, empty));
+            let scanner = start_scoped(scope, Builder::new(), text, scan)?;
+            let inflated = inflate(context, opener, content, read, move |piece| {
+                let taken = full.send(piece).is_ok();
+                Ok(taken.then(|| recycled.try_recv().unwrap_or_default()))
             });
+            let panicked = || Err(StepError::internal("the scanning thread panicked"));
+            let scanned = scanner.join().ok().flatten();
+            Ok((inflated, scanned.unwrap_or_else(panicked)))
+        })
+    };
+    let scanned = match context.threads.try_take() {
+        Some(thread) => on_two_threads(text, thread),
+        None => Err(text),
+    };
+    let (inflated, scanned) = match scanned {
+        Ok(scanned) => scanned,
+        // No thread to be had.
+        Err(text) => {
+            let (inflated, scan) = scan_here(text);
             inflated?;
             (Ok(()), scan.finish())
         }

@@ -1,0 +1,25 @@
+//! Making folders.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Makes a folder, and those above it, if they are not there.
+///
+/// # Errors
+/// Those of [`fs::create_dir_all`]; but where a link that leads nowhere is in the way, the error names it (the system only
+/// says that a file exists).
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let made = fs::create_dir_all(path);
+    made.map_err(|error| {
+        let dangling = path.ancestors().find_map(|link| {
+            let target = fs::read_link(link).ok()?;
+            let is_dangling = link.metadata().is_err();
+            is_dangling.then(|| {
+                let (link, target) = (link.display(), target.display());
+                format!("{link} is a link to {target}, which does not exist")
+            })
+        });
+        dangling.map_or(error, |text| io::Error::new(ErrorKind::NotFound, text))
+    })
+}

@@ -1,0 +1,402 @@
+//! Which node starts next, and what the end of one means for the others.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use prep_cache::Digest;
+
+use super::execute::{Ended, Ending, Task};
+use super::holding::Holding;
+use super::{RunOptions, RunReport, Shared};
+use crate::graph::NodeId;
+use crate::held::Held;
+use crate::resolve::{State, missing_output};
+use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
+
+pub(super) struct Scheduler {
+    shared: Arc<Shared>,
+    keep_going: bool,
+    oldest_first: bool,
+    pub states: HashMap<NodeId, State>,
+    pub report: RunReport,
+    /// Feeding nodes that have not ended yet.
+    waiting: HashMap<NodeId, usize>,
+    ready: Vec<NodeId>,
+    /// Nodes whose lock another process holds.
+    pub blocked: Vec<NodeId>,
+    /// When a node became ready, and when its lock was first found taken.
+    ready_since: HashMap<NodeId, Instant>,
+    blocked_since: HashMap<NodeId, Instant>,
+    /// Results in memory that steps may want.
+    holding: Holding,
+    /// Why the nodes that started did.
+    pub reasons: HashMap<NodeId, Reason>,
+    /// Nothing new starts.
+    pub stop: bool,
+    /// The first node that failed, if nothing starts after it.
+    stopped_by: Option<String>,
+    /// Objects that were needed and found damaged or gone, and in which look at the graph.
+    lost: HashMap<Digest, usize>,
+    /// How often the graph was looked at again.
+    looks: usize,
+    /// The last of them is to be made again.
+    pub again: bool,
+}
+
+impl Scheduler {
+    pub fn new(shared: Arc<Shared>, options: &RunOptions, resolution: Resolution) -> Scheduler {
+        let mut scheduler = Scheduler {
+            shared,
+            keep_going: options.keep_going,
+            oldest_first: options.oldest_first,
+            states: HashMap::new(),
+            report: RunReport::default(),
+            waiting: HashMap::new(),
+            ready: Vec::new(),
+            blocked: Vec::new(),
+            ready_since: HashMap::new(),
+            blocked_since: HashMap::new(),
+            holding: Holding::default(),
+            reasons: HashMap::new(),
+            stop: false,
+            stopped_by: None,
+            lost: HashMap::new(),
+            looks: 0,
+            again: false,
+        };
+        scheduler.set_out(resolution);
+        scheduler
+    }
+
+    /// Takes over what is known, what has to run, and what of it can start.
+    fn set_out(&mut self, resolution: Resolution) {
+        for (id, state) in &resolution.states {
+            if resolution.work.contains_key(id) {
+                continue;
+            }
+            self.report.outcomes.insert(*id, StepOutcome::Reused);
+            if let State::Known { outputs, .. } = state {
+                self.report.outputs.insert(*id, outputs.clone());
+            }
+        }
+        for id in resolution.order.iter().rev() {
+            if !resolution.work.contains_key(id) {
+                continue;
+            }
+            let inputs = self.shared.graph.inputs(*id).into_iter();
+            let feeding: HashSet<NodeId> = inputs
+                .map(|(_, port)| port.node)
+                .filter(|node| resolution.work.contains_key(node))
+                .collect();
+            if feeding.is_empty() {
+                self.ready.push(*id);
+                self.ready_since.insert(*id, Instant::now());
+            }
+            self.waiting.insert(*id, feeding.len());
+        }
+        self.states = resolution.states;
+    }
+
+    /// The same run after another look at what there is: what ended stays ended, but for results that were lost.
+    pub fn resume(self, resolution: Resolution) -> Scheduler {
+        let mut next = Scheduler {
+            states: HashMap::new(),
+            report: RunReport {
+                figures: self.report.figures,
+                errors: self.report.errors,
+                ..RunReport::default()
+            },
+            waiting: HashMap::new(),
+            ready: Vec::new(),
+            ready_since: HashMap::new(),
+            blocked_since: HashMap::new(),
+            looks: self.looks + 1,
+            again: false,
+            ..self
+        };
+        next.set_out(resolution);
+        for (id, outcome) in self.report.outcomes {
+            let ended = match outcome {
+                StepOutcome::Done { .. } => next.report.outcomes.contains_key(&id),
+                StepOutcome::Reused => false,
+                StepOutcome::Failed { .. }
+                | StepOutcome::Skipped { .. }
+                | StepOutcome::Cancelled => true,
+            };
+            if ended {
+                next.report.outcomes.insert(id, outcome);
+            }
+        }
+        let outcomes = &next.report.outcomes;
+        next.ready.retain(|id| !outcomes.contains_key(id));
+        next.hold_on();
+        next
+    }
+
+    /// What is held goes on to the nodes that have not ended, also by way of those that are known by now.
+    fn hold_on(&mut self) {
+        if self.holding.is_empty() {
+            return;
+        }
+        for id in self.report.outputs.keys() {
+            let objects = self.objects_of(*id).collect();
+            self.holding
+                .give(Vec::new(), &objects, &self.open_users(*id));
+        }
+        let outcomes = &self.report.outcomes;
+        self.holding.retain(|id| !outcomes.contains_key(&id));
+    }
+
+    /// Notes an object that a step could not do without. False when it was lost before the last look at the graph:
+    /// making it again does not help.
+    fn note_lost(&mut self, error: &StepError) -> bool {
+        let Some(object) = error.lost_object() else {
+            return false;
+        };
+        self.shared.context.set_lost(object);
+        // Steps that run side by side may lose the same one.
+        let first = *self.lost.entry(object).or_insert(self.looks) == self.looks;
+        self.again |= first;
+        first
+    }
+
+    /// Takes the next node that can start.
+    pub fn next(&mut self) -> Option<Task> {
+        loop {
+            let id = match self.oldest_first {
+                true if !self.ready.is_empty() => self.ready.remove(0),
+                true => return None,
+                false => self.ready.pop()?,
+            };
+            match self.input_digests(id) {
+                Ok(digests) => {
+                    let now = Instant::now();
+                    return Some(Task {
+                        id,
+                        state: self.states.get(&id).cloned(),
+                        digests,
+                        ready_since: self.ready_since.get(&id).copied().unwrap_or(now),
+                        blocked_since: self.blocked_since.get(&id).copied(),
+                    });
+                }
+                Err(cause) => self.ended(id, Err(cause)),
+            }
+        }
+    }
+
+    /// A node that could not start yet.
+    pub fn put_back(&mut self, id: NodeId) {
+        match self.oldest_first {
+            true => self.ready.insert(0, id),
+            false => self.ready.push(id),
+        }
+    }
+
+    /// Takes the end of a node, or sets it aside if another process holds its lock.
+    pub fn take(&mut self, ending: Ending) {
+        let Ending { id, state, result } = ending;
+        if let Some(state) = state {
+            self.reasons.insert(id, state.reason());
+            self.states.insert(id, state);
+        }
+        match result {
+            Ok(Some(ended)) => self.ended(id, Ok(ended)),
+            Ok(None) => {
+                self.blocked.push(id);
+                self.blocked_since.entry(id).or_insert_with(Instant::now);
+            }
+            Err(error) => self.ended(id, Err(error)),
+        }
+    }
+
+    /// Looks once more at what other processes were about.
+    pub fn try_blocked_again(&mut self) {
+        self.ready.extend(self.blocked.drain(..).rev());
+    }
+
+    fn input_digests(&self, id: NodeId) -> Result<BTreeMap<String, Digest>, StepError> {
+        let inputs = self.shared.graph.inputs(id).into_iter();
+        let digest = |(name, port): (String, crate::Port)| {
+            let outputs = self.report.outputs.get(&port.node);
+            match outputs.and_then(|outputs| outputs.get(&port.output)) {
+                Some(digest) => Ok((name, *digest)),
+                None => Err(missing_output(&self.shared.graph, &port)),
+            }
+        };
+        inputs.map(digest).collect()
+    }
+
+    fn ended(&mut self, id: NodeId, result: Result<Ended, StepError>) {
+        let outcome = match result {
+            Ok(Ended::Outputs {
+                record,
+                outputs,
+                objects,
+                ran,
+                held,
+            }) => {
+                self.hold(id, held, &objects);
+                self.report.outputs.insert(id, outputs.clone());
+                self.states.insert(
+                    id,
+                    State::Known {
+                        record,
+                        outputs,
+                        objects,
+                        missing: Vec::new(),
+                    },
+                );
+                self.done(id, ran)
+            }
+            Ok(Ended::Sink { record, ran }) => {
+                self.states.insert(id, State::Current { record });
+                self.done(id, ran)
+            }
+            Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
+            // It has not ended: it runs when the object is there again.
+            Err(error) if self.note_lost(&error) => return,
+            Err(error) => {
+                if !self.keep_going {
+                    self.stop = true;
+                    let name = self.full_name(id);
+                    self.stopped_by.get_or_insert(name);
+                }
+                let outcome = StepOutcome::Failed {
+                    failure: error.failure(),
+                    message: chain(&error),
+                };
+                self.report.errors.insert(id, error);
+                outcome
+            }
+        };
+        let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+        self.end(id, outcome);
+        if !well {
+            self.skip_users(id);
+            return;
+        }
+        let mut ready = Vec::new();
+        for user in self.shared.graph.users(id) {
+            if let Some(count) = self.waiting.get_mut(&user) {
+                *count -= 1;
+                if *count == 0 && !self.report.outcomes.contains_key(&user) {
+                    ready.push(user);
+                }
+            }
+        }
+        if ready.len() > 1 {
+            // The last one begins first.
+            ready.sort_by_cached_key(|user| self.bytes_given(*user));
+        }
+        let now = Instant::now();
+        let since = ready.iter().map(|user| (*user, now));
+        self.ready_since.extend(since);
+        self.ready.append(&mut ready);
+    }
+
+    /// Objects in memory are there for who is given them, also by a step that only passes them on.
+    fn hold(&mut self, id: NodeId, held: Vec<Arc<Held>>, objects: &[Digest]) {
+        if held.is_empty() && self.holding.is_empty() {
+            return;
+        }
+        let objects = objects.iter().copied().collect();
+        let users = self.open_users(id);
+        self.holding.give(held, &objects, &users);
+    }
+
+    /// The users of a node that have not ended.
+    fn open_users(&self, id: NodeId) -> HashSet<NodeId> {
+        let users = self.shared.graph.users(id).into_iter();
+        users
+            .filter(|user| !self.report.outcomes.contains_key(user))
+            .collect()
+    }
+
+    /// The objects that the known outputs of a node refer to.
+    fn objects_of(&self, id: NodeId) -> impl Iterator<Item = Digest> {
+        let objects = match self.states.get(&id) {
+            Some(State::Known { objects, .. }) => objects.as_slice(),
+            _ => &[],
+        };
+        objects.iter().copied()
+    }
+
+    /// Bytes of the objects that the nodes which feed this one refer to.
+    fn bytes_given(&self, id: NodeId) -> u64 {
+        let inputs = self.shared.graph.inputs(id);
+        let nodes: HashSet<NodeId> = inputs.iter().map(|(_, port)| port.node).collect();
+        let objects: BTreeSet<Digest> = nodes
+            .into_iter()
+            .flat_map(|node| self.objects_of(node))
+            .collect();
+        let objects = objects.iter();
+        objects
+            .filter_map(|object| self.shared.context.len_of(object))
+            .sum()
+    }
+
+    fn done(&mut self, id: NodeId, ran: Option<Figures>) -> StepOutcome {
+        let Some(figures) = ran else {
+            return StepOutcome::Reused;
+        };
+        self.report.figures.insert(id, figures);
+        StepOutcome::Done {
+            millis: figures.wall,
+        }
+    }
+
+    fn end(&mut self, id: NodeId, outcome: StepOutcome) {
+        let node = self.shared.graph.node(id);
+        self.shared.reporter.event(&Event::StepEnded {
+            competition: node.competition.clone(),
+            step: node.name.clone(),
+            kind: node.action.kind(),
+            outcome: outcome.clone(),
+        });
+        self.report.outcomes.insert(id, outcome);
+        self.holding.retain(|user| user != id);
+    }
+
+    fn skip_users(&mut self, id: NodeId) {
+        let because = self.shared.graph.node(id).name.clone();
+        let mut stack = self.shared.graph.users(id);
+        while let Some(user) = stack.pop() {
+            if self.waiting.contains_key(&user) && !self.report.outcomes.contains_key(&user) {
+                self.end(
+                    user,
+                    StepOutcome::Skipped {
+                        because: because.clone(),
+                    },
+                );
+                stack.extend(self.shared.graph.users(user));
+            }
+        }
+    }
+
+    /// `competition/step`.
+    fn full_name(&self, id: NodeId) -> String {
+        let node = self.shared.graph.node(id);
+        format!("{}/{}", node.competition, node.name)
+    }
+
+    /// Ends what never started: it was cancelled, or skipped after a failure.
+    pub fn close(&mut self) {
+        let open = self.waiting.keys();
+        let open: Vec<NodeId> = open
+            .filter(|id| !self.report.outcomes.contains_key(id))
+            .copied()
+            .collect();
+        let outcome = match self.stopped_by.take() {
+            _ if self.shared.context.cancel.is_cancelled() => StepOutcome::Cancelled,
+            Some(because) => StepOutcome::Skipped { because },
+            None => StepOutcome::Failed {
+                failure: Failure::Internal,
+                message: "the run ended before this step could start".to_owned(),
+            },
+        };
+        for id in open {
+            self.end(id, outcome.clone());
+        }
+    }
+}

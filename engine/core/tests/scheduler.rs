@@ -1,0 +1,274 @@
+//! What the scheduler does while lookups are slow, nodes cannot be resolved, or all threads are taken.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use prep_cache::{Digest, LedgerEntry, Offer, Store, Tier};
+use prep_core::{
+    Action, Cancel, Context, Event, Graph, Inputs, Limits, NodeId, NullReporter, Outputs, Port,
+    Reporter, RunOptions, RunReport, Sink, Step, StepError, StepOutcome, Value, resolve, run,
+};
+
+/// A step that gives its name.
+struct Name(&'static str);
+
+impl Step for Name {
+    fn kind(&self) -> &'static str {
+        "name"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        self.0.into()
+    }
+
+    fn run(&self, _context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
+        let value = Value::new(self.0.into(), Vec::new());
+        Ok(Outputs::from([("value".to_owned(), value)]))
+    }
+}
+
+/// A sink that cannot tell whether it is up to date.
+struct Unreadable;
+
+impl Sink for Unreadable {
+    fn kind(&self) -> &'static str {
+        "unreadable"
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn params(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn is_current(&self, _context: &Context, _key: &Digest) -> Result<bool, StepError> {
+        Err(StepError::machine("the manifest cannot be read"))
+    }
+
+    fn run(&self, _context: &Context, _key: &Digest, _inputs: &Inputs) -> Result<(), StepError> {
+        panic!("it is never resolved");
+    }
+}
+
+/// A remote that has nothing and takes its time to say so. Counts how many ask it at the same time.
+#[derive(Debug, Default)]
+struct Slow {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Tier for Slow {
+    fn entry(&self, _key: &Digest) -> Option<LedgerEntry> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(100));
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        None
+    }
+
+    fn may_have(&self, _object: &Digest) -> bool {
+        false
+    }
+
+    fn fetch(&self, _object: &Digest, _to: &mut dyn Write) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn was_wrong(&self, _object: &Digest) {}
+
+    fn offer(&self, _offer: Offer) {}
+}
+
+struct World {
+    _folder: tempfile::TempDir,
+    store: Store,
+    graph: Graph,
+    jobs: usize,
+    keep_going: bool,
+    oldest_first: bool,
+    /// All threads are somebody else's.
+    without_threads: bool,
+}
+
+impl World {
+    fn new(jobs: usize) -> World {
+        let folder = tempfile::tempdir().unwrap();
+        World {
+            store: Store::open(&folder.path().join("store")).unwrap(),
+            _folder: folder,
+            graph: Graph::new(),
+            jobs,
+            keep_going: true,
+            oldest_first: false,
+            without_threads: false,
+        }
+    }
+
+    fn add(&mut self, name: &'static str, after: &[NodeId]) -> NodeId {
+        self.add_action(name, Action::Step(Box::new(Name(name))), after)
+    }
+
+    fn add_action(&mut self, name: &str, action: Action, after: &[NodeId]) -> NodeId {
+        let inputs = after.iter().map(|node| {
+            let port = Port {
+                node: *node,
+                output: "value".to_owned(),
+            };
+            (format!("{node:?}"), port)
+        });
+        self.graph.add("x", name, action, inputs.collect()).unwrap()
+    }
+
+    fn run(self, reporter: Arc<dyn Reporter>) -> RunReport {
+        let limits = Limits {
+            jobs: self.jobs,
+            memory: 1 << 30,
+        };
+        let context = Context::new(self.store.clone(), limits, Cancel::default());
+        let mut taken = Vec::new();
+        if self.without_threads {
+            taken.extend(std::iter::from_fn(|| context.threads.try_take()));
+        }
+        let graph = Arc::new(self.graph);
+        let resolution = resolve(&graph, &context, "v1").unwrap();
+        let options = RunOptions {
+            keep_going: self.keep_going,
+            variant: "v1".to_owned(),
+            oldest_first: self.oldest_first,
+        };
+        run(graph, context, resolution, options, reporter).unwrap()
+    }
+}
+
+fn count(report: &RunReport, wanted: fn(&StepOutcome) -> bool) -> usize {
+    report
+        .outcomes
+        .values()
+        .filter(|outcome| wanted(outcome))
+        .count()
+}
+
+fn is_done(outcome: &StepOutcome) -> bool {
+    matches!(outcome, StepOutcome::Done { .. })
+}
+
+#[test]
+fn nodes_ask_a_slow_remote_side_by_side() {
+    let mut world = World::new(4);
+    let first = world.add("first", &[]);
+    for name in ["a", "b", "c", "d"] {
+        world.add(name, &[first]);
+    }
+    let slow = Arc::new(Slow::default());
+    world.store = world.store.with_tier(slow.clone());
+    let report = world.run(Arc::new(NullReporter));
+    assert_eq!(count(&report, is_done), 5);
+    assert_eq!(slow.most.load(Ordering::SeqCst), 4);
+}
+
+#[test]
+fn a_node_that_cannot_be_resolved_fails_like_any_other() {
+    for (keep_going, failed, skipped) in [(true, 2, 0), (false, 1, 2)] {
+        let mut world = World::new(1);
+        world.keep_going = keep_going;
+        for name in ["a", "b"] {
+            let step = world.add(name, &[]);
+            let sink = Action::Sink(Box::new(Unreadable));
+            world.add_action(&format!("publish {name}"), sink, &[step]);
+        }
+        let report = world.run(Arc::new(NullReporter));
+        let count = |wanted| count(&report, wanted);
+        assert_eq!(
+            count(|one| matches!(one, StepOutcome::Failed { .. })),
+            failed
+        );
+        // What is left undone is never called cancelled.
+        assert_eq!(
+            count(|one| matches!(one, StepOutcome::Skipped { .. })),
+            skipped
+        );
+        assert_eq!(count(|one| matches!(one, StepOutcome::Cancelled)), 0);
+    }
+}
+
+#[test]
+fn a_run_goes_on_while_others_have_all_threads() {
+    let mut world = World::new(3);
+    world.without_threads = true;
+    let first = world.add("first", &[]);
+    let second = world.add("second", &[first]);
+    world.add("third", &[second]);
+    world.add("other", &[]);
+    let report = world.run(Arc::new(NullReporter));
+    assert_eq!(count(&report, is_done), 4, "{:?}", report.outcomes);
+}
+
+#[test]
+fn ready_nodes_can_be_taken_in_the_opposite_order() {
+    #[derive(Default)]
+    struct Began(Mutex<Vec<String>>);
+    impl Reporter for Began {
+        fn event(&self, event: &Event) {
+            if let Event::StepStarted { step, .. } = event {
+                self.0.lock().unwrap().push(step.clone());
+            }
+        }
+    }
+    let began = [false, true].map(|oldest_first| {
+        let mut world = World::new(1);
+        world.oldest_first = oldest_first;
+        for name in ["a", "b", "c"] {
+            world.add(name, &[]);
+        }
+        let began = Arc::new(Began::default());
+        world.run(began.clone());
+        began.0.lock().unwrap().clone()
+    });
+    let [mut newest, oldest] = began;
+    newest.reverse();
+    assert_eq!(newest, oldest);
+}
+
+#[test]
+fn a_panic_of_a_step_is_its_failure() {
+    struct Panics;
+    impl Step for Panics {
+        fn kind(&self) -> &'static str {
+            "panics"
+        }
+        fn version(&self) -> u32 {
+            1
+        }
+        fn params(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+        fn run(&self, _context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
+            panic!("as it happens");
+        }
+    }
+    let mut world = World::new(2);
+    let panics = world.add_action("panics", Action::Step(Box::new(Panics)), &[]);
+    world.add("after", &[panics]);
+    let other = world.add("other", &[]);
+    let report = world.run(Arc::new(NullReporter));
+    assert!(is_done(&report.outcomes[&other]));
+    assert!(matches!(
+        &report.outcomes[&panics],
+        StepOutcome::Failed { message, .. } if message == "a step panicked: as it happens"
+    ));
+}
