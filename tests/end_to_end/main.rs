@@ -15,6 +15,7 @@
 //! download/     from nothing: bundles come from a server that plays Kaggle
 //! drafts        a first pipeline for a bundle; checking one file
 //! faults/       a reader or a writer fails, the disk is full, Ctrl-C, damage, little memory: in every kind of step
+//! exhausted     too few threads, too little address space, files that may not get long
 //! expand        archives of `public` as folders
 //! export        copies to take elsewhere
 //! foreign       files that exhaust whoever looks at them, and systems that have too little
@@ -68,6 +69,7 @@ mod differential;
 mod digests;
 mod download;
 mod drafts;
+mod exhausted;
 mod expand;
 mod export;
 mod faults;

@@ -7,7 +7,7 @@
 //! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
 //! remote    a store that many machines share: options, variables, prep.toml
 //! samples   small bundles for a first look      exit, error, interrupt   how it ends
-//! allocator what the process does with freed memory
+//! allocator what the process does with freed memory        exhausted   when the system has no more threads or memory
 //! ```
 //!
 //! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses what is
@@ -17,6 +17,7 @@ mod allocator;
 mod args;
 mod downloads;
 mod error;
+mod exhausted;
 mod exit;
 mod interrupt;
 mod options;
@@ -41,8 +42,12 @@ use crate::settings::{Kaggle, Places, Resolved, Surroundings};
 /// Queries are walked by recursion, and those within the language's limits need more than a main thread has.
 const STACK: usize = 64 << 20;
 
+#[global_allocator]
+static ALLOCATOR: exhausted::Allocator = exhausted::Allocator;
+
 fn main() -> ExitCode {
     allocator::set_up();
+    exhausted::set_up();
     let own = std::thread::Builder::new().stack_size(STACK).spawn(prep);
     match own.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,

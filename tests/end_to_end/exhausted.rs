@@ -1,0 +1,194 @@
+//! Too few threads, too little address space, files that may not get long: the work is done nevertheless, or the program
+//! ends with code 6 and a sentence. It never panics, and never waits for what will not come.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::{Ended, Gallery, Harbour, Sandbox, skipped};
+
+/// Nobody else's: limits of processes count all that a user runs. One for each test of this process.
+fn user(test: u32) -> u32 {
+    50_000 + std::process::id() % 10_000 * 4 + test
+}
+
+/// `prep` under limits as `prlimit` names them. What has not ended after a minute is killed: code 124.
+fn limited(inner: &Command, limit: &str, user: Option<u32>) -> Ended {
+    let mut command = Command::new("timeout");
+    command
+        .args(["-s", "KILL", "60", "prlimit", limit])
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .env_clear()
+        .envs(
+            inner
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(inner.get_current_dir().expect("a folder"))
+        .stdin(std::process::Stdio::null());
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    Ended::of(&mut command)
+}
+
+fn has_prlimit() -> bool {
+    let found = Command::new("prlimit").arg("--version").output();
+    let found = found.is_ok_and(|found| found.status.success());
+    if !found {
+        skipped("this machine has no `prlimit`");
+    }
+    found
+}
+
+/// All below belongs to the user from now on.
+fn give(folder: &Path, user: u32) {
+    std::os::unix::fs::chown(folder, Some(user), Some(user)).expect("another owner");
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            give(&entry.expect("an entry").path(), user);
+        }
+    }
+}
+
+#[track_caller]
+fn assert_civil(ended: &Ended, what: &str) {
+    assert!(
+        matches!(ended.code, Some(0 | 6)),
+        "{what} ended with {ended:#?}"
+    );
+    assert!(
+        !ended.stderr.contains("panicked"),
+        "{what}: {}",
+        ended.stderr
+    );
+    if ended.code == Some(6) {
+        let lines = ended
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("error:"));
+        assert!(lines.count() >= 1, "{what}: {}", ended.stderr);
+    }
+}
+
+fn both() -> Sandbox {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    sandbox
+}
+
+const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
+
+#[test]
+fn threads_that_cannot_be_started_are_done_without_or_named() {
+    let expected = both();
+    expected.run_all(&BOTH).code(0);
+    let sandbox = both();
+    let owner = fs::metadata(sandbox.path("")).expect("a folder").uid();
+    if owner != 0 {
+        return skipped("only root can run as another user, whose threads are limited");
+    }
+    if !has_prlimit() {
+        return;
+    }
+    let user = user(0);
+    give(&sandbox.path(""), user);
+    let probe = limited(&sandbox.command(&["--version"]), "--nproc=50", Some(user));
+    if probe.code != Some(0) {
+        return skipped("another user cannot start the program where it was built");
+    }
+    // `timeout` and the program's first thread are two.
+    for threads in 2..12 {
+        for place in ["data", "store"] {
+            let _ = fs::remove_dir_all(sandbox.path(place));
+        }
+        let limit = format!("--nproc={threads}");
+        let prep = |arguments: &[&str]| limited(&sandbox.command(arguments), &limit, Some(user));
+        let run = limited(&sandbox.run_command(&BOTH), &limit, Some(user));
+        assert_civil(&run, &format!("run with {threads} threads"));
+        if run.code == Some(0) {
+            for id in BOTH {
+                let (made, wanted) = (sandbox.tree(id), expected.tree(id));
+                assert_eq!(made.contents(), wanted.contents());
+            }
+        }
+        for verb in [
+            &["list"][..],
+            &["plan", "-c", Harbour::ID, "--source", "source"],
+            &["cache", "verify"],
+            &["leaks", Harbour::ID],
+            &["diff", "data/harbour/prepared", "data/harbour/prepared"],
+            &["fetch", Harbour::ID, "--source", "source"],
+            &[
+                "run",
+                Harbour::ID,
+                "--remote",
+                "file:///nowhere",
+                "--source",
+                "source",
+            ],
+        ] {
+            let ended = prep(verb);
+            assert!(
+                ended.code.is_some_and(|code| code < 10) && !ended.stderr.contains("panicked"),
+                "{verb:?} with {threads} threads ended with {ended:#?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn too_little_address_space_is_code_6() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = both();
+    for megabytes in [250, 300, 350, 400, 500, 600, 800, 1200] {
+        for place in ["data", "store"] {
+            let _ = fs::remove_dir_all(sandbox.path(place));
+        }
+        let limit = format!("--as={}", megabytes << 20);
+        let run = limited(&sandbox.run_command(&BOTH), &limit, None);
+        assert_civil(&run, &format!("run in {megabytes} MB"));
+    }
+    sandbox.run_all(&BOTH).code(0);
+}
+
+#[test]
+fn a_limit_of_the_length_of_files_is_code_6() {
+    if !has_prlimit() {
+        return;
+    }
+    let sandbox = both();
+    for bytes in [0, 100, 1000] {
+        let run = limited(
+            &sandbox.run_command(&BOTH),
+            &format!("--fsize={bytes}"),
+            None,
+        );
+        assert_civil(&run, &format!("run with files of {bytes} bytes"));
+        assert_eq!(run.code, Some(6), "{run:#?}");
+        run.says(&["File too large"]);
+    }
+    sandbox.run_all(&BOTH).code(0);
+}
+
+#[test]
+fn a_data_folder_that_is_a_dangling_link_is_named() {
+    for place in ["data", "store"] {
+        let sandbox = Sandbox::new();
+        Harbour::install(&sandbox);
+        symlink("nowhere", sandbox.path(place)).expect("a link");
+        let ended = sandbox.run(Harbour::ID).code(6);
+        ended.says(&[&format!(
+            "{place} is a link to nowhere, which does not exist"
+        )]);
+        fs::create_dir(sandbox.path("nowhere")).expect("a folder");
+        sandbox.run_well(Harbour::ID);
+    }
+}
