@@ -35,6 +35,7 @@
 //! queries       what queries compute, use, and say when they fail
 //! remote        machines that share results and bundles
 //! report        the page to look at
+//! rerun         steps run again, against what the cache and the remote hold
 //! restart       a loss of power after a publication: what was torn is found and made again
 //! serve         the validation server, with many clients
 //! variants      what the corrected variant of a pipeline gives
@@ -88,6 +89,7 @@ mod projection;
 mod queries;
 mod remote;
 mod report;
+mod rerun;
 mod restart;
 mod serve;
 mod support;

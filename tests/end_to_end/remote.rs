@@ -10,12 +10,12 @@ use crate::{held, nested};
 const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
 
 /// A laboratory: a remote, and machines with folders of their own.
-struct Lab {
+pub struct Lab {
     remote: tempfile::TempDir,
 }
 
 impl Lab {
-    fn new() -> Lab {
+    pub fn new() -> Lab {
         Lab {
             remote: tempfile::tempdir().expect("a folder"),
         }
@@ -26,7 +26,7 @@ impl Lab {
     }
 
     /// A machine with pipelines; it makes a key, and believes `trusted`.
-    fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
+    pub fn machine(&self, trusted: &[&str], more: &str) -> (Sandbox, String) {
         let sandbox = Sandbox::new();
         sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
         sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));

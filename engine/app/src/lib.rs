@@ -13,7 +13,7 @@
 //! export     a copy that can be taken elsewhere                     audit     why data are not what was published
 //! jobs       scripts and manifests for clusters
 //! push       results and bundles for other machines (unstored)     unit     a share of many competitions
-//! reasons    why steps run, in words
+//! reasons    why steps run, in words                               rerun     whether steps give the same again
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
 //! leaks      what gives answers away                           diff      what differs between variants, folders
@@ -57,6 +57,7 @@ mod plan;
 mod prepared;
 mod push;
 pub mod reasons;
+mod rerun;
 mod run;
 mod samples;
 mod settings;
@@ -92,6 +93,7 @@ pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prep_steps::Expand;
 pub use prepared::{manifest, not_prepared};
 pub use push::{Pushed, push, remote_of};
+pub use rerun::{Difference, Place, Rerun, RerunResult, RerunStep, rerun};
 pub use run::{Preparation, Run};
 pub use samples::{SAMPLES, Sample};
 pub use settings::{Options, Settings};

@@ -60,7 +60,7 @@ impl Settings {
     }
 
     /// A folder for files that live as long as one call; what a killed process leaves there, the store sweeps away.
-    pub(crate) fn temp_dir(&self) -> PathBuf {
+    pub fn temp_dir(&self) -> PathBuf {
         self.store_dir.join("tmp")
     }
 

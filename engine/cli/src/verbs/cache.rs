@@ -1,4 +1,4 @@
-//! `prep cache stat | verify | gc`.
+//! `prep cache stat | verify | rerun | gc`.
 
 use clap::{Args, Subcommand};
 use prep_cache::{Amount, GcOptions, GcReport, Store, StoreStat, VerifyReport};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
+use crate::verbs::cache_rerun::{self, CacheRerun};
 use crate::{Ended, Session};
 
 /// Look after the store of results.
@@ -29,6 +30,9 @@ enum Action {
         #[arg(long)]
         repair: bool,
     },
+    /// Run steps again and compare what they give with the cache
+    #[command(after_help = cache_rerun::EXAMPLES)]
+    Rerun(Box<CacheRerun>),
     /// Remove what is not used any more
     #[command(
         after_help = "Examples:\n  prep cache gc --dry-run --keep-days 30\n  prep cache gc --max-size 200GB"
@@ -58,9 +62,10 @@ impl Cache {
             }
             return Ok(Exit::Success);
         };
-        match self.action {
+        match &self.action {
             Action::Stat => stat(session, &store),
-            Action::Verify { repair } => verify(session, &store, repair),
+            Action::Verify { repair } => verify(session, &store, *repair),
+            Action::Rerun(rerun) => rerun.call(session),
             Action::Gc {
                 max_size,
                 keep_days,
@@ -69,9 +74,9 @@ impl Cache {
                 session,
                 &store,
                 GcOptions {
-                    max_size,
-                    keep_days,
-                    dry_run,
+                    max_size: *max_size,
+                    keep_days: *keep_days,
+                    dry_run: *dry_run,
                 },
             ),
         }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod cache;
+pub mod cache_rerun;
 pub mod check;
 pub mod completions;
 pub mod config;

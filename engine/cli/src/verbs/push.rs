@@ -7,6 +7,7 @@ use prep_spec::BASE_VARIANT;
 use serde_json::json;
 
 use crate::downloads::{self, Limits, Purpose};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::{Conduct, How};
 use crate::output::moving::Moving;
@@ -41,7 +42,7 @@ impl Push {
         let link = remote_of(&session.settings)?;
         let catalog = Catalog::of(&session.settings)?;
         let ids = match self.selection.is_empty() {
-            true => prepared(session, &catalog)?,
+            true => prepared(session, &catalog, &self.how.variant)?,
             false => self.selection.ids()?,
         };
         let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
@@ -51,7 +52,7 @@ impl Push {
             options: &self.how.options(&Conduct::default()),
             network: &network,
         };
-        let (_runtime, cancel) = interrupt::watched(&session.printer)?;
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let done = |pushed: &Pushed| {
             session.printer.message(format!(
                 "{}: {} sent, {} there already; {} so far",
@@ -131,11 +132,16 @@ fn is_empty(pushed: &Pushed) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
 }
 
-/// Competitions with a prepared folder.
-fn prepared(session: &Session, catalog: &Catalog) -> Result<Vec<String>, crate::error::CliError> {
+/// Competitions that are prepared as this variant.
+pub fn prepared(
+    session: &Session,
+    catalog: &Catalog,
+    variant: &str,
+) -> Result<Vec<String>, CliError> {
     let mut ids = Vec::new();
+    let data_dir = session.settings.folder_of(variant);
     for entry in catalog.iter() {
-        if prep_app::manifest(&session.settings.data_dir, &entry.id)?.is_some() {
+        if prep_app::manifest(&data_dir, &entry.id)?.is_some() {
             ids.push(entry.id.clone());
         }
     }

@@ -1,0 +1,164 @@
+//! `prep cache rerun`: steps run again, under other limits, and their results are compared with the cache and the remote.
+
+use std::fs;
+
+use prep_cache::{Digest, Store};
+use serde_json::Value;
+
+use crate::remote::Lab;
+use crate::support::{Ended, Gallery, Harbour, Sandbox, Snapshot, names_in};
+
+const BOTH: [&str; 2] = [Harbour::ID, Gallery::ID];
+
+fn rerun(sandbox: &Sandbox, more: &[&str]) -> Ended {
+    let arguments = ["cache", "rerun", "--json", "--source", "source"];
+    let arguments = [&arguments[..], &["--skip-verification"], more].concat();
+    sandbox.prep(&arguments)
+}
+
+fn steps(report: &Value) -> Vec<&Value> {
+    let competitions = report["competitions"].as_array().expect("competitions");
+    let steps = competitions.iter().map(|one| one["steps"].as_array());
+    steps.flat_map(|steps| steps.expect("steps")).collect()
+}
+
+/// The key of a step.
+fn key(report: &Value, step: &str) -> Digest {
+    let step = steps(report).into_iter().find(|one| one["step"] == step);
+    let key = step.expect("the step")["key"].as_str().expect("a key");
+    key.parse().expect("a digest")
+}
+
+/// Writes into the ledger that a step gave what another one gave.
+fn plant(sandbox: &Sandbox, step: &Digest, other: &Digest) {
+    let store = Store::open(&sandbox.store()).expect("the store");
+    let wrong = store.lookup(other).expect("the ledger").expect("an entry");
+    let mut entry = store.lookup(step).expect("the ledger").expect("an entry");
+    let (name, _) = entry.outputs.pop_first().expect("an output");
+    let (_, digest) = wrong.outputs.into_iter().next().expect("an output");
+    entry.outputs.insert(name, digest);
+    entry.references.extend(wrong.references);
+    store.record(step, &entry).expect("the ledger");
+}
+
+#[test]
+fn steps_that_run_again_give_what_the_cache_holds() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    sandbox.bundle(Gallery::ID, &Gallery::archive(60, 1).bytes());
+    sandbox.run_all(&BOTH).code(0);
+    let folders = [sandbox.store(), sandbox.data()];
+    let before = folders.clone().map(|folder| Snapshot::of(&folder));
+    for more in [
+        &[][..],
+        &["--jobs", "1"],
+        &["--memory", "256MB", "--jobs", "5"],
+    ] {
+        let report = rerun(&sandbox, more).code(0).json();
+        let steps = steps(&report);
+        assert!(steps.len() > 10, "{report}");
+        assert!(steps.iter().all(|one| one["result"] == "equal"), "{report}");
+        assert_eq!(report["equal"], steps.len());
+        assert_eq!(report["differs"], 0);
+    }
+    for (folder, before) in folders.iter().zip(before) {
+        assert!(
+            before.contents() == Snapshot::of(folder).contents(),
+            "{} is only read",
+            folder.display()
+        );
+    }
+    assert!(names_in(&sandbox.store().join("tmp")).is_empty());
+}
+
+#[test]
+fn a_wrong_entry_of_the_ledger_is_found() {
+    let sandbox = Harbour::prepared();
+    let report = rerun(&sandbox, &[Harbour::ID]).code(0).json();
+    let (right, wrong) = (
+        key(&report, "public/train.csv"),
+        key(&report, "public/test.csv"),
+    );
+    plant(&sandbox, &right, &wrong);
+    let ended = rerun(&sandbox, &[Harbour::ID]).code(1);
+    let report = ended.json();
+    let differing: Vec<&Value> = steps(&report)
+        .into_iter()
+        .filter(|one| one["result"] != "equal")
+        .collect();
+    let [one] = differing[..] else {
+        panic!("{report}");
+    };
+    assert_eq!(one["step"], "public/train.csv");
+    assert_eq!(one["result"], "differs");
+    let difference = &one["differences"][0];
+    assert_eq!(difference["recorded_in"], "cache");
+    assert_ne!(difference["recorded"], difference["made"]);
+    // In words, too.
+    let words = sandbox.prep(&[
+        "cache",
+        "rerun",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--skip-verification",
+    ]);
+    words
+        .code(1)
+        .shows(&["differs: harbour/public/train.csv: output `", "1 differ"]);
+}
+
+#[test]
+fn a_wrong_result_of_the_remote_is_found() {
+    let lab = Lab::new();
+    let (one, _) = lab.machine(&[], "");
+    one.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));
+    let mut run = one.run_command(&[Harbour::ID]);
+    Ended::of(run.arg("--no-remote")).code(0);
+    let report = rerun(&one, &[Harbour::ID, "--no-remote"]).code(0).json();
+    let (right, wrong) = (
+        key(&report, "public/train.csv"),
+        key(&report, "public/test.csv"),
+    );
+    let store = Store::open(&one.store()).expect("the store");
+    let entry = store.lookup(&right).expect("the ledger").expect("an entry");
+    plant(&one, &right, &wrong);
+    let push = [
+        "push",
+        Harbour::ID,
+        "--source",
+        "source",
+        "--skip-verification",
+    ];
+    one.prep(&push).code(0);
+    store.record(&right, &entry).expect("the ledger");
+    rerun(&one, &[Harbour::ID, "--no-remote"]).code(0);
+    let report = rerun(&one, &[Harbour::ID]).code(1).json();
+    assert_eq!(report["differs"], 1, "{report}");
+    let differing = steps(&report)
+        .into_iter()
+        .find(|one| one["result"] == "differs");
+    let difference = &differing.expect("a difference")["differences"][0];
+    assert_eq!(difference["recorded_in"], "remote");
+}
+
+#[test]
+fn steps_that_cannot_run_or_were_never_recorded_are_reported() {
+    let sandbox = Harbour::prepared();
+    // Another pipeline: what changed is not recorded.
+    sandbox.pipeline(
+        Harbour::ID,
+        &Harbour::PIPELINE.replace("0 AS docked", "1 AS docked"),
+    );
+    let report = rerun(&sandbox, &[Harbour::ID]).code(0).json();
+    assert!(report["unrecorded"].as_u64() > Some(0), "{report}");
+    assert!(report["equal"].as_u64() > Some(0), "{report}");
+    // Without the bundle nothing can run.
+    fs::remove_file(sandbox.source().join("harbour.zip")).expect("the bundle");
+    let ended = rerun(&sandbox, &[Harbour::ID]).code(4);
+    let report = ended.json();
+    assert_eq!(report["equal"], 0, "{report}");
+    assert!(report["failed"].as_u64() > Some(0), "{report}");
+    assert!(names_in(&sandbox.store().join("tmp")).is_empty());
+}
