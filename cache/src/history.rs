@@ -17,6 +17,10 @@ pub struct History {
     pub recorded: u64,
     /// By step name.
     pub steps: BTreeMap<String, HistoryStep>,
+    /// Steps that failed when they last ran, as they would again: nothing but their record decides that. They stay while
+    /// runs leave them out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, FailedStep>,
     /// Earlier runs, the latest first: what they were is in the ledger, as long as it is kept there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Moment>,
@@ -45,12 +49,18 @@ impl History {
 
     /// The history after this run: what it was before is an earlier moment, unless the steps are the same.
     #[must_use]
-    pub fn followed_by(self, recorded: u64, steps: BTreeMap<String, HistoryStep>) -> History {
+    pub fn followed_by(
+        self,
+        recorded: u64,
+        steps: BTreeMap<String, HistoryStep>,
+        failed: BTreeMap<String, FailedStep>,
+    ) -> History {
         let before = self.moment();
         let mut earlier = self.earlier;
         let mut next = History {
             recorded,
             steps,
+            failed,
             earlier: Vec::new(),
         };
         if !before.steps.is_empty() && before.steps != next.moment().steps {
@@ -69,6 +79,14 @@ pub struct HistoryStep {
     pub key: Digest,
     /// Everything that determined its outputs.
     pub record: serde_json::Value,
+}
+
+/// What a step was that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedStep {
+    /// Everything that determined the failure.
+    pub record: serde_json::Value,
+    pub message: String,
 }
 
 /// A history as it is stored: with its names, for people who look at the file.

@@ -93,7 +93,7 @@ pub use digest::{Digest, DigestError};
 pub use error::StoreError;
 pub use folder::make_folder;
 pub use gc::{GcOptions, GcReport};
-pub use history::{History, HistoryStep, Moment};
+pub use history::{FailedStep, History, HistoryStep, Moment};
 pub use ledger::LedgerEntry;
 pub use link::LinkMode;
 pub use lock::{LockGuard, is_file_at, try_lock_file};

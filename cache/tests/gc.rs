@@ -102,6 +102,7 @@ fn what_was_not_used_for_long_goes() -> Outcome {
     let run = History {
         recorded: since.as_secs() - 5 * 24 * 60 * 60,
         steps: BTreeMap::from([("s".to_owned(), recorded)]),
+        failed: BTreeMap::new(),
         earlier: Vec::new(),
     };
     store.set_last_run("c", "v1", &run)?;

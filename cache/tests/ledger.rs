@@ -14,7 +14,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use common::{Outcome, count, entry, file_of, fresh, make_old, object_file, stranger};
-use prep_cache::{Digest, GcOptions, History, HistoryStep, Store};
+use prep_cache::{Digest, FailedStep, GcOptions, History, HistoryStep, Store};
 use serde_json::json;
 
 fn age_in_days(path: &std::path::Path) -> Result<u64, Box<dyn std::error::Error>> {
@@ -101,6 +101,13 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
                 record: json!({"n": n}),
             },
         )]),
+        failed: BTreeMap::from([(
+            "check".to_owned(),
+            FailedStep {
+                record: json!({"n": n}),
+                message: "no".to_owned(),
+            },
+        )]),
         earlier: Vec::new(),
     };
     // Pairs that a careless name would mix up; names that are no file names.
@@ -124,7 +131,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
     // Earlier runs are kept, the latest first, as long as something differs.
     let mut history = run(1);
     for n in [1, 2, 2, 3] {
-        history = history.followed_by(n, run(n).steps);
+        history = history.followed_by(n, run(n).steps, run(n).failed);
     }
     let earlier: Vec<u64> = history
         .earlier
@@ -133,7 +140,7 @@ fn history_round_trips_by_competition_and_variant() -> Outcome {
         .collect();
     assert_eq!((history.recorded, earlier), (3, vec![2, 1]));
     for n in 4..100 {
-        history = history.followed_by(n, run(n).steps);
+        history = history.followed_by(n, run(n).steps, run(n).failed);
     }
     assert_eq!(history.earlier.len(), 20);
     Ok(())

@@ -10,6 +10,10 @@ pub fn short(reason: &Reason) -> String {
     match reason {
         Reason::FirstRun => "first run".to_owned(),
         Reason::Changed { changes } => changes.iter().map(what).collect::<Vec<_>>().join(", "),
+        Reason::Failed { message } => {
+            let message = crate::error::for_people(message);
+            format!("it failed: {}", message.lines().next().unwrap_or_default())
+        }
         Reason::OutputMissing { .. } => {
             "its result is no longer in the store and something needs it".to_owned()
         }
@@ -130,6 +134,12 @@ mod tests {
                     step: "train".into(),
                 },
                 "depends on what `train` gives",
+            ),
+            (
+                Reason::Failed {
+                    message: "`a.csv` has MD5 1\n  b".into(),
+                },
+                "it failed: `a.csv` has MD5 1",
             ),
             (Reason::Unread { bytes: 1_900_000 }, "not read yet, 1.90 MB"),
             (Reason::Missing, "not there"),

@@ -14,6 +14,9 @@ use crate::{KeyRecord, Reason};
 pub struct LastRun {
     pub record: KeyRecord,
     pub reason: Option<Reason>,
+    /// Why it failed, if it did, and would again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 /// The last runs of a competition's steps, by name.
@@ -28,7 +31,8 @@ pub struct LastRuns {
 }
 
 impl LastRuns {
-    pub(crate) fn new(store: &Store, variant: &str) -> LastRuns {
+    /// Those that the store knows of a variant.
+    pub fn new(store: &Store, variant: &str) -> LastRuns {
         LastRuns {
             store: store.clone(),
             variant: variant.to_owned(),
@@ -47,11 +51,17 @@ impl LastRuns {
             return Ok(steps.clone());
         }
         let history = self.store.last_run(competition, &self.variant)?;
-        let steps = history.unwrap_or_default().steps.into_iter();
-        let steps: LastSteps = steps
-            .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)))
-            .collect();
-        let steps = Arc::new(steps);
+        let history = history.unwrap_or_default();
+        let steps = history.steps.into_iter();
+        let steps = steps
+            .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)));
+        // A failure is what happened last.
+        let failed = history.failed.into_iter().filter_map(|(name, step)| {
+            let last: LastRun = serde_json::from_value(step.record).ok()?;
+            let failed = Some(step.message);
+            Some((name, LastRun { failed, ..last }))
+        });
+        let steps: Arc<LastSteps> = Arc::new(steps.chain(failed).collect());
         read.insert(competition.to_owned(), steps.clone());
         Ok(steps)
     }

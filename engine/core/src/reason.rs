@@ -23,6 +23,8 @@ pub enum Reason {
     FirstRun,
     /// The record differs from that of the last execution.
     Changed { changes: Vec<Change> },
+    /// It failed with the same record, and would again.
+    Failed { message: String },
     /// The record is known, but an object that it led to is not in the store any more, and something needs it.
     OutputMissing { object: Digest },
     /// The record is known, but what it led to was held in memory and not stored, and something needs it.

@@ -228,7 +228,7 @@ pub(crate) fn resolve_with(
         if sink.is_current(context, &key)? {
             return Ok(State::Current { record });
         }
-        let reason = reason(last, node, &record)?.unwrap_or(Reason::NotCurrent);
+        let reason = reason(last, node, &record, Reason::NotCurrent)?;
         return Ok(State::Stale {
             record: Some(record),
             reason,
@@ -254,7 +254,7 @@ pub(crate) fn resolve_with(
             })
         }
         None => {
-            let reason = reason(last, node, &record)?.unwrap_or(Reason::FirstRun);
+            let reason = reason(last, node, &record, Reason::FirstRun)?;
             Ok(State::Stale {
                 record: Some(record),
                 reason,
@@ -286,10 +286,23 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Why `new` is not what ran last; none when nothing is known of an earlier run or the records agree.
-fn reason(last: &LastRuns, node: &Node, new: &KeyRecord) -> Result<Option<Reason>, StepError> {
+/// Why a node runs that has the record `new`; `same` if it had it when it last ran.
+fn reason(
+    last: &LastRuns,
+    node: &Node,
+    new: &KeyRecord,
+    same: Reason,
+) -> Result<Reason, StepError> {
     let steps = last.of(&node.competition).map_err(StepError::machine)?;
-    let changes = steps.get(&node.name).map(|last| changes(&last.record, new));
-    let changes = changes.filter(|changes| !changes.is_empty());
-    Ok(changes.map(|changes| Reason::Changed { changes }))
+    let Some(before) = steps.get(&node.name) else {
+        return Ok(Reason::FirstRun);
+    };
+    let changes = changes(&before.record, new);
+    Ok(match &before.failed {
+        _ if !changes.is_empty() => Reason::Changed { changes },
+        Some(message) => Reason::Failed {
+            message: message.clone(),
+        },
+        None => same,
+    })
 }

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex};
 
 use prep_cache::{Digest, Store};
 use prep_core::{
-    Action, Cancel, Context, Event, Failure, Graph, Inputs, Limits, NodeId, NullReporter, Outputs,
-    Port, Reason, Reporter, RunOptions, RunReport, Sink, State, Step, StepError, StepOutcome,
-    Value, resolve, run,
+    Action, Cancel, Context, Event, Failure, Graph, Inputs, LastRuns, Limits, NodeId, NullReporter,
+    Outputs, Port, Reason, Reporter, RunOptions, RunReport, Sink, State, Step, StepError,
+    StepOutcome, Value, resolve, run,
 };
 
 /// Joins its inputs and its text; counts its executions. A text `b@2` is `b`, joined by version 2 of the step.
@@ -276,11 +276,51 @@ fn a_failure_skips_what_depends_on_it_and_is_forgotten() {
 }
 
 #[test]
+fn a_failed_check_is_remembered_by_runs_that_leave_it_out() {
+    let world = World::new();
+    let failing = world.chain(["1", "2", "3"], true);
+    world.run(&failing);
+    let reason = || {
+        let resolution = resolve(&failing.graph, &world.context(), "v1").unwrap();
+        resolution.work.get(&failing.nodes[2]).cloned()
+    };
+    let failed = Some(Reason::Failed {
+        message: "no good".to_owned(),
+    });
+    assert_eq!(reason(), failed);
+    // A run of one new step, of nothing else.
+    let mut graph = Graph::new();
+    let step = Join {
+        text: "new".to_owned(),
+        runs: Arc::default(),
+        fails: false,
+    };
+    let node = graph.add("x", "a", Action::Step(Box::new(step)), Vec::new());
+    world.run(&Chain {
+        graph: Arc::new(graph),
+        runs: Vec::new(),
+        nodes: vec![node.unwrap()],
+    });
+    assert_eq!(reason(), failed);
+    let changed = world.chain(["1", "2", "three"], false);
+    let resolution = resolve(&changed.graph, &world.context(), "v1").unwrap();
+    let reason = &resolution.work[&changed.nodes[2]];
+    assert!(matches!(reason, Reason::Changed { .. }), "{reason:?}");
+    world.run(&changed);
+    let last = LastRuns::new(&world.store, "v1").of("x").unwrap();
+    assert_eq!(last["c"].failed, None);
+}
+
+#[test]
 fn a_target_that_was_disturbed_is_mended_without_running_steps() {
     let world = World::new();
     world.run(&world.chain(["1", "2", "3"], false));
+    let last = LastRuns::new(&world.store, "v1").of("x").unwrap();
+    assert_eq!(last["target"].reason, Some(Reason::FirstRun));
     *world.key.lock().unwrap() = None;
     let again = world.chain(["1", "2", "3"], false);
+    let resolution = resolve(&again.graph, &world.context(), "v1").unwrap();
+    assert_eq!(resolution.work[&again.nodes[3]], Reason::NotCurrent);
     let report = world.run(&again);
     assert_eq!(again.counts(), [0, 0, 0]);
     assert!(matches!(

@@ -1,7 +1,7 @@
 //! `prep why`: why a step would run now, and why it last did.
 
 use clap::Args;
-use prep_app::{PlannedStep, Runs, reasons};
+use prep_app::{PlannedStep, Runs, for_people, reasons};
 use prep_core::{LastRun, Reason};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn as_json(step: &PlannedStep, last: Option<&LastRun>) -> Value {
         "kind": step.kind,
         "runs": step.runs,
         "reason": step.reason,
-        "last": last.map(|last| json!({ "key": last.record.key(), "record": last.record, "reason": last.reason })),
+        "last": last.map(|last| json!({ "key": last.record.key(), "record": last.record, "reason": last.reason, "failed": last.failed })),
     })
 }
 
@@ -112,6 +112,9 @@ fn explain(step: &PlannedStep, last: Option<&LastRun>) -> String {
                 None => text.push_str("its result was found, so it never ran here\n"),
             }
             text.push_str(&details(last.reason.as_ref(), "  "));
+            if let Some(message) = &last.failed {
+                text.push_str(&format!("it failed: {}\n", for_people(message)));
+            }
             text.push_str(&format!("key {}\n", last.record.key()));
             for (name, digest) in &last.record.inputs {
                 text.push_str(&format!("  input `{name}`: {}\n", digest.short()));
@@ -160,6 +163,7 @@ mod tests {
         let last = LastRun {
             record: record.clone(),
             reason: Some(Reason::FirstRun),
+            failed: None,
         };
         assert_eq!(
             explain(&step, Some(&last)),

@@ -1,15 +1,16 @@
-//! The history of a competition: under which record every step was last up to date, and why it last ran.
+//! The history of a competition: under which record every step was last up to date, and why it last ran; and which checks
+//! did not hold.
 
 use std::collections::BTreeMap;
 
-use prep_cache::HistoryStep;
+use prep_cache::{FailedStep, HistoryStep};
 
 use super::Shared;
 use super::execute::unix_seconds;
 use super::scheduler::Scheduler;
 use crate::graph::NodeId;
 use crate::resolve::State;
-use crate::{LastRun, StepOutcome};
+use crate::{Action, Failure, LastRun, StepOutcome};
 
 /// Keeps the key record of every step that is up to date now, and why it last ran, for `why`.
 pub(super) fn remember(
@@ -31,16 +32,23 @@ pub(super) fn remember(
         )
     };
     for (competition, nodes) in by_competition {
-        if !nodes.iter().any(ran) {
+        if !nodes
+            .iter()
+            .any(|id| ran(id) || failed_check(shared, scheduler, *id).is_some())
+        {
             continue;
         }
         let history = shared.context.store.last_run(competition, variant)?;
         let history = history.unwrap_or_default();
         let old = &history.steps;
+        let mut failed = history.failed.clone();
         let mut steps = BTreeMap::new();
         for id in nodes {
             let name = &shared.graph.node(id).name;
             let before = old.get(name);
+            if let Some(step) = failed_check(shared, scheduler, id) {
+                failed.insert(name.clone(), step);
+            }
             let (State::Known {
                 record: Some(record),
                 ..
@@ -52,6 +60,7 @@ pub(super) fn remember(
                 }
                 continue;
             };
+            failed.remove(name);
             let reason = if ran(&id) {
                 scheduler.reasons.get(&id).cloned()
             } else {
@@ -64,6 +73,7 @@ pub(super) fn remember(
             let last = LastRun {
                 record: record.clone(),
                 reason,
+                failed: None,
             };
             if let Ok(last) = serde_json::to_value(last) {
                 steps.insert(
@@ -75,11 +85,41 @@ pub(super) fn remember(
                 );
             }
         }
-        let history = history.followed_by(unix_seconds(), steps);
+        let history = history.followed_by(unix_seconds(), steps, failed);
         shared
             .context
             .store
             .set_last_run(competition, variant, &history)?;
     }
     Ok(())
+}
+
+/// A step whose input does not pass, which is a function of its record. Other failures may not happen again.
+fn failed_check(shared: &Shared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
+    let Some(StepOutcome::Failed {
+        failure: Failure::Check,
+        message,
+    }) = scheduler.report.outcomes.get(&id)
+    else {
+        return None;
+    };
+    let Some(State::Stale {
+        record: Some(record),
+        ..
+    }) = scheduler.states.get(&id)
+    else {
+        return None;
+    };
+    let Action::Step(_) = shared.graph.node(id).action else {
+        return None;
+    };
+    let last = LastRun {
+        record: record.clone(),
+        reason: scheduler.reasons.get(&id).cloned(),
+        failed: None,
+    };
+    Some(FailedStep {
+        record: serde_json::to_value(last).ok()?,
+        message: message.clone(),
+    })
 }
