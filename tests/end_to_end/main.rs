@@ -8,6 +8,7 @@
 //! audit         why data are not what was published: bundles, outputs, trees
 //! devices       store and data folder on different file systems
 //! differential/ random tables through whole pipelines, against what pandas and scikit-learn made of them
+//! comparable    which scores are called comparable, and which data `v1`
 //! configuration the page about keys, variables and codes
 //! corrections   what `fixed` corrects, competition by competition
 //! description   the description that is published
@@ -60,6 +61,7 @@ mod answers;
 mod audit;
 mod bad_input;
 mod cases;
+mod comparable;
 mod configuration;
 mod corrections;
 mod demo;

@@ -25,7 +25,7 @@ fn answers_that_are_the_published_ones_are_good_enough_to_grade_with() {
     let grade = ["grade-sample", SAMPLE, Harbour::ID];
     let report = sandbox.prep(&grade).code(0).json();
     assert!(report["score"].is_number(), "{report}");
-    assert_eq!(report["variant"], "v1");
+    assert_eq!(report["variant"], "own");
     assert_eq!(sandbox.state(Harbour::ID), "not prepared");
 }
 

@@ -6,12 +6,12 @@
 
 use std::path::{Path, PathBuf};
 
-use md5::{Digest as _, Md5};
 use prep_core::Failure;
 use prep_digests::Trees;
-use prep_steps::{Checksums, Manifest};
+use prep_steps::Manifest;
 
 use crate::catalog::Entry;
+use crate::comparable::has_published_checksum;
 use crate::error::Error;
 use crate::prepared;
 use crate::settings::Settings;
@@ -53,6 +53,11 @@ impl<'a> Prepared<'a> {
         manifest.map(|manifest| manifest.variant.as_str())
     }
 
+    /// What its publication noted, if this program published it.
+    pub(crate) fn manifest(&self) -> Option<&Manifest> {
+        self.manifest.as_ref()
+    }
+
     /// Digests of its two sections, as far as they were noted.
     pub(crate) fn trees(&self) -> Option<Trees> {
         self.manifest.as_ref()?.trees
@@ -75,7 +80,7 @@ impl<'a> Prepared<'a> {
         let bytes = std::fs::read(&place)
             .map_err(|error| Error::reading("read the answers", &place, &error))?;
         match &self.manifest {
-            None if !are_published(&bytes, entry, path) => {
+            None if has_published_checksum(&bytes, entry, path) != Some(true) => {
                 Err(prepared::not_ours(self.id, &self.folder))
             }
             Some(manifest) if !manifest.vouches_for(&self.settings.data_dir, path, &bytes) => {
@@ -99,19 +104,4 @@ impl<'a> Prepared<'a> {
             Err(_) => format!("remove that file, then `prep run -c {id}` writes it anew"),
         })
     }
-}
-
-/// Whether answers that somebody else prepared (the benchmark's own scripts, say) are the published ones.
-fn are_published(answers: &[u8], entry: &Entry, path: &str) -> bool {
-    let sums = entry.checksums.as_deref();
-    let sums = sums.and_then(|text| serde_json::from_str::<Checksums>(text).ok());
-    let expected = sums.and_then(|sums| {
-        let name = path.strip_prefix("private/")?;
-        sums.private.get(name).cloned()
-    });
-    let found: String = Md5::digest(answers)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    expected.is_some_and(|expected| expected.eq_ignore_ascii_case(&found))
 }

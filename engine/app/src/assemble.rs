@@ -40,6 +40,10 @@ pub struct Competition {
     pub bundle: Option<PathBuf>,
     /// Published MD5 of the bundle, if it is held to it.
     pub md5: Option<String>,
+    /// Published MD5 of the bundle.
+    pub(crate) published_md5: Option<String>,
+    /// Its files.
+    pub(crate) entry: Entry,
     /// Length of the bundle in bytes, where it is published.
     pub published_bytes: Option<u64>,
     /// Sources beside the bundle.
@@ -79,11 +83,7 @@ impl Part {
             digests::leaderboard(&self.entry),
             digests::rules(&self.pipeline),
         )
-        .with_origin(
-            self.pipeline.bundle.md5.as_deref(),
-            Sha256::of(text.as_bytes()),
-            crate::VERSION,
-        )
+        .with_origin(Sha256::of(text.as_bytes()), crate::VERSION)
     }
 }
 
@@ -256,6 +256,8 @@ fn add(
         verification: part.verification,
         bundle: path,
         md5: md5.map(str::to_owned),
+        published_md5: bundle.md5.clone(),
+        entry: part.entry.clone(),
         published_bytes: part.entry.size(),
         sources,
         members,

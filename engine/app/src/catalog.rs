@@ -184,6 +184,22 @@ impl Entry {
         })
     }
 
+    /// The names of its files that are not those of the built-in competition with this id; none if there is no such
+    /// competition.
+    pub fn own_files(&self) -> Option<Vec<&'static str>> {
+        let built_in = EMBEDDED.iter().find(|one| one.id == self.id)?;
+        let files = [
+            ("pipeline.yaml", &self.pipeline, built_in.pipeline),
+            ("description.md", &self.description, built_in.description),
+            ("leaderboard.csv", &self.leaderboard, built_in.leaderboard),
+            ("checksums.json", &self.checksums, built_in.checksums),
+        ];
+        let own = files
+            .into_iter()
+            .filter(|(_, own, built_in)| own.as_deref() != *built_in);
+        Some(own.map(|(name, ..)| name).collect())
+    }
+
     /// The pipeline as it reads. Its queries are not planned.
     ///
     /// # Errors

@@ -176,6 +176,7 @@ fn save(
 mod tests {
     use super::*;
     use prep_grade::medals::Leaderboard;
+    use prep_grade::report::Variant;
 
     #[test]
     fn entries_that_cannot_be_graded_stand_after_the_benchmarks_keys() {
@@ -185,7 +186,10 @@ mod tests {
             "a.csv",
             None,
             Some(&leaderboard),
-            "v1",
+            &Variant {
+                name: "v1".to_owned(),
+                not_comparable_because: Vec::new(),
+            },
             jiff::civil::DateTime::default(),
         );
         let entry = Entry {

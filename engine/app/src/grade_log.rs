@@ -35,7 +35,7 @@ pub(crate) fn append(
     let line = json!({
         "time": Timestamp::now().to_string(),
         "competition": report.competition_id,
-        "variant": report.variant,
+        "variant": report.variant.name,
         "submission": submission.map(hex),
         "answers": hex(answers),
         "score": score,

@@ -11,28 +11,28 @@ use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
 use prep_grade::medals::{Leaderboard, LeaderboardError};
 use prep_grade::metrics::Direction;
-use prep_grade::report::{CompetitionReport, Digests};
+use prep_grade::report::{CompetitionReport, Digests, Variant};
 use prep_grade::{Grader, Outcome, Refusal, RefusalKind, submission};
 use prep_spec::{BASE_VARIANT, Pipeline};
 
 use crate::answers::Prepared;
 use crate::catalog::{Catalog, Entry};
+use crate::comparable::{Answers, Comparability};
 use crate::error::Error;
 use crate::settings::Settings;
-use crate::{comparable, digests, grade_log};
+use crate::{digests, grade_log};
 
 /// Grades submissions of one competition. Made once, used for many, from several threads.
 pub struct Grading {
     id: String,
     /// None of a competition of one's own, perhaps: then there are no medals.
     leaderboard: Option<Leaderboard>,
-    /// The variant that is prepared.
-    variant: String,
+    /// What is prepared.
+    variant: Variant,
     grader: Grader,
     answers: Frame,
     /// Of the file with the answers.
     answers_digest: Sha256,
-    comparable: bool,
     digests: Digests,
     /// The data folder whose log is kept.
     log: Option<(PathBuf, Log)>,
@@ -70,14 +70,18 @@ impl Grading {
         let pipeline = entry.load(variant)?;
         let (grader, answers) = grader(entry, &pipeline)?;
         let bytes = prepared.answers(entry, &answers)?;
+        let data = match prepared.manifest() {
+            Some(manifest) => Answers::Prepared(manifest, &bytes),
+            None => Answers::Foreign(&bytes),
+        };
+        let comparability = Comparability::of_grading(entry, &answers, &data)?;
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: leaderboard_of(entry, Some(grader.direction()))?,
-            variant: variant.to_owned(),
+            variant: comparability.variant(variant),
             answers: read(&grader, &bytes, &prepared.place(&answers))?,
             grader,
             answers_digest: Sha256::of(&bytes),
-            comparable: comparable::with_base(entry, &pipeline)?,
             digests: digests::noted(entry, &pipeline, variant, prepared.trees()),
             log: None,
         })
@@ -98,17 +102,18 @@ impl Grading {
     /// When the answers or the leaderboard cannot be read; when the competition has no grading.
     pub fn with_answers(catalog: &Catalog, id: &str, given: &Given) -> Result<Grading, Error> {
         let entry = catalog.get(id)?;
-        let (grader, _) = grader(entry, &entry.load(BASE_VARIANT)?)?;
+        let (grader, path) = grader(entry, &entry.load(BASE_VARIANT)?)?;
         let bytes = std::fs::read(&given.answers)
             .map_err(|error| Error::reading("read the answers", &given.answers, &error))?;
+        let comparability =
+            Comparability::of_grading(entry, &path, &Answers::Foreign(&bytes))?.on(given);
         Ok(Grading {
             id: id.to_owned(),
             leaderboard: given.leaderboard(entry)?,
-            variant: BASE_VARIANT.to_owned(),
+            variant: comparability.variant(BASE_VARIANT),
             answers: read(&grader, &bytes, &given.answers)?,
             grader,
             answers_digest: Sha256::of(&bytes),
-            comparable: false,
             digests: Digests {
                 answers: Some(digests::text(Sha256::of(&bytes))),
                 ..Digests::default()
@@ -183,7 +188,6 @@ impl Grading {
             now,
         );
         let report = CompetitionReport {
-            comparable_with_v1: self.comparable,
             digests: Digests {
                 submission: submission.map(digests::text),
                 ..self.digests.clone()
@@ -285,7 +289,17 @@ pub fn report(
     let leaderboard =
         given.map_or_else(|| own_leaderboard(entry), |given| given.leaderboard(entry))?;
     let manifest = crate::prepared::manifest(&settings.data_dir, id)?;
-    let variant = manifest.map_or_else(|| BASE_VARIANT.to_owned(), |one| one.variant);
+    let (comparability, variant) = match &manifest {
+        Some(manifest) => (
+            Comparability::of_prepared(entry, manifest)?,
+            manifest.variant.as_str(),
+        ),
+        None => (Comparability::of_files(entry), BASE_VARIANT),
+    };
+    let comparability = match given {
+        Some(given) => comparability.on(given),
+        None => comparability,
+    };
     let path = submission.to_string_lossy();
     let now = Zoned::now().datetime();
     Ok(CompetitionReport::new(
@@ -293,7 +307,7 @@ pub fn report(
         &path,
         None,
         leaderboard.as_ref(),
-        &variant,
+        &comparability.variant(variant),
         now,
     ))
 }

@@ -16,6 +16,7 @@
 //! reasons    why steps run, in words                               rerun     whether steps give the same again
 //! samples    small bundles for a first look
 //! answers    which prepared answers may be trusted                 grading   one competition's submissions
+//! comparable whether scores mean what the benchmark's mean          provenance  how prepared data came to be
 //! leaks      what gives answers away                           diff      what differs between variants, folders
 //! digests    what a score rests on                                 lock      prep.lock     grade_log  who asked the grader
 //! grade_list a list of submissions, one report                     validation  an outcome in words, without a score
@@ -55,6 +56,7 @@ mod note;
 mod origins;
 mod plan;
 mod prepared;
+mod provenance;
 mod push;
 pub mod reasons;
 mod rerun;
@@ -74,6 +76,7 @@ pub use audit::{Audit, BundleAudit, OutputsAudit, TreeAudit, audit};
 pub use benchmark::{Definition, definition, definitions, lists};
 pub use catalog::{Catalog, Entry};
 pub use check::check;
+pub use comparable::Comparability;
 pub use diff::{Differences, PipelineDifference, diff_data, diff_pipelines, diff_variants};
 pub use digests::facts;
 pub use disk::Peak;

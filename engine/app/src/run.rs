@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prep_cache::{LockGuard, Store};
+use prep_cache::{Digest, LockGuard, Store};
 use prep_core::{Cancel, Context, Reporter, RunOptions, RunReport, StepOutcome, Timing};
-use prep_digests::Trees;
+use prep_digests::{Origin, Trees};
 use prep_fetch::PartOfBundle;
 use prep_remote::Link;
 use prep_steps::Manifest;
 
 use crate::audit;
+use crate::comparable::Comparability;
 use crate::error::Error;
 use crate::lock;
 use crate::note::Note;
 use crate::origins;
 use crate::plan::{Plan, Task};
 use crate::prepared;
+use crate::provenance::{self, Steps};
 use crate::settings::{Options, Settings};
 use crate::sources::Missing;
 use crate::summary::{State, Summary};
@@ -147,17 +149,16 @@ impl Run {
         let mut summaries = Vec::new();
         let mut locked = Vec::new();
         let ready: Vec<String> = competitions.iter().map(|one| one.id.clone()).collect();
-        let published = prepared::each_manifest(
-            &settings.folder_of(&options.variant),
-            &ready,
-            &around,
-            |_, manifest| Some(Published::of(manifest)),
-        )?;
+        let data_dir = &settings.folder_of(&options.variant);
+        let published = prepared::each_manifest(data_dir, &ready, &around, |_, manifest| {
+            Some(Published::of(manifest))
+        })?;
         let mut published: HashMap<&str, Published> = published.into_iter().collect();
         for competition in &competitions {
+            let nodes = nodes.get(&competition.id).map_or(&[][..], Vec::as_slice);
             let mut summary = Summary::of(
                 &graph,
-                nodes.get(&competition.id).map_or(&[][..], Vec::as_slice),
+                nodes,
                 &report,
                 &competition.id,
                 &options.variant,
@@ -185,10 +186,26 @@ impl Run {
                 summary.bytes = Some(published.bytes);
                 let is_done = matches!(summary.state, State::Prepared | State::UpToDate);
                 if let Some(trees) = published.trees.filter(|_| is_done) {
-                    locked.push((
-                        &*competition.id,
-                        competition.locked.clone().with_trees(&trees),
-                    ));
+                    let steps = Steps {
+                        store: &around.store,
+                        variant: &options.variant,
+                        graph: &graph,
+                        nodes,
+                        report: &report,
+                    };
+                    let bundle = provenance::bundle(competition, &steps);
+                    let origin = provenance::origin(competition, bundle.as_ref(), &steps)?;
+                    let origin = published.note(data_dir, &competition.id, origin);
+                    let comparable = Comparability::of_data(
+                        &competition.entry,
+                        &options.variant,
+                        Some(&origin),
+                    )?;
+                    let facts = competition.locked.clone().with_trees(&trees);
+                    let facts = facts
+                        .with_bundle(bundle.as_ref())
+                        .with_comparability(&comparable.obstacles());
+                    locked.push((&*competition.id, facts));
                 }
             }
             summaries.push(summary);
@@ -223,6 +240,8 @@ struct Published {
     bytes: u64,
     /// Of one that is complete.
     trees: Option<Trees>,
+    key: Digest,
+    origin: Option<Origin>,
 }
 
 impl Published {
@@ -231,7 +250,22 @@ impl Published {
             files: manifest.files,
             bytes: manifest.bytes,
             trees: manifest.trees.filter(|_| manifest.complete),
+            key: manifest.key,
+            origin: manifest.origin,
         }
+    }
+
+    /// Notes how it came to be, beside what was noted before; returns all that is known of it.
+    fn note(&self, data_dir: &Path, id: &str, origin: Origin) -> Origin {
+        let known = match &self.origin {
+            Some(before) => origin.or(before),
+            None => origin,
+        };
+        if self.origin.as_ref() != Some(&known) {
+            // What cannot be noted stays unknown, and counts against the data when they are graded.
+            let _ = prep_steps::note_origin(data_dir, id, &self.key, known.clone());
+        }
+        known
     }
 }
 

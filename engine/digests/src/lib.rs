@@ -5,6 +5,7 @@
 //! tree     of a folder: what `find . -type f -exec sha256sum {} + | LC_ALL=C sort -k 2 | sha256sum` prints in it
 //! facts    public files, answers, leaderboard, rules, variant; and the one digest of them all
 //! lock     `prep.lock`: the facts of every prepared competition, one per line
+//! origin   which pipeline made prepared data, and whether their published checksums hold
 //! ```
 //!
 //! No digest depends on a machine, a path outside the tree, a time, an owner or a mode; and none is of anything but the
@@ -12,10 +13,12 @@
 
 mod facts;
 mod lock;
+mod origin;
 mod sha256;
 mod tree;
 
 pub use facts::{Facts, root_of};
-pub use lock::{Difference, Lock, LockError, Locked};
+pub use lock::{BundleDigest, BundleStatus, Difference, Lock, LockError, Locked};
+pub use origin::{ChecksumStatus, Origin};
 pub use sha256::{Hasher, Sha256, ShaError};
 pub use tree::{TreeDigest, TreeHasher, Trees, digest_of_file, digest_of_folder, digest_of_reader};

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! # comments, to be skipped
-//! version 1
+//! version 2
 //! spaceship-titanic v1 answers sha256:9f2c... 1 file 12345 bytes
-//! spaceship-titanic v1 bundle md5:4c8b...
+//! spaceship-titanic v1 bundle md5:4c8b... verified
+//! spaceship-titanic v1 comparable_with_v1 yes
 //! spaceship-titanic v1 leaderboard sha256:...
 //! spaceship-titanic v1 pipeline sha256:...
 //! spaceship-titanic v1 program 0.1.0
@@ -13,8 +14,10 @@
 //! ```
 //!
 //! One fact per line, sorted, so that a change is a small difference and two changes of different competitions never
-//! conflict. It names no machine, time or path. `bundle`, `pipeline` and `program` tell how the data came to be;
-//! what a score rests on is the rest, and that is what must not change.
+//! conflict. It names no machine, time or path. `bundle`, `comparable_with_v1`, `pipeline` and `program` tell how the data
+//! came to be; what a score rests on is the rest, and that is what must not change.
+//!
+//! Version 1 had `bundle` with the published MD5, whatever bundle was used, and no `comparable_with_v1`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,14 +29,17 @@ use crate::sha256::Sha256;
 use crate::tree::{TreeDigest, Trees};
 
 /// The newest form of the file that this program understands.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const HEAD: &str = "\
 # What the prepared data of this folder are. Written by `prep run`; with --locked it refuses anything else.
 ";
 
 /// Facts that tell how data came to be. Others may give the same data.
-const ORIGINS: [&str; 3] = ["bundle", "pipeline", "program"];
+const ORIGINS: [&str; 4] = [BUNDLE, COMPARABLE, "pipeline", "program"];
+
+const BUNDLE: &str = "bundle";
+const COMPARABLE: &str = "comparable_with_v1";
 
 /// Why a lock file cannot be used.
 #[derive(Debug, Error)]
@@ -58,6 +64,50 @@ pub struct Lock {
 /// What is noted of one competition in one variant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Locked(BTreeMap<String, String>);
+
+/// The digest of the bundle from which data were prepared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleDigest {
+    /// `md5` or `blake3`.
+    pub algorithm: &'static str,
+    /// In hexadecimal.
+    pub digest: String,
+    pub status: BundleStatus,
+}
+
+/// Whether a bundle is the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BundleStatus {
+    /// It has the published MD5.
+    Verified,
+    /// No MD5 is published, or it was not compared.
+    NotVerified,
+    /// It has another MD5 than the published one.
+    Differs,
+    /// Only the members that the pipeline reads were downloaded.
+    Part,
+}
+
+impl fmt::Display for BundleDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let status = match self.status {
+            BundleStatus::Verified => VERIFIED,
+            BundleStatus::NotVerified => "not verified",
+            BundleStatus::Differs => "not the published one",
+            BundleStatus::Part => "part of the published one, not verified",
+        };
+        write!(f, "{}:{} {status}", self.algorithm, self.digest)
+    }
+}
+
+const VERIFIED: &str = "verified";
+
+/// Whether the fact `bundle` is about the published bundle.
+fn is_verified(bundle: &str) -> bool {
+    bundle
+        .split_once(' ')
+        .is_some_and(|(_, status)| status == VERIFIED)
+}
 
 /// A fact that is not what the lock says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,12 +147,29 @@ impl Locked {
         self
     }
 
-    /// Adds how it came to be: the bundle's published MD5, the digest of the pipeline's file, the program's version.
+    /// Adds the bundle that was used, if its digest is known.
     #[must_use]
-    pub fn with_origin(mut self, bundle: Option<&str>, pipeline: Sha256, program: &str) -> Locked {
-        if let Some(md5) = bundle {
-            self.0.insert("bundle".to_owned(), format!("md5:{md5}"));
+    pub fn with_bundle(mut self, bundle: Option<&BundleDigest>) -> Locked {
+        if let Some(bundle) = bundle {
+            self.0.insert(BUNDLE.to_owned(), bundle.to_string());
         }
+        self
+    }
+
+    /// Adds whether scores can be compared with those of the benchmark; if not, why.
+    #[must_use]
+    pub fn with_comparability(mut self, obstacles: &[String]) -> Locked {
+        let text = match obstacles {
+            [] => "yes".to_owned(),
+            obstacles => format!("no: {}", obstacles.join("; ")),
+        };
+        self.0.insert(COMPARABLE.to_owned(), text);
+        self
+    }
+
+    /// Adds what made it: the digest of the pipeline's file, the program's version.
+    #[must_use]
+    pub fn with_origin(mut self, pipeline: Sha256, program: &str) -> Locked {
         let pipeline = format!("sha256:{pipeline}");
         self.0.insert("pipeline".to_owned(), pipeline);
         self.0.insert("program".to_owned(), program.to_owned());
@@ -175,11 +242,11 @@ impl Lock {
             };
             if version.is_none() {
                 let found = line.strip_prefix("version ").ok_or(LockError::NoVersion)?;
-                if found.parse() != Ok(VERSION) {
+                if !matches!(found.parse(), Ok(1..=VERSION)) {
                     let found = found.to_owned();
                     return Err(LockError::Newer { found });
                 }
-                version = Some(VERSION);
+                version = Some(());
                 continue;
             }
             let mut words = line.splitn(4, ' ');
@@ -194,7 +261,7 @@ impl Lock {
                 return Err(wrong());
             }
         }
-        version.map(|_| lock).ok_or(LockError::NoVersion)
+        version.map(|()| lock).ok_or(LockError::NoVersion)
     }
 
     /// The file.
@@ -215,16 +282,32 @@ impl Lock {
     }
 
     /// Notes a competition, in the place of what was noted of it. How it came to be stays as it was noted where what a score
-    /// rests on is the same: another program that makes the same data changes nothing.
+    /// rests on is the same: another program that makes the same data changes nothing. Only a bundle that is verified takes
+    /// the place of one that was not, and whether scores can be compared is noted as it is now.
     pub fn set(&mut self, id: &str, variant: &str, locked: &Locked) {
         let key = (id.to_owned(), variant.to_owned());
-        let before = self.entries.get(&key).cloned().map(Locked);
-        if before.is_some_and(|before| {
-            before.differences(locked).is_empty() && before.trees() == locked.trees()
-        }) {
+        let Some(before) = self.entries.get_mut(&key) else {
+            self.entries.insert(key, locked.0.clone());
+            return;
+        };
+        let noted = Locked(before.clone());
+        if !noted.differences(locked).is_empty() || noted.trees() != locked.trees() {
+            before.clone_from(&locked.0);
             return;
         }
-        self.entries.insert(key, locked.0.clone());
+        let is_better = |old: &String, new: &String| {
+            // Version 1 of the file did not say of which bundle the digest was.
+            !old.contains(' ') || is_verified(new) && !is_verified(old)
+        };
+        for fact in [BUNDLE, COMPARABLE] {
+            let Some(new) = locked.0.get(fact) else {
+                continue;
+            };
+            let old = before.get(fact);
+            if fact == COMPARABLE || old.is_none_or(|old| is_better(old, new)) {
+                before.insert(fact.to_owned(), new.clone());
+            }
+        }
     }
 }
 
@@ -258,7 +341,17 @@ mod tests {
     fn locked(public: &[u8]) -> Locked {
         Locked::new(Some(Sha256::of(b"l")), Some(Sha256::of(b"r")))
             .with_trees(&trees(public))
-            .with_origin(Some("00"), Sha256::of(b"p"), "0.1.0")
+            .with_bundle(Some(&bundle(BundleStatus::NotVerified)))
+            .with_comparability(&[])
+            .with_origin(Sha256::of(b"p"), "0.1.0")
+    }
+
+    fn bundle(status: BundleStatus) -> BundleDigest {
+        BundleDigest {
+            algorithm: "md5",
+            digest: "00".to_owned(),
+            status,
+        }
     }
 
     #[test]
@@ -272,7 +365,7 @@ mod tests {
         let mut sorted = lines.clone();
         sorted.sort_unstable();
         assert_eq!(lines, sorted);
-        assert_eq!(lines.len(), 14);
+        assert_eq!(lines.len(), 16);
         assert_eq!(lock.find("b", "v1").unwrap().trees(), Some(trees(b"1")));
         assert_eq!(lock.find("b", "fixed"), None);
     }
@@ -280,7 +373,7 @@ mod tests {
     #[test]
     fn newer_and_broken_files_are_refused() {
         for (text, expected) in [
-            ("version 2\n", "it has version 2, and this program"),
+            ("version 3\n", "it has version 3, and this program"),
             ("", "it has no line"),
             ("a v1 public x\n", "it has no line"),
             ("version 1\na v1 public\n", "line 2 cannot"),
@@ -294,7 +387,7 @@ mod tests {
     #[test]
     fn only_what_a_score_rests_on_is_compared() {
         let one = locked(b"1");
-        let other = locked(b"1").with_origin(None, Sha256::of(b"q"), "0.2.0");
+        let other = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
         assert_eq!(one.differences(&other), []);
         // Before anything ran the trees are not known.
         let early = Locked::new(Some(Sha256::of(b"l")), None);
@@ -316,10 +409,41 @@ mod tests {
         let mut lock = Lock::default();
         lock.set("a", "v1", &locked(b"1"));
         let before = lock.text();
-        let newer = locked(b"1").with_origin(None, Sha256::of(b"q"), "0.2.0");
+        let newer = locked(b"1").with_origin(Sha256::of(b"q"), "0.2.0");
         lock.set("a", "v1", &newer);
         assert_eq!(lock.text(), before);
         lock.set("a", "v1", &locked(b"2"));
         assert_ne!(lock.text(), before);
+    }
+
+    #[test]
+    fn the_bundle_is_noted_as_it_was_used_and_a_verified_one_stays() {
+        let mut lock = Lock::parse("version 1\na v1 bundle md5:11\n").unwrap();
+        let fact = |lock: &Lock, fact: &str| lock.find("a", "v1").unwrap().0.get(fact).cloned();
+        // What version 1 noted says nothing of the bundle that was used.
+        let no_trees = Locked::default();
+        let other = no_trees
+            .clone()
+            .with_bundle(Some(&bundle(BundleStatus::Differs)));
+        lock.set("a", "v1", &other);
+        let text = "md5:00 not the published one";
+        assert_eq!(fact(&lock, BUNDLE).as_deref(), Some(text));
+        for (status, expected) in [
+            (BundleStatus::NotVerified, "md5:00 not the published one"),
+            (BundleStatus::Verified, "md5:00 verified"),
+            (BundleStatus::NotVerified, "md5:00 verified"),
+        ] {
+            let again = no_trees.clone().with_bundle(Some(&bundle(status)));
+            lock.set("a", "v1", &again);
+            assert_eq!(fact(&lock, BUNDLE).as_deref(), Some(expected));
+        }
+        for obstacles in [vec!["own pipeline".to_owned()], vec![]] {
+            lock.set("a", "v1", &no_trees.clone().with_comparability(&obstacles));
+            let expected = match obstacles.is_empty() {
+                true => "yes",
+                false => "no: own pipeline",
+            };
+            assert_eq!(fact(&lock, COMPARABLE).as_deref(), Some(expected));
+        }
     }
 }

@@ -11,14 +11,19 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use prep_grade::list::{self, Entry};
 use prep_grade::medals::Leaderboard;
-use prep_grade::report::{CompetitionReport, aggregate, file_name};
+use prep_grade::report::{CompetitionReport, Variant, aggregate, file_name};
 use prep_grade::{Outcome, Refusal, RefusalKind};
 use serde_json::Value;
 
 fn report(outcome: Option<Outcome>) -> CompetitionReport {
     let board = Leaderboard::parse("score\n0.9\n0.8\n0.7\n").unwrap();
     let at = date(2026, 11, 21).at(12, 5, 6, 7_000);
-    CompetitionReport::new("some-task", "dir/ä.csv", outcome, Some(&board), "v1", at)
+    let variant = Variant {
+        name: "v1".to_owned(),
+        not_comparable_because: Vec::new(),
+    };
+    let path = "dir/ä.csv";
+    CompetitionReport::new("some-task", path, outcome, Some(&board), &variant, at)
 }
 
 #[test]
@@ -47,11 +52,13 @@ fn keys_and_order() {
         .collect();
     let expected = "competition_id score gold_threshold silver_threshold bronze_threshold median_threshold any_medal \
                     gold_medal silver_medal bronze_medal above_median submission_exists valid_submission \
-                    is_lower_better created_at submission_path variant reason comparable_with_v1 digests";
+                    is_lower_better created_at submission_path variant reason comparable_with_v1 \
+                    not_comparable_because digests";
     assert_eq!(keys.join(" "), expected);
     assert_eq!(single["created_at"], "2026-11-21T12:05:06.000007");
     assert_eq!(single["score"], 0.85);
     assert_eq!(single["above_median"], true);
+    assert_eq!(single["comparable_with_v1"], true);
     assert!(
         text.contains("            \"submission_path\": \"dir/\\u00e4.csv\",\n"),
         "{text}"
@@ -75,6 +82,22 @@ fn no_score() {
     assert_eq!(value["submission_exists"], false);
     assert_eq!(value["gold_threshold"], 0.9);
     assert_eq!(value["reason"]["kind"], "no_submission");
+}
+
+#[test]
+fn a_score_that_is_not_comparable_says_why() {
+    let variant = Variant {
+        name: "own".to_owned(),
+        not_comparable_because: vec!["own pipeline".to_owned()],
+    };
+    let report = CompetitionReport {
+        variant,
+        ..report(None)
+    };
+    let value: Value = serde_json::from_str(&report.to_json().pretty()).unwrap();
+    assert_eq!(value["variant"], "own");
+    assert_eq!(value["comparable_with_v1"], false);
+    assert_eq!(value["not_comparable_because"][0], "own pipeline");
 }
 
 #[test]

@@ -28,8 +28,8 @@ pub mod value;
 
 pub use build::{BuildError, Checksums, Sources, Surroundings, build};
 pub use kinds::{
-    Expand, Manifest, ManifestError, PublishedOutput, Settled, distrust, is_of_writer, settle,
-    vocabulary,
+    Expand, Manifest, ManifestError, PublishedOutput, Settled, distrust, is_of_writer, note_origin,
+    settle, vocabulary,
 };
 pub use members::members;
 pub use placed::PlacedError;

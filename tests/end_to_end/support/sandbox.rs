@@ -122,11 +122,12 @@ impl Sandbox {
             .expect("a number of steps")
     }
 
-    /// What `prep list` calls the state of a competition.
+    /// What `prep list` calls the state of a competition, without the mark that all pipelines of sandboxes have.
     #[track_caller]
     pub fn state(&self, id: &str) -> String {
         let rows = self.prep(&["list", "-c", id, "--json"]).code(0).json();
-        rows[0]["state"].as_str().expect("a state").to_owned()
+        let state = rows[0]["state"].as_str().expect("a state");
+        state.replace(" (own pipeline)", "")
     }
 
     pub fn tree(&self, id: &str) -> Snapshot {

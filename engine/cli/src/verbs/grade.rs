@@ -1,5 +1,6 @@
 //! `prep grade`: many submissions, one report.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -68,6 +69,7 @@ impl GradeArgs {
             session.printer.result(&table(&reports))?;
         }
         without_leaderboard(session, &reports);
+        not_comparable(session, &reports);
         session
             .printer
             .message(format!("report: {}", graded.path.display()));
@@ -81,6 +83,28 @@ impl GradeArgs {
             exits.push(error.exit);
         }
         Ok(Exit::combine(exits))
+    }
+}
+
+/// Warns of scores that seem to be the benchmark's and do not mean what they mean.
+fn not_comparable(session: &Session, reports: &[&CompetitionReport]) {
+    let of_benchmark = reports.iter().filter(|report| {
+        prep_splits::sets_of(&report.competition_id)
+            .next()
+            .is_some()
+    });
+    let because: BTreeMap<&str, &Vec<String>> = of_benchmark
+        .map(|report| {
+            let because = &report.variant.not_comparable_because;
+            (report.competition_id.as_str(), because)
+        })
+        .filter(|(_, because)| !because.is_empty())
+        .collect();
+    for (id, because) in because {
+        session.printer.warning(format!(
+            "scores of `{id}` cannot be compared with those of the benchmark: {}",
+            because.join("; ")
+        ));
     }
 }
 

@@ -1,7 +1,7 @@
 //! `prep list`: which competitions there are, and what of them is prepared.
 
 use clap::Args;
-use prep_app::{Catalog, Entry};
+use prep_app::{Catalog, Comparability, Entry};
 use prep_core::units;
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ struct Row {
     variant: Option<String>,
     /// All that are.
     variants: Vec<String>,
+    /// Whether scores on the first can be compared with those of the benchmark, and why not.
+    comparable_with_v1: Option<bool>,
+    not_comparable_because: Vec<String>,
 }
 
 impl List {
@@ -67,34 +70,46 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
     let text = entry.pipeline.as_deref();
     // A pipeline with mistakes is still listed; `prep plan` tells what is wrong with it.
     let pipeline = text.map(|_| entry.load(prep_spec::BASE_VARIANT));
-    let (mut variants, mut trouble) = (Vec::new(), None);
-    let mut first = None;
+    let (mut variants, mut shown, mut trouble) = (Vec::new(), Vec::new(), None);
+    let mut first: Option<(String, Option<Comparability>)> = None;
     for variant in prep_spec::known_variants() {
         let data_dir = session.settings.folder_of(variant);
         let Some(manifest) = prep_app::manifest(&data_dir, &entry.id)? else {
             continue;
         };
+        // What cannot be told of a pipeline with mistakes is not claimed.
+        let comparability = Comparability::of_prepared(entry, &manifest).ok();
+        let mark = match &comparability {
+            Some(comparability) => comparability.mark(),
+            None => Some("not verified"),
+        };
         let intact = manifest.is_intact(&data_dir.join(&entry.id).join("prepared"));
         match intact {
             true if manifest.is_settled(session.settings.boot.as_deref()) => {
                 variants.push(manifest.variant.clone());
+                shown.push(match mark {
+                    Some(mark) => format!("{} ({mark})", manifest.variant),
+                    None => manifest.variant.clone(),
+                });
             }
             true => trouble = Some("not checked since a restart"),
             false if manifest.complete => trouble = Some("changed since prepared"),
             false => trouble = Some("incomplete"),
         }
         if manifest.complete {
-            first.get_or_insert(manifest.variant);
+            first.get_or_insert((manifest.variant, comparability));
         }
     }
     let state = match (trouble, &pipeline) {
         (Some(trouble), _) => trouble.to_owned(),
-        _ if !variants.is_empty() => format!("prepared {}", variants.join(", ")),
+        _ if !variants.is_empty() => format!("prepared {}", shown.join(", ")),
         (None, Some(Ok(_))) => "not prepared".to_owned(),
         (None, Some(Err(_))) => "pipeline has mistakes".to_owned(),
         (None, None) => "no pipeline".to_owned(),
     };
     let pipeline = pipeline.and_then(Result::ok);
+    let (variant, comparability) = first.unzip();
+    let comparability = comparability.flatten();
     Ok(Row {
         id: entry.id.clone(),
         sets: prep_splits::sets_of(&entry.id).collect(),
@@ -102,8 +117,10 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
         category: pipeline.map(|pipeline| pipeline.category),
         bytes: entry.size(),
         state,
-        variant: first,
+        variant,
         variants,
+        comparable_with_v1: comparability.as_ref().map(Comparability::is_comparable),
+        not_comparable_because: comparability.map_or_else(Vec::new, |one| one.obstacles()),
     })
 }
 
@@ -154,6 +171,8 @@ mod tests {
             state: "not prepared".into(),
             variant: None,
             variants: Vec::new(),
+            comparable_with_v1: None,
+            not_comparable_because: Vec::new(),
         };
         let rows: Vec<Row> = catalog.iter().map(row).collect();
         let shown = table(&rows).within(80);

@@ -1,6 +1,7 @@
 //! Reports: what the benchmark writes about each submission, and about a run of several.
 //!
-//! Keys and their order are the benchmark's; our own (`variant`, `reason`, `comparable_with_v1`, `digests`) come after them.
+//! Keys and their order are the benchmark's; our own (`variant`, `reason`, `comparable_with_v1`, `not_comparable_because`,
+//! `digests`) come after them.
 //! Time is passed in.
 
 pub mod json;
@@ -32,14 +33,20 @@ pub struct CompetitionReport {
     pub created_at: DateTime,
     /// As it was given.
     pub submission_path: String,
-    /// `v1` or `fixed`.
-    pub variant: String,
+    pub variant: Variant,
     /// Why there is no score.
     pub reason: Option<Refusal>,
-    /// Whether a score of the base means the same: the same test rows, answers, rules and metric.
-    pub comparable_with_v1: bool,
     /// What the score rests on.
     pub digests: Digests,
+}
+
+/// Which data a submission was graded on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variant {
+    /// `v1`, `fixed`; `own` and others of data that are not what the variant promises.
+    pub name: String,
+    /// Why a score does not mean what the same score of the benchmark means; empty if it does.
+    pub not_comparable_because: Vec<String>,
 }
 
 /// Digests of what a score rests on, as texts (`sha256:...`); none of what is not known.
@@ -75,7 +82,7 @@ impl CompetitionReport {
         submission_path: &str,
         outcome: Option<Outcome>,
         leaderboard: Option<&Leaderboard>,
-        variant: &str,
+        variant: &Variant,
         created_at: DateTime,
     ) -> Self {
         let submission_exists = outcome.is_some();
@@ -96,9 +103,8 @@ impl CompetitionReport {
             is_lower_better: leaderboard.map(Leaderboard::is_lower_better),
             created_at,
             submission_path: submission_path.to_owned(),
-            variant: variant.to_owned(),
+            variant: variant.clone(),
             reason,
-            comparable_with_v1: true,
             digests: Digests::default(),
         }
     }
@@ -127,6 +133,7 @@ impl CompetitionReport {
                 ),
             ]),
         };
+        let obstacles = &self.variant.not_comparable_because;
         Json::Map(vec![
             ("competition_id", Json::Text(self.competition_id.clone())),
             ("score", self.score.map_or(Json::Null, Json::Number)),
@@ -147,9 +154,13 @@ impl CompetitionReport {
             ),
             ("created_at", Json::Text(iso_format(self.created_at))),
             ("submission_path", Json::Text(self.submission_path.clone())),
-            ("variant", Json::Text(self.variant.clone())),
+            ("variant", Json::Text(self.variant.name.clone())),
             ("reason", reason),
-            ("comparable_with_v1", Json::Bool(self.comparable_with_v1)),
+            ("comparable_with_v1", Json::Bool(obstacles.is_empty())),
+            (
+                "not_comparable_because",
+                Json::List(obstacles.iter().cloned().map(Json::Text).collect()),
+            ),
             ("digests", self.digests.to_json()),
         ])
     }

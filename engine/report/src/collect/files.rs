@@ -2,6 +2,7 @@
 
 use prep_app::Entry;
 use prep_cache::{History, Store};
+use prep_digests::ChecksumStatus;
 use prep_spec::Pipeline;
 use prep_steps::Manifest;
 
@@ -10,6 +11,8 @@ use prep_steps::Manifest;
 pub enum Compared {
     /// It has the published MD5; when that was found out, in seconds since 1970.
     Equal { when: Option<i64> },
+    /// It is known to have another MD5.
+    Differs,
     /// There is one, but the last run did not compare.
     Skipped,
     /// None is published for this output.
@@ -52,12 +55,17 @@ pub fn files(
         };
         sums.get(inside).cloned()
     };
+    let differ = match manifest.origin.as_ref().map(|origin| &origin.checksums) {
+        Some(ChecksumStatus::Differ { outputs }) => outputs.as_slice(),
+        _ => &[],
+    };
     let outputs = manifest.outputs.iter();
     let outputs = outputs.map(|output| {
         let md5 = md5_of(&output.path);
         let compared = match &md5 {
             _ if !is_base && published.is_some() => Compared::OtherVariant,
             None => Compared::NotPublished,
+            Some(_) if differ.contains(&output.path) => Compared::Differs,
             Some(_) => match history.steps.get(&format!("checksum/{}", output.path)) {
                 None => Compared::Skipped,
                 Some(step) => Compared::Equal {

@@ -8,7 +8,7 @@ mod labels;
 mod steps;
 mod thumbnail;
 
-use prep_app::{Catalog, Entry, Error, Plan, Task};
+use prep_app::{Catalog, Comparability, Entry, Error, Plan, Task};
 use prep_cache::Store;
 use prep_grade::medals::Leaderboard;
 use prep_spec::Pipeline;
@@ -55,6 +55,8 @@ pub struct Competition {
     pub category: String,
     pub sets: Vec<&'static str>,
     pub state: State,
+    /// Whether scores on what is prepared mean what the benchmark's mean.
+    pub comparability: Option<Comparability>,
     /// Why the pipeline cannot be used.
     pub problem: Option<String>,
     pub variant: String,
@@ -169,6 +171,9 @@ fn competition(
             .filter(|set| *set != "all")
             .collect(),
         state,
+        comparability: manifest
+            .as_ref()
+            .and_then(|manifest| Comparability::of_prepared(entry, manifest).ok()),
         problem,
         bundle_md5: pipeline
             .as_ref()

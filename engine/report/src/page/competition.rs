@@ -42,6 +42,18 @@ pub fn section(one: &Competition, open: bool) -> Result<String, Error> {
     if let Some(problem) = &one.problem {
         let _ = writeln!(out, "<p class=\"problem\">{}</p>", escape(problem));
     }
+    // Nobody takes an own competition for one of the benchmark.
+    let obstacles = match &one.comparability {
+        Some(comparability) if !one.sets.is_empty() => comparability.obstacles(),
+        _ => Vec::new(),
+    };
+    if !obstacles.is_empty() {
+        let _ = writeln!(
+            out,
+            "<p class=\"problem\">Scores cannot be compared with those of the benchmark: {}.</p>",
+            escape(&obstacles.join("; "))
+        );
+    }
     let _ = writeln!(
         out,
         "<details{}><summary>{}</summary>",
@@ -296,6 +308,7 @@ fn files(one: &Competition) -> String {
                     .unwrap_or_default();
                 format!("<span class=\"state good\">as published</span>{when}")
             }
+            Compared::Differs => "<span class=\"state bad\">differs</span>".to_owned(),
             Compared::Skipped => "<span class=\"state fair\">not compared</span>".to_owned(),
             Compared::NotPublished => "<span class=\"state none\">none published</span>".to_owned(),
             Compared::OtherVariant => {

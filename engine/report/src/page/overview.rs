@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use prep_app::Comparability;
 use prep_core::units;
 
 use super::html::{count, escape, table as html_table, time};
@@ -13,14 +14,26 @@ pub fn header(report: &Report) -> String {
     let prepared = all.iter().filter(|one| is_ready(one)).count();
     let files: u64 = all.iter().map(Competition::file_count).sum();
     let bytes: u64 = all.iter().map(Competition::bytes).sum();
-    let outputs = || all.iter().flat_map(|one| &one.files);
-    let equal = outputs()
-        .filter(|file| matches!(file.compared, Compared::Equal { .. }))
-        .count();
-    let unpublished = outputs()
-        .filter(|file| file.compared == Compared::NotPublished)
-        .count();
-    let open = outputs().count() - equal - unpublished;
+    let outputs = |wanted: fn(&Compared) -> bool| {
+        let files = all.iter().flat_map(|one| &one.files);
+        files.filter(|file| wanted(&file.compared)).count()
+    };
+    let equal = outputs(|compared| matches!(compared, Compared::Equal { .. }));
+    let open = [
+        (outputs(|one| *one == Compared::Differs), "differ"),
+        (
+            outputs(|one| matches!(one, Compared::Skipped | Compared::OtherVariant)),
+            "not compared",
+        ),
+        (
+            outputs(|one| *one == Compared::NotPublished),
+            "not published",
+        ),
+    ];
+    let open = open.iter().filter(|(count, _)| *count > 0);
+    let open: Vec<String> = open
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
     let graded: usize = all.iter().map(|one| one.scores.len()).sum();
     let mut out = String::from("<header><h1>What is prepared</h1>\n<p class=\"lead\">");
     let _ = write!(out, "{}</p>\n<dl class=\"cards\">\n", escape(&report.now));
@@ -41,13 +54,9 @@ pub fn header(report: &Report) -> String {
     card(
         "As published",
         equal.to_string(),
-        match (open, unpublished) {
-            (0, 0) => "outputs, all compared".to_owned(),
-            (0, unpublished) => format!("outputs; {unpublished} not published"),
-            (open, 0) => format!("outputs; {open} not compared"),
-            (open, unpublished) => {
-                format!("outputs; {unpublished} not published, {open} not compared")
-            }
+        match open.is_empty() {
+            true => "outputs, all compared".to_owned(),
+            false => format!("outputs; {}", open.join(", ")),
         },
     );
     card(
@@ -115,7 +124,10 @@ fn row(one: &Competition) -> Vec<String> {
 /// The state as a sign with its words.
 pub fn state(one: &Competition) -> String {
     let (class, text) = match one.state {
-        State::Prepared => ("good", "prepared"),
+        State::Prepared => match &one.comparability {
+            Some(comparability) => return prepared(comparability, !one.sets.is_empty()),
+            None => ("fair", "prepared, not verified"),
+        },
         State::Unchecked => ("fair", "not checked since a restart"),
         State::Changed => ("bad", "changed since prepared"),
         State::Incomplete => ("bad", "incomplete"),
@@ -123,6 +135,20 @@ pub fn state(one: &Competition) -> String {
         State::Refused => ("bad", "pipeline has mistakes"),
     };
     format!("<span class=\"state {class}\">{text}</span>")
+}
+
+/// The state of what is prepared. An own pipeline is as good as any, unless it is taken for one of the benchmark.
+fn prepared(comparability: &Comparability, is_of_benchmark: bool) -> String {
+    let Some(mark) = comparability.mark() else {
+        return "<span class=\"state good\">prepared</span>".to_owned();
+    };
+    let class = match comparability.is_own() {
+        true if is_of_benchmark => "fair",
+        true => "good",
+        false if comparability.differs() => "bad",
+        false => "fair",
+    };
+    format!("<span class=\"state {class}\">prepared, {mark}</span>")
 }
 
 /// How many outputs are as published, and what was not compared.
@@ -139,6 +165,7 @@ pub fn checksums(one: &Competition) -> String {
         parts.push(format!("{equal} equal"));
     }
     for (number, words) in [
+        (count(|compared| *compared == Compared::Differs), "differ"),
         (
             count(|compared| *compared == Compared::Skipped),
             "not compared",

@@ -27,7 +27,9 @@ pub(crate) use generator::GENERATOR;
 pub(crate) use list::List;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
-pub use publish::{Manifest, ManifestError, PublishedOutput, Settled, distrust, settle};
+pub use publish::{
+    Manifest, ManifestError, PublishedOutput, Settled, distrust, note_origin, settle,
+};
 pub(crate) use query::QueryTable;
 pub(crate) use source::{SourceTree, holder};
 pub(crate) use tables::split::PARTS;

@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use prep_cache::{Access, Accesses, Digest};
-use prep_digests::{Sha256, Trees};
+use prep_digests::{Origin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -60,6 +60,9 @@ pub struct Manifest {
     /// Digests of the two sections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trees: Option<Trees>,
+    /// What made the tree; none until the run that published it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<Origin>,
     pub outputs: Vec<PublishedOutput>,
     folders: Vec<Stamp>,
     singles: Vec<Stamp>,
@@ -153,6 +156,11 @@ impl Manifest {
         }
     }
 
+    /// The manifest of the same tree with its origin noted.
+    pub(super) fn with_origin(self, origin: Option<Origin>) -> Manifest {
+        Manifest { origin, ..self }
+    }
+
     /// The manifest of a tree that is known to have reached the disk.
     pub(super) fn settled(self) -> Manifest {
         Manifest {
@@ -213,6 +221,7 @@ impl Manifest {
             host: writer(prepared, boot.as_ref()),
             boot,
             trees,
+            origin: None,
             outputs,
             folders,
             singles,

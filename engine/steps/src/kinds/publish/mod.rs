@@ -9,6 +9,7 @@
 mod diff;
 mod listing;
 mod manifest;
+mod origin;
 mod settle;
 mod sums;
 mod write;
@@ -22,6 +23,7 @@ use prep_digests::{Locked, Trees};
 use thiserror::Error;
 
 pub use manifest::{Manifest, ManifestError, PublishedOutput};
+pub use origin::note_origin;
 pub use settle::{Settled, distrust, settle};
 
 use super::outputs::archive::place;
@@ -312,6 +314,9 @@ impl Sink for Publish {
         }
         written?;
         drop((old, changes));
+        // Equal keys are equal trees.
+        let same = manifest.as_ref().filter(|manifest| manifest.key == *key);
+        let origin = same.and_then(|manifest| manifest.origin.clone());
         let boot = match manifest {
             Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
             // What is there was written in an earlier boot, and was just read.
@@ -335,7 +340,7 @@ impl Sink for Publish {
             &prepared,
         );
         manifest
-            .and_then(|manifest| manifest.write(accesses, &home))
+            .and_then(|manifest| manifest.with_origin(origin).write(accesses, &home))
             .map_err(StepError::machine)
     }
 }

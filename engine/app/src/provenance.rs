@@ -1,0 +1,111 @@
+//! How the data of a competition came to be, once a run has prepared them: from which bundle, and what is known of their
+//! published checksums.
+
+use std::collections::{BTreeMap, HashSet};
+
+use prep_cache::{Digest, Store};
+use prep_core::{FileValue, Graph, LastRuns, NodeId, RunReport, Value};
+use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, Origin};
+use prep_fetch::PartOfBundle;
+
+use crate::assemble::{Competition, Verification};
+use crate::error::Error;
+
+/// The steps of a competition after a run.
+pub(crate) struct Steps<'a> {
+    pub store: &'a Store,
+    pub variant: &'a str,
+    pub graph: &'a Graph,
+    pub nodes: &'a [NodeId],
+    pub report: &'a RunReport,
+}
+
+/// The digest of the bundle from which the data were made; none if it is not known any more.
+pub(crate) fn bundle(competition: &Competition, steps: &Steps<'_>) -> Option<BundleDigest> {
+    let mut nodes = steps.nodes.iter();
+    let node = nodes.find(|node| steps.graph.node(**node).name == "bundle")?;
+    let value = steps.report.outputs.get(node)?.values().next()?;
+    let value = Value::load(steps.store, value).ok()?;
+    let digest = FileValue::of(&value).ok()?.digest;
+    if competition.part.as_ref().is_some_and(PartOfBundle::is_part) {
+        return Some(blake3(&digest, BundleStatus::Part));
+    }
+    let here = competition.bundle.as_deref();
+    let here = here.and_then(|path| steps.store.source(path).ok().flatten());
+    let named = || steps.store.named_source(&competition.id).ok().flatten();
+    let record = here
+        .filter(|record| record.digest == digest)
+        .or_else(|| named().filter(|record| record.digest == digest));
+    let Some(md5) = record.and_then(|record| record.md5) else {
+        return Some(blake3(&digest, BundleStatus::NotVerified));
+    };
+    let status = match &competition.published_md5 {
+        Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
+        Some(_) => BundleStatus::Differs,
+        None => BundleStatus::NotVerified,
+    };
+    Some(BundleDigest {
+        algorithm: "md5",
+        digest: md5,
+        status,
+    })
+}
+
+fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
+    BundleDigest {
+        algorithm: "blake3",
+        digest: digest.to_string(),
+        status,
+    }
+}
+
+/// The origin of data that are complete, from this bundle.
+///
+/// # Errors
+/// When the history cannot be read.
+pub(crate) fn origin(
+    competition: &Competition,
+    bundle: Option<&BundleDigest>,
+    steps: &Steps<'_>,
+) -> Result<Origin, Error> {
+    let checksums = match competition.verification {
+        // Nothing is complete of which a checksum does not hold.
+        Verification::Checked => ChecksumStatus::Passed,
+        Verification::Skipped => match known_to_differ(&competition.id, steps)? {
+            outputs if outputs.is_empty() => ChecksumStatus::Skipped,
+            outputs => ChecksumStatus::Differ { outputs },
+        },
+        Verification::NotPublished => {
+            let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
+            match is_verified || competition.published_md5.is_none() {
+                true => ChecksumStatus::NotPublished,
+                false => ChecksumStatus::Skipped,
+            }
+        }
+    };
+    // The leaderboard has no part in the data.
+    let own = competition.entry.own_files();
+    let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
+    Ok(Origin {
+        is_built_in,
+        checksums,
+    })
+}
+
+/// Outputs whose checksum did not hold when it was last compared, and that are the same now.
+fn known_to_differ(id: &str, steps: &Steps<'_>) -> Result<Vec<String>, Error> {
+    let last = LastRuns::new(steps.store, steps.variant).of(id)?;
+    let outputs = steps.nodes.iter();
+    let outputs = outputs.filter_map(|node| steps.report.outputs.get(node));
+    let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
+    let differ = last.iter().filter_map(|(name, last)| {
+        let output = name.strip_prefix("checksum/")?;
+        let is_same = last
+            .record
+            .inputs
+            .values()
+            .all(|input| made.contains(input));
+        (last.failed.is_some() && is_same).then(|| output.to_owned())
+    });
+    Ok(differ.collect())
+}

@@ -1,0 +1,40 @@
+//! Noting what made a published tree, which is known only at the end of the run that published it.
+
+use std::path::Path;
+
+use prep_cache::{Accesses, Digest};
+use prep_core::StepError;
+use prep_digests::Origin;
+
+use super::lock_file;
+use super::manifest::Manifest;
+
+/// Notes the origin of the tree that was published under `key`. What was noted of the same tree before stays. If another
+/// process is publishing, or has published another tree, nothing is noted: that process notes what it made.
+///
+/// # Errors
+/// When the manifest cannot be read or written.
+pub fn note_origin(
+    data_dir: &Path,
+    competition: &str,
+    key: &Digest,
+    origin: Origin,
+) -> Result<(), StepError> {
+    let home = data_dir.join(competition);
+    let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
+        return Ok(());
+    };
+    let manifest = Manifest::read(data_dir, competition).map_err(StepError::machine)?;
+    let Some(manifest) = manifest.filter(|one| one.complete && one.key == *key) else {
+        return Ok(());
+    };
+    let origin = match &manifest.origin {
+        Some(before) => origin.or(before),
+        None => origin,
+    };
+    // No step is at work here: nobody watches.
+    let written = manifest
+        .with_origin(Some(origin))
+        .write(&Accesses::default(), &home);
+    written.map_err(StepError::machine)
+}

@@ -1,0 +1,121 @@
+//! Which scores are called comparable with the benchmark's, and which prepared data are called `v1`.
+
+use std::fs;
+
+use crate::support::{Harbour, Sandbox, hex_md5};
+
+const SAMPLE: &str = "data/harbour/prepared/public/sample_submission.csv";
+const SUMS: &str = "pipelines/harbour/checksums.json";
+const RUN: [&str; 4] = ["run", Harbour::ID, "--source", "source"];
+
+fn list(sandbox: &Sandbox) -> serde_json::Value {
+    sandbox
+        .prep(&["list", "-c", Harbour::ID, "--json"])
+        .code(0)
+        .json()[0]
+        .clone()
+}
+
+fn obstacles(value: &serde_json::Value) -> String {
+    value["not_comparable_because"].to_string()
+}
+
+#[test]
+fn an_own_pipeline_is_not_v1() {
+    let sandbox = Harbour::prepared();
+    let row = list(&sandbox);
+    assert_eq!(row["state"], "prepared v1 (own pipeline)");
+    assert_eq!(row["comparable_with_v1"], false);
+    let report = sandbox.prep(&["grade-sample", SAMPLE, Harbour::ID]).json();
+    assert_eq!(report["variant"], "own");
+    assert_eq!(report["comparable_with_v1"], false);
+    assert!(
+        obstacles(&report).contains("not one of the benchmark"),
+        "{report}"
+    );
+    let lock = fs::read_to_string(sandbox.data().join("prep.lock")).expect("lock");
+    assert!(
+        lock.contains("harbour v1 comparable_with_v1 no: "),
+        "{lock}"
+    );
+    // No MD5 of the bundle is published, so its own digest is noted.
+    let bundle = lock.lines().find(|line| line.contains(" bundle "));
+    let bundle = bundle.expect("a bundle");
+    assert!(
+        bundle.contains("blake3:") && bundle.ends_with(" not verified"),
+        "{bundle}"
+    );
+}
+
+#[test]
+fn checksums_that_differ_are_remembered_when_they_are_skipped() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    sandbox.write(
+        SUMS,
+        r#"{ "public": { "train.csv": "00000000000000000000000000000000" } }"#,
+    );
+    sandbox.prep(&RUN).code(5);
+    let why = [
+        "why",
+        Harbour::ID,
+        "checksum/public/train.csv",
+        "--source",
+        "source",
+    ];
+    let failed = "it failed: `public/train.csv` has MD5";
+    sandbox
+        .prep(&why)
+        .code(0)
+        .shows(&["would run: it failed", failed]);
+    sandbox
+        .prep(&[&RUN[..], &["--skip-verification"]].concat())
+        .code(0);
+    let row = list(&sandbox);
+    assert!(
+        obstacles(&row).contains("checksums differ: public/train.csv is not as published"),
+        "{row}"
+    );
+    sandbox.prep(&why).code(0).shows(&["would run: it failed"]);
+    // With the right one it passes, and nothing is left of it.
+    let right =
+        hex_md5(&fs::read(sandbox.prepared(Harbour::ID).join("public/train.csv")).expect("a file"));
+    sandbox.write(
+        SUMS,
+        format!(r#"{{ "public": {{ "train.csv": "{right}" }} }}"#),
+    );
+    sandbox.prep(&RUN).code(0);
+    assert!(
+        !obstacles(&list(&sandbox)).contains("checksum"),
+        "{}",
+        list(&sandbox)
+    );
+    // Skipping the checksums of the same data forgets nothing.
+    sandbox
+        .prep(&[&RUN[..], &["--skip-verification"]].concat())
+        .code(0);
+    assert!(
+        !obstacles(&list(&sandbox)).contains("checksum"),
+        "{}",
+        list(&sandbox)
+    );
+}
+
+#[test]
+fn skipped_checksums_are_not_verified_and_a_first_publication_is_a_first_run() {
+    let sandbox = Harbour::prepared();
+    sandbox
+        .prep(&["why", Harbour::ID, "publish", "--source", "source"])
+        .code(0)
+        .shows(&["it last ran because: first run"]);
+    let other = Sandbox::new();
+    Harbour::install(&other);
+    other
+        .prep(&[&RUN[..], &["--skip-verification"]].concat())
+        .code(0);
+    assert!(
+        obstacles(&list(&other)).contains("were not compared"),
+        "{}",
+        list(&other)
+    );
+}
