@@ -218,6 +218,30 @@ def pandas_json():
     frame.to_csv(out / "quoted.csv", index=False, quoting=2)
 
 
+def arrays_of_types(bundle, out):
+    """Arrays of each type as tables of their own, and integers and doubles together."""
+    (bundle / "types").mkdir(parents=True, exist_ok=True)
+    (bundle / "mixed").mkdir(parents=True, exist_ok=True)
+    numbers = np.array([0, 1, 7, 1, 100])
+    values = {
+        "int8": numbers.astype("int8"),
+        "uint64": numbers.astype("uint64") + np.uint64(2**63),
+        "float32": numbers.astype("float32") + np.float32(0.1),
+        "float64": numbers + 0.1,
+        "bool": numbers == 1,
+        "text": np.array(["a", "b c", "é", "", "1.0"]),
+    }
+    for name, array in values.items():
+        np.save(bundle / f"types/{name}.npy", array)
+        pd.DataFrame({"value": array}).to_csv(out / f"type_{name}.csv", index=False)
+    mixed = [numbers, numbers + 0.5, numbers.astype("uint64") + np.uint64(2**63), np.array([0.1, 2], dtype="float32")]
+    for number, array in enumerate(mixed):
+        np.save(bundle / f"mixed/{number}.npy", array)
+    # Doubles first: pairs of the others are refused.
+    frames = [pd.DataFrame({"value": mixed[number]}) for number in (1, 0, 2, 3)]
+    pd.concat(frames).to_csv(out / "mixed.csv", index=False)
+
+
 def read_each():
     bundle, out = folders("read_each")
     r = random.Random(3)
@@ -268,6 +292,7 @@ def read_each():
         part = pd.DataFrame({"id": [r.randrange(-(2**62), 2**62) for _ in range(n)], "x": [r.choice([0.1, float("nan"), 1e16]) for _ in range(n)], "t": [r.choice(["", "007", None, "a,b"]) for _ in range(n)], "ok": [r.choice([True, False]) for _ in range(n)]})
         part.to_parquet(bundle / f"parts/{i}.parquet", index=False)
         parts.append(part)
+    arrays_of_types(bundle, out)
     pd.concat(arrays).to_csv(out / "values.csv", index=False)
     pd.concat(parts)[["t", "ok", "id", "x"]].to_csv(out / "parts.csv", index=False)
     (bundle / "lists").mkdir()
