@@ -75,8 +75,8 @@ pub(crate) fn origins(
     Ok(origins)
 }
 
-/// Keeps the contents that the results of a competition were made of, and offers them to the remote if steps ran. A
-/// competition that is not complete changes nothing.
+/// Keeps the contents that the results of a competition were made of, and offers them to the remote. A competition that is
+/// not complete changes nothing; one in which nothing ran has nothing new.
 pub(crate) fn confirm(
     graph: &Graph,
     nodes: &[NodeId],
@@ -92,14 +92,14 @@ pub(crate) fn confirm(
             Some(StepOutcome::Done { .. } | StepOutcome::Reused)
         )
     };
-    if !outcomes().all(is_good) {
+    let has_run = |outcome| matches!(outcome, Some(StepOutcome::Done { .. }));
+    if !outcomes().all(is_good) || !outcomes().any(has_run) {
         return Ok(());
     }
-    let has_run = outcomes().any(|outcome| matches!(outcome, Some(StepOutcome::Done { .. })));
     let value = |id| report.outputs.get(&id)?.get("value").copied();
     for origin in origins(graph, nodes, competition, store, value)? {
         store.confirm_source(&origin.name, &origin.record)?;
-        if let Some(link) = link.filter(|link| has_run && link.remote().takes()) {
+        if let Some(link) = link.filter(|link| link.remote().takes()) {
             link.offer_source(&origin.name, &origin.record.content());
         }
     }

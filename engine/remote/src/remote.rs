@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
-use futures::{StreamExt, TryStreamExt};
+use futures::{StreamExt, TryStreamExt, stream};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use object_store::{GetResult, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use prep_cache::{Content, Digest, LedgerEntry};
 use prep_core::canonical;
 use serde::de::DeserializeOwned;
@@ -23,6 +24,9 @@ use crate::trust::Trusted;
 
 /// Nobody writes a record this long.
 const LONGEST_RECORD: u64 = 256 << 20;
+/// Bytes per second that an answer must bring, once it was waited for this long.
+const LEAST_RATE: u64 = 4 << 10;
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What became of a record that was to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -323,16 +327,39 @@ impl Remote {
             return Ok(Some(Err(Rejected::Shape)));
         }
         // What was announced is no promise.
-        let mut pieces = got.into_stream();
+        let mut pieces = self.pieces(got);
         let mut bytes = Vec::new();
-        while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|error| self.reading(&error))?;
+        while let Some(piece) = pieces.try_next().await? {
             bytes.extend_from_slice(&piece);
             if bytes.len() as u64 > LONGEST_RECORD {
                 return Ok(Some(Err(Rejected::Shape)));
             }
         }
         Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
+    }
+
+    /// What arrives of an answer. Fails if a server sends hardly anything for long: it would otherwise hold the run with a byte
+    /// now and then, which no timeout of a single read notices.
+    fn pieces(&self, got: GetResult) -> Pieces {
+        let shown = self.shown.clone();
+        let (mut waited, mut bytes) = (Duration::ZERO, 0);
+        let timed = stream::unfold(got.into_stream(), |mut pieces| async move {
+            let began = Instant::now();
+            let piece = pieces.next().await?;
+            Some(((piece, began.elapsed()), pieces))
+        });
+        let pieces = timed.map(move |(piece, time)| {
+            let piece = piece.map_err(|error| meaning(&shown, &error, false))?;
+            waited += time;
+            bytes += piece.len() as u64;
+            match is_too_slow(waited, bytes) {
+                true => Err(RemoteError::Slow {
+                    remote: shown.clone(),
+                }),
+                false => Ok(piece),
+            }
+        });
+        pieces.boxed()
     }
 
     /// Makes a small file unless there is one; false if there is.
@@ -410,13 +437,9 @@ impl Remote {
             let got = self.store.get(&self.path(&name)).await;
             if let Some(got) = self.found(&name, got)? {
                 let (remote, length) = (self.clone(), got.meta.size);
-                let pieces = got.into_stream().map(move |piece| match piece {
-                    Ok(bytes) => {
-                        let count = bytes.len() as u64;
-                        remote.received.fetch_add(count, Ordering::Relaxed);
-                        Ok(bytes)
-                    }
-                    Err(error) => Err(remote.reading(&error)),
+                let pieces = self.pieces(got).inspect_ok(move |bytes| {
+                    let count = bytes.len() as u64;
+                    remote.received.fetch_add(count, Ordering::Relaxed);
                 });
                 return Ok(Some((length, pieces.boxed())));
             }
@@ -467,5 +490,34 @@ fn has_long_number(record: &serde_json::Value) -> bool {
         Value::Array(values) => values.iter().any(has_long_number),
         Value::Object(values) => values.values().any(has_long_number),
         Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+/// Whether so few bytes arrived in the time that was spent waiting for them that it makes no sense to go on.
+fn is_too_slow(waited: Duration, bytes: u64) -> bool {
+    waited > PATIENCE && bytes / waited.as_secs().max(1) < LEAST_RATE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_drips_is_too_slow() {
+        for (seconds, bytes, expected) in [
+            (0, 0, false),
+            (60, 0, false),
+            (61, 3, true),
+            (61, 61 * LEAST_RATE, false),
+            (3600, 61 * LEAST_RATE, true),
+            (3600, 3600 * LEAST_RATE, false),
+        ] {
+            let waited = Duration::from_secs(seconds);
+            assert_eq!(
+                is_too_slow(waited, bytes),
+                expected,
+                "{seconds} s, {bytes} bytes"
+            );
+        }
     }
 }
