@@ -104,7 +104,7 @@ fn listed(bytes: &[u8]) -> Result<Option<Vec<Member>>, TarError> {
     let windows = RefCell::new(Vec::new());
     let mut input = GzipIndexer::new(bytes, &windows).map_err(TarError::Damaged)?;
     let mut places = Vec::new();
-    tarball::list(&mut input, 1 << 30, |path, kind, place| {
+    tarball::list(&mut input, &limited(1 << 30), |path, kind, place| {
         places.push((path.to_owned(), kind, place));
         Ok(())
     })?;

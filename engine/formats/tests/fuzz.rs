@@ -21,7 +21,7 @@ fn files(names: &[&str]) -> Vec<Vec<u8>> {
 }
 
 /// A structure with two fields, and a variable.
-fn matlab() -> Vec<Vec<u8>> {
+fn matlab_files() -> Vec<Vec<u8>> {
     let element = |kind: u32, content: &[u8]| {
         let mut bytes = [kind.to_le_bytes(), (content.len() as u32).to_le_bytes()].concat();
         bytes.extend(content);
@@ -51,7 +51,7 @@ fn matlab() -> Vec<Vec<u8>> {
     vec![file]
 }
 
-fn parquet() -> Vec<Vec<u8>> {
+fn parquet_files() -> Vec<Vec<u8>> {
     seeds(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"),
         &["parquet"],
@@ -98,11 +98,11 @@ targets! {
         br#"{"a": {"x": 1, "y": {"z": -1.5e3}}, "b": "\u00e4"}"#.to_vec(),
     ];
     lines: files(&["formats/bundle/texts"]);
-    matlab: matlab();
+    matlab: matlab_files();
     npy: files(&["masks/bundle/m", "formats/bundle/a.npy", "formats/bundle/flat.npy"]);
     pandas: files(&["formats/bundle/printed.csv", "draws/bundle", "read_each/expected/public", "documents/expected/public"]);
     png: files(&["formats/bundle/pages"]);
-    parquet: parquet();
+    parquet: parquet_files();
     printf: vec![
         b"12345678abcdefgh%05d|%.10f|%s %-8.3e %+d %%".to_vec(),
         b"\0\0\0\0\0\0\xf0\x7f\0\0\0\0\0\0\0\x80%g %i %10s".to_vec(),
