@@ -9,8 +9,8 @@ use std::path::Path;
 
 use prep_core::Failure;
 use prep_fetch::Looked;
-use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
 use prep_formats::limits::Limits;
+use prep_formats::pandas::{Column, ColumnType, Frame, ReadOptions, Scanner, read_frame};
 use prep_formats::read_at::ReadAt;
 use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
 

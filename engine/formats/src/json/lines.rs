@@ -4,8 +4,8 @@ use std::io::{self, BufRead, Read};
 
 use super::parse::{Reading, parse_at};
 use super::{Grammar, JsonError, Nested, Position, Printed, Value};
-use crate::python::is_python_blank;
 use crate::limits::{Limit, Limits};
+use crate::python::is_python_blank;
 
 /// What a line holds.
 #[derive(Debug, Clone, PartialEq)]
