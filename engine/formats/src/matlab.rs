@@ -237,7 +237,8 @@ fn element(bytes: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     let tag = number(bytes, 0)?;
     if tag >> 16 != 0 {
         // Small: length and content are in the tag.
-        let content = bytes.get(4..4 + (tag >> 16) as usize)?;
+        let length = (tag >> 16) as usize;
+        let content = bytes.get(4..4 + length).filter(|_| length <= 4)?;
         return Some((tag & 0xffff, content, bytes.get(8..)?));
     }
     let length = number(bytes, 4)? as usize;

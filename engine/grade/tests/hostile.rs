@@ -116,7 +116,7 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
     } });
     let answers = |count: usize| {
         let rows: String = (0..count)
-            .map(|row| format!("a_{row},1 5,300,300\n"))
+            .map(|row| format!("a{}_{row},1 5,300,300\n", row / 100))
             .collect();
         format!("id,y,w,h\n{rows}")
     };
@@ -130,6 +130,17 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             masks(volumes.clone()),
             answers(20_000),
             format!("id,y\na_0,{runs}\n{same}"),
+        ),
+    );
+    let stacked: String = (0..20_000)
+        .map(|row| format!("a_{row},1 1 90000 1\n"))
+        .collect();
+    add(
+        "all slices in one volume",
+        (
+            masks(volumes.clone()),
+            answers(20_000),
+            format!("id,y\n{stacked}"),
         ),
     );
     let each: String = (0..200_000).map(|row| format!("b{row}_0,1 1\n")).collect();

@@ -12,7 +12,7 @@ use crate::numeric::sum;
 use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
-use crate::volume::{Volume, hausdorff};
+use crate::volume::{MAX_VOXELS, Volume, hausdorff};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -77,11 +77,11 @@ impl Metric for HausdorffOfVolumes {
             masks.truth,
             &masks.sizes,
         )?;
-        let distances: Vec<Option<f64>> = predicted
+        let distances = predicted
             .iter()
             .zip(&truth)
             .map(|(predicted, truth)| self.distance(predicted, truth))
-            .collect();
+            .collect::<Result<Vec<Option<f64>>, Refusal>>()?;
         let values: Vec<f64> = distances.iter().map(|value| value.unwrap_or(0.0)).collect();
         let count = distances.iter().flatten().count();
         Ok(Score::numpy(sum(&values) / count as f64))
@@ -99,21 +99,25 @@ impl Metric for HausdorffOfVolumes {
 }
 
 impl HausdorffOfVolumes {
-    fn distance(&self, predicted: &Volume, truth: &Volume) -> Option<f64> {
+    fn distance(&self, predicted: &Volume, truth: &Volume) -> Result<Option<f64>, Refusal> {
         let (found, expected) = (predicted.voxels(), truth.voxels());
         if found == 0 && expected == 0 {
-            return None;
+            return Ok(None);
         }
         if predicted == truth {
-            return Some(0.0);
+            return Ok(Some(0.0));
         }
         let too_large = self
             .most_times
             .is_some_and(|times| found as f64 > times * expected as f64);
         if found == 0 || expected == 0 || too_large {
-            return Some(1.0);
+            return Ok(Some(1.0));
         }
-        Some(hausdorff(truth, predicted, truth) / 3f64.sqrt())
+        let distance = hausdorff(truth, predicted, truth).ok_or_else(|| {
+            let message = format!("a volume spans more than {MAX_VOXELS} voxels");
+            Refusal::new(RefusalKind::Ids, message).in_column(&self.slice)
+        })?;
+        Ok(Some(distance / 3f64.sqrt()))
     }
 
     fn stack(

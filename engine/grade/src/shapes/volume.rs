@@ -6,6 +6,9 @@
 use crate::mask::Mask;
 use crate::mask_columns::Size;
 
+/// Voxels of the largest box that distances are taken in: 512 MB. A submission can stack all its rows to one volume.
+pub const MAX_VOXELS: usize = 1 << 26;
+
 /// Slices of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
@@ -68,15 +71,20 @@ impl Bounds {
 }
 
 /// The larger of both directed Hausdorff distances between two volumes that are not empty, coordinates divided by the
-/// number of slices and the size of `unit`.
-pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> f64 {
+/// number of slices and the size of `unit`. `None` if the box around both has more than [`MAX_VOXELS`].
+pub fn hausdorff(a: &Volume, b: &Volume, unit: &Volume) -> Option<f64> {
     let scale = [
         1.0 / unit.slices.len() as f64,
         1.0 / unit.size.width as f64,
         1.0 / unit.size.height as f64,
     ];
     let bounds = Bounds::around([a, b]);
-    directed(a, b, bounds, scale).max(directed(b, a, bounds, scale))
+    let extents = [0, 1, 2].map(|axis| bounds.extent(axis));
+    let voxels = extents
+        .iter()
+        .fold(1, |voxels: usize, extent| voxels.saturating_mul(*extent));
+    let distance = || directed(a, b, bounds, scale).max(directed(b, a, bounds, scale));
+    (voxels <= MAX_VOXELS).then(distance)
 }
 
 /// The distance from `b` of the voxel of `a` that is furthest from it.
