@@ -237,7 +237,7 @@ impl Rerunning<'_> {
         if let Some(link) = self.settings.remote.as_ref().filter(|_| is_shared) {
             // A store without entries of its own, which is only read: what it finds is the remote's.
             let nothing = Store::look(&scratch.root().join("nothing"))?;
-            entries.push((Place::Remote, link.below(&nothing).find(key)?));
+            entries.push((Place::Remote, link.below(&nothing).find(key, self.id)?));
         }
         let mut is_recorded = false;
         let mut differences = Vec::new();

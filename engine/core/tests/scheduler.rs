@@ -73,13 +73,15 @@ struct Slow {
 }
 
 impl Tier for Slow {
-    fn entry(&self, _key: &Digest) -> Option<LedgerEntry> {
+    fn entry(&self, _key: &Digest, _competition: &str) -> Option<LedgerEntry> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(100));
         self.now.fetch_sub(1, Ordering::SeqCst);
         None
     }
+
+    fn expect(&self, _object: &Digest, _length: u64) {}
 
     fn may_have(&self, _object: &Digest) -> bool {
         false
