@@ -1,7 +1,7 @@
 //! Digests of files outside the store (bundles), so that each is hashed once.
 //!
-//! A record is valid while length, modification time and inode of the file are
-//! what they were. File systems stamp with the kernel's clock tick, so a file
+//! A record is valid while length, modification time, change time and inode of
+//! the file are what they were. File systems stamp with the kernel's clock tick, so a file
 //! that is written twice within a tick keeps its stamp: a file that was
 //! modified just now is given a moment to age before it is read.
 //!
@@ -12,10 +12,11 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
@@ -127,7 +128,9 @@ impl Store {
             .metadata()
             .map_err(|error| StoreError::io("examine", &path, error))?;
         match self.load::<SourceRecord>(Bucket::Sources, &key_of(&path))? {
-            Loaded::Found(record, _) if record.stamp == Stamp::of(&now) => Ok(Some(record)),
+            Loaded::Found(record, _) if record.stamp.agrees_with(Stamp::of_outside(&now)) => {
+                Ok(Some(record))
+            }
             _ => Ok(None),
         }
     }
@@ -174,15 +177,15 @@ impl Store {
         let announced = self.accesses().before(Access::Open, path);
         let file = announced.and_then(|()| File::open(path)).map_err(error)?;
         let before = file.metadata().map_err(error)?;
-        let stamp = Stamp::of(&before);
-        if expected.is_some_and(|expected| expected != stamp) {
+        let stamp = Stamp::of_outside(&before);
+        if expected.is_some_and(|expected| !expected.agrees_with(stamp)) {
             return Err(changed());
         }
         wait_for_age(&before);
         let (made, len) = read(self.accesses().reader(path, &file)).map_err(error)?;
         // By name, too: a writer that replaces files leaves ours untouched.
-        let open = Stamp::of(&file.metadata().map_err(error)?);
-        let named = Stamp::of(&path.metadata().map_err(error)?);
+        let open = Stamp::of_outside(&file.metadata().map_err(error)?);
+        let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
             true => Ok((made, stamp)),
             false => Err(changed()),
@@ -208,9 +211,9 @@ impl Store {
         let path = canonical(path)?;
         let error = |source| StoreError::io("examine", &path, source);
         let open = file.metadata().map_err(error)?;
-        let stamp = Stamp::of(&open);
+        let stamp = Stamp::of_outside(&open);
         wait_for_age(&open);
-        if Stamp::of(&path.metadata().map_err(error)?) != stamp {
+        if Stamp::of_outside(&path.metadata().map_err(error)?) != stamp {
             return Err(StoreError::Changed { path });
         }
         self.save_source(&path, digest, Some(md5.to_owned()), stamp)
@@ -354,10 +357,14 @@ impl Store {
 
 /// Waits until a later change of the file is sure to change its stamp.
 fn wait_for_age(metadata: &Metadata) {
-    let age = metadata
-        .modified()
-        .ok()
-        .and_then(|modified| SystemTime::now().duration_since(modified).ok());
+    let changed = u64::try_from(metadata.ctime()).unwrap_or_default();
+    let changed = UNIX_EPOCH
+        + Duration::from_secs(changed)
+        + Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
+    let times = [metadata.modified().ok(), Some(changed)];
+    let now = SystemTime::now();
+    let ages = times.map(|time| time.and_then(|time| now.duration_since(time).ok()));
+    let age = ages.into_iter().map(Option::unwrap_or_default).min();
     thread::sleep(TICK.saturating_sub(age.unwrap_or_default()));
 }
 

@@ -5,15 +5,21 @@ use std::os::unix::fs::MetadataExt;
 
 use serde::{Deserialize, Serialize};
 
-/// Length, modification time and inode of a file. When all three agree with
-/// an earlier look, the bytes are taken to be the same. The change time is
-/// left out on purpose: a new hard link sets it, and changes no byte.
+/// Length, modification time, inode and, for files outside the store, change time of a file. If all agree with an earlier
+/// check, the bytes are assumed to be the same.
+///
+/// Every program can set the modification time, so a file that was rewritten in place may have its old one; nobody can set
+/// the change time. Renaming a file, linking to it and changing its mode set it, too: then the file is read once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) len: u64,
     /// Nanoseconds since 1970, negative before.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
+    /// Change time in nanoseconds since 1970. None for files of the store, to which publishing links, and in records of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    changed: Option<i64>,
 }
 
 impl Stamp {
@@ -23,17 +29,66 @@ impl Stamp {
             len,
             modified: 0,
             inode: 0,
+            changed: None,
         }
     }
 
+    /// That of a file of the store.
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),
-            modified: metadata
-                .mtime()
-                .saturating_mul(1_000_000_000)
-                .saturating_add(metadata.mtime_nsec()),
+            modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             inode: metadata.ino(),
+            changed: None,
         }
+    }
+
+    /// That of a file outside the store.
+    pub(crate) fn of_outside(metadata: &Metadata) -> Self {
+        Self {
+            changed: Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec())),
+            ..Self::of(metadata)
+        }
+    }
+
+    /// Whether a file that had this stamp and has `now` is unchanged, as far as this stamp tells.
+    pub(crate) fn agrees_with(self, now: Stamp) -> bool {
+        let now = match self.changed {
+            Some(_) => now,
+            None => Stamp {
+                changed: None,
+                ..now
+            },
+        };
+        self == now
+    }
+}
+
+fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(nanoseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_earlier_versions_agree_by_what_they_have() {
+        let record = r#"{"len":1,"modified":2,"inode":3}"#;
+        let record: Stamp = serde_json::from_str(record).unwrap();
+        let now = Stamp {
+            changed: Some(5),
+            ..record
+        };
+        assert!(record.agrees_with(now));
+        assert!(!record.agrees_with(Stamp { len: 2, ..now }));
+        assert!(now.agrees_with(now));
+        let later = Stamp {
+            changed: Some(6),
+            ..now
+        };
+        assert!(!now.agrees_with(later));
     }
 }

@@ -1,6 +1,6 @@
 //! A folder of the user as a source: all files below it, by content.
 //!
-//! Each file is read once; as long as its time and length stay, its digest is believed. Files behind links count, folders
+//! Each file is read once; as long as its length, inode and times of modification and change stay, its digest is believed. Files behind links count, folders
 //! behind links do not: that is an error, since they may lead anywhere.
 
 use std::collections::BTreeMap;
