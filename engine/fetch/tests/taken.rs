@@ -1,0 +1,110 @@
+//! The file of a further source that is in the bundle already: it is taken out as a download would bring it.
+
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use common::{ID, Outcome, content, context};
+use prep_core::Source;
+use prep_fetch::{LazyNetwork, Network, Sums, WebAddress, WebFile};
+use prep_formats::zip::{Method, ZipWriter};
+use tempfile::TempDir;
+
+const FILE: &str = "labels.csv";
+
+/// A data folder with a bundle that has the file.
+fn data(dir: &TempDir, bytes: &[u8]) -> PathBuf {
+    let data = dir.path().join("data");
+    fs::create_dir_all(data.join(ID)).unwrap();
+    let mut zip = ZipWriter::new(Vec::new());
+    zip.add_file(FILE, Method::Deflate, bytes).unwrap();
+    fs::write(
+        data.join(ID).join(format!("{ID}.zip")),
+        zip.finish().unwrap(),
+    )
+    .unwrap();
+    data
+}
+
+fn source(data: &Path) -> WebFile {
+    let address = WebAddress {
+        source: "labels",
+        file: FILE,
+        url: "https://example.invalid/labels.csv",
+    };
+    let network =
+        LazyNetwork::new(|| -> Result<Network, _> { Err(prep_fetch::FetchError::NotAllowed) });
+    WebFile::new(ID, address, data, &[], Sums::default(), network).unwrap()
+}
+
+fn target(data: &Path) -> PathBuf {
+    data.join(ID).join("sources").join(FILE)
+}
+
+#[test]
+fn a_file_is_taken_out_of_the_bundle_and_nothing_else_is_left() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let bytes = content(300_000, 1);
+    let data = data(&dir, &bytes);
+    fs::create_dir(data.join(ID).join("sources"))?;
+    // What a download left that did not end.
+    let partial = data
+        .join(ID)
+        .join("sources")
+        .join(format!("{FILE}.partial"));
+    fs::write(&partial, vec![7; 400_000])?;
+    fs::write(partial.with_extension("partial.map"), "{}")?;
+    source(&data).run(&context(&dir))?;
+    assert!(fs::read(target(&data))? == bytes, "other bytes");
+    let left = fs::read_dir(data.join(ID).join("sources"))?;
+    assert_eq!(left.count(), 1);
+    Ok(())
+}
+
+/// One process at a time makes the file, whether it takes or downloads it.
+#[test]
+fn a_file_is_taken_under_the_lock_of_its_download() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let bytes = content(300_000, 2);
+    let data = data(&dir, &bytes);
+    fs::create_dir(data.join(ID).join("sources"))?;
+    let partial = data
+        .join(ID)
+        .join("sources")
+        .join(format!("{FILE}.partial"));
+    let lock = prep_cache::try_lock_file(&partial)?.ok_or("locked")?;
+    let context = context(&dir);
+    thread::scope(|scope| {
+        let taker = scope.spawn(|| source(&data).run(&context).is_ok());
+        thread::sleep(Duration::from_millis(500));
+        assert!(!target(&data).exists(), "another process is making it");
+        drop(lock);
+        assert!(taker.join().unwrap());
+    });
+    assert!(fs::read(target(&data))? == bytes, "other bytes");
+    Ok(())
+}
+
+#[test]
+fn of_a_damaged_member_nothing_is_left() -> Outcome {
+    let dir = tempfile::tempdir()?;
+    let data = data(&dir, &content(300_000, 3));
+    let bundle = data.join(ID).join(format!("{ID}.zip"));
+    let mut bytes = fs::read(&bundle)?;
+    bytes[150_000] ^= 1;
+    fs::write(&bundle, bytes)?;
+    source(&data)
+        .run(&context(&dir))
+        .expect_err("it is damaged");
+    assert_eq!(fs::read_dir(data.join(ID).join("sources"))?.count(), 0);
+    Ok(())
+}
