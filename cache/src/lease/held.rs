@@ -24,7 +24,7 @@ pub(super) struct Holder {
     /// For people who look at the file.
     host: String,
     pub(super) process: ProcessId,
-    token: String,
+    pub(super) token: String,
     /// 0 while the process only asks for the lock, then 1.
     pub(super) has_lock: u8,
     heartbeat: String,

@@ -24,56 +24,72 @@ pub(super) enum Conflict {
     Held,
 }
 
-/// What keeps this process from having the lock, if anything does. Breaks the locks of holders that are dead.
-pub(super) fn look(
-    holders: &Path,
-    own: &Path,
-    mode: Mode,
-    taker: &Taker,
-) -> io::Result<Option<Conflict>> {
-    'again: for _ in 0..MAX_LISTINGS {
-        let mut asked = None;
-        let paths = list(holders)?;
-        forget_others(holders, &paths);
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
-            if path == own || !is_conflict {
-                continue;
-            }
-            let Some(content) = read(&path)? else {
-                // It was removed, or it has another name by now.
-                continue 'again;
-            };
-            let observed = observe(&path, &content);
-            let holder = parse(&content);
-            let state = holder.as_ref().map_or(ProcessState::Unknown, |holder| {
-                holder.process.state(&taker.process)
-            });
-            let is_silent = observed.same_for >= taker.timing.silence;
-            if state == ProcessState::Gone || is_silent {
-                match break_lock(holders, &path, &content, mode_of(&name))? {
-                    true => continue,
-                    false => continue 'again,
+/// A look at the files of others, and what it needs to know of the looks before.
+pub(super) struct Look<'a> {
+    pub(super) holders: &'a Path,
+    pub(super) own: &'a Path,
+    pub(super) mode: Mode,
+    pub(super) taker: &'a Taker,
+    /// Tokens of those who asked for the lock when this process looked first. Who announces itself later finds this
+    /// process's file and steps back, and is not waited for.
+    pub(super) rivals: Option<Vec<String>>,
+}
+
+impl Look<'_> {
+    /// What keeps this process from having the lock, if anything does. Breaks the locks of holders that are dead.
+    pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
+        'again: for _ in 0..MAX_LISTINGS {
+            let mut asking = Vec::new();
+            let paths = list(self.holders)?;
+            forget_others(self.holders, &paths);
+            for path in paths {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let is_conflict =
+                    self.mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
+                if path == self.own || !is_conflict {
+                    continue;
+                }
+                let Some(content) = read(&path)? else {
+                    // It was removed, or it has another name by now.
+                    continue 'again;
+                };
+                let observed = observe(&path, &content);
+                let holder = parse(&content);
+                let state = holder.as_ref().map_or(ProcessState::Unknown, |holder| {
+                    holder.process.state(&self.taker.process)
+                });
+                let is_silent = observed.same_for >= self.taker.timing.silence;
+                if state == ProcessState::Gone || is_silent {
+                    match break_lock(self.holders, &path, &content, mode_of(&name))? {
+                        true => continue,
+                        false => continue 'again,
+                    }
+                }
+                match holder {
+                    // Its process looks after it has written the file, and finds this one's.
+                    None if content.is_empty() => {}
+                    Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
+                    Some(holder) if holder.has_lock == 0 && path.as_path() > self.own => {
+                        asking.push(holder.token);
+                    }
+                    _ if state == ProcessState::Runs || observed.has_changed => {
+                        return Ok(Some(Conflict::Held));
+                    }
+                    _ => return Ok(Some(Conflict::Doubtful)),
                 }
             }
-            match holder {
-                Some(holder) if holder.has_lock == 0 && path.as_path() > own => {
-                    asked = Some(Conflict::Asked);
-                }
-                // It is being written.
-                None if !observed.has_changed && content.is_empty() => {
-                    asked = Some(Conflict::Asked);
-                }
-                _ if state == ProcessState::Runs || observed.has_changed => {
-                    return Ok(Some(Conflict::Held));
-                }
-                _ => return Ok(Some(Conflict::Doubtful)),
-            }
+            let conflict = (!asking.is_empty()).then_some(Conflict::Asked);
+            self.rivals = Some(asking);
+            return Ok(conflict);
         }
-        return Ok(asked);
+        Ok(Some(Conflict::Doubtful))
     }
-    Ok(Some(Conflict::Doubtful))
+
+    /// Whether a process announced itself after this one looked first.
+    fn is_later(&self, token: &str) -> bool {
+        let rivals = self.rivals.as_ref();
+        rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
+    }
 }
 
 fn mode_of(name: &str) -> Mode {

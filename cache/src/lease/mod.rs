@@ -10,7 +10,8 @@
 //!
 //! Of two processes in conflict, the one that announces itself later finds the other's file, so at most one gets the
 //! lock. If both announce themselves before they look, the one with the smaller name waits until the other has removed
-//! its file, so one of them gets the lock. Nobody writes to, renames or removes a name that another process may use
+//! its file, so one of them gets the lock. It does not wait for those that announce themselves later, because they find
+//! its file and step back. Nobody writes to, renames or removes a name that another process may use
 //! again, so no process does harm by acting late on what it saw.
 //!
 //! # Dead holders
@@ -52,7 +53,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use crate::machine;
 use crate::process::ProcessId;
 use held::{Held, announce};
-use look::{Conflict, look};
+use look::{Conflict, Look};
 
 /// Whether a lock can have several holders at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,14 @@ fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, C
     let lease = Lease(Arc::new(announce(holders, mode, taker)?));
     let held = &lease.0;
     let asked = Instant::now();
-    while let Some(conflict) = look(holders, &held.path, mode, taker)? {
+    let mut look = Look {
+        holders,
+        own: &held.path,
+        mode,
+        taker,
+        rivals: None,
+    };
+    while let Some(conflict) = look.conflict()? {
         if conflict != Conflict::Asked || asked.elapsed() > STEP_BACK_LIMIT {
             return Ok(Err(conflict));
         }

@@ -74,13 +74,58 @@ fn the_lock_of_a_dead_machine_is_free_after_its_silence() -> Outcome {
     let holders = folder.path().join("holders");
     for taker in [here(), elsewhere("two")] {
         leave(&holders, ProcessId::elsewhere("one"))?;
-        fs::write(holders.join("exclusive-0"), "")?;
         fs::write(holders.join("exclusive-1"), "{\"host\": \"tor")?;
         let (lease, waited) = wait(&holders, Mode::Exclusive, &taker)?;
         assert!(waited >= QUICK.silence, "{waited:?}");
         assert!(waited < QUICK.silence * 8, "{waited:?}");
         drop(lease);
         assert!(!holders.exists());
+    }
+    Ok(())
+}
+
+/// Its process has not looked yet, so it will find the files that are there now.
+#[test]
+fn a_file_that_is_still_empty_keeps_nobody_out() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let holders = folder.path().join("holders");
+    fs::create_dir(&holders)?;
+    fs::write(holders.join("exclusive-0"), "")?;
+    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    thread::sleep(QUICK.silence);
+    assert!(take(&holders, Mode::Exclusive, &here())?.is_ok());
+    assert!(!holders.exists(), "the dead are removed");
+    Ok(())
+}
+
+/// New ones come all the time, and look at the lock.
+#[test]
+fn whoever_asks_first_does_not_wait_for_those_who_ask_later() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let holders = folder.path().join("holders");
+    let first = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    let mut look = Look {
+        holders: &holders,
+        own: &first.0.path,
+        mode: Mode::Exclusive,
+        taker: &here(),
+        rivals: None,
+    };
+    let rival = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    let is_first = first.0.path < rival.0.path;
+    let found = look.conflict()?;
+    assert_eq!(
+        found,
+        Some(if is_first {
+            Conflict::Asked
+        } else {
+            Conflict::Held
+        })
+    );
+    drop(rival);
+    let _later = Lease(Arc::new(announce(&holders, Mode::Exclusive, &here())?));
+    if is_first {
+        assert_eq!(look.conflict()?, None);
     }
     Ok(())
 }

@@ -20,6 +20,8 @@ struct Rules {
     verifies_heartbeat: bool,
     /// A heartbeat that took too long is repeated.
     measures_heartbeat: bool,
+    /// A process does not wait for those that announce themselves after it looked first.
+    ignores_later: bool,
 }
 
 const RULES: Rules = Rules {
@@ -29,6 +31,7 @@ const RULES: Rules = Rules {
     lists_again: true,
     verifies_heartbeat: true,
     measures_heartbeat: true,
+    ignores_later: true,
 };
 
 /// A file in the directory. Names are the number of the process that announced itself, or `RENAMED` and the number of the
@@ -55,10 +58,10 @@ const OLD: usize = 200;
 enum Next {
     Announce,
     List,
-    /// The names that are left to be read, and whether a process was found that only asks.
-    Examine(Vec<usize>, bool),
-    Rename(usize, u8, Vec<usize>, bool),
-    Compare(usize, u8, Vec<usize>, bool),
+    /// The names that are left to be read, and the processes that were found to ask only.
+    Examine(Vec<usize>, Vec<usize>),
+    Rename(usize, u8, Vec<usize>, Vec<usize>),
+    Compare(usize, u8, Vec<usize>, Vec<usize>),
     /// Writes the heartbeat through the file that was opened: by holder, as names change.
     Open,
     Write,
@@ -83,6 +86,8 @@ struct Process {
     next: Next,
     status: Status,
     is_shared: bool,
+    /// The processes that asked when this one looked first. It waits for no others.
+    rivals: Option<Vec<usize>>,
     heartbeats: u8,
     /// It was not suspended since it began its last heartbeat.
     is_timely: bool,
@@ -130,6 +135,9 @@ impl State {
             file.is_abandoned = true;
         }
         for (other, process) in self.processes.iter_mut().enumerate() {
+            if let Some(rivals) = &mut process.rivals {
+                rivals.retain(|rival| *rival != number);
+            }
             match &mut process.next {
                 Next::Rename(name, ..) | Next::Compare(name, ..) if *name == number => {
                     *name = OLD + other;
@@ -162,6 +170,7 @@ impl Leases {
         let rules = self.rules;
         match next {
             Next::Announce => {
+                state.processes[number].rivals = None;
                 state.files.push(File {
                     name: number,
                     holder: number,
@@ -177,27 +186,38 @@ impl Leases {
                 let others = state.files.iter().filter(|file| {
                     file.name != number && !(is_shared && state.processes[file.holder].is_shared)
                 });
-                Next::Examine(others.map(|file| file.name).collect(), false)
+                Next::Examine(others.map(|file| file.name).collect(), Vec::new())
             }
-            Next::Examine(mut names, asked) => {
+            Next::Examine(mut names, mut asking) => {
                 let Some(name) = names.pop() else {
-                    return match asked {
-                        true => Next::List,
-                        false => Next::Open,
+                    let is_free = asking.is_empty();
+                    asking.sort_unstable();
+                    state.processes[number].rivals = Some(asking);
+                    return match is_free {
+                        true => Next::Open,
+                        false => Next::List,
                     };
                 };
                 let Some(file) = state.file(name).cloned() else {
                     return match rules.lists_again {
                         true => Next::List,
-                        false => Next::Examine(names, asked),
+                        false => Next::Examine(names, asking),
                     };
                 };
                 if self.is_dead(state, &file) {
-                    return Next::Rename(name, file.heartbeat, names, asked);
+                    return Next::Rename(name, file.heartbeat, names, asking);
                 }
-                match !file.has_lock && file.name > number {
-                    true => Next::Examine(names, true),
-                    false => Next::Withdraw,
+                let rivals = &state.processes[number].rivals;
+                let is_later = rivals
+                    .as_ref()
+                    .is_some_and(|rivals| file.is_abandoned || !rivals.contains(&file.holder));
+                match file.has_lock {
+                    false if is_later && rules.ignores_later => Next::Examine(names, asking),
+                    false if file.name > number => {
+                        asking.push(file.holder);
+                        Next::Examine(names, asking)
+                    }
+                    _ => Next::Withdraw,
                 }
             }
             Next::Rename(name, heartbeat, names, asked) => {
@@ -369,6 +389,7 @@ fn process(is_shared: bool) -> Process {
         next: Next::Announce,
         status: Status::Runs,
         is_shared,
+        rivals: None,
         heartbeats: 0,
         is_timely: false,
         is_certain: false,
