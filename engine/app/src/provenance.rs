@@ -7,6 +7,7 @@ use prep_cache::{Digest, Store};
 use prep_core::{FileValue, Graph, LastRuns, NodeId, RunReport, Value};
 use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, Origin};
 use prep_fetch::PartOfBundle;
+use prep_steps::Checksums;
 
 use crate::assemble::{Competition, Verification};
 use crate::error::Error;
@@ -71,7 +72,7 @@ pub(crate) fn origin(
     let checksums = match competition.verification {
         // Nothing is complete of which a checksum does not hold.
         Verification::Checked => ChecksumStatus::Passed,
-        Verification::Skipped => match known_to_differ(&competition.id, steps)? {
+        Verification::Skipped => match known_to_differ(competition, steps)? {
             outputs if outputs.is_empty() => ChecksumStatus::Skipped,
             outputs => ChecksumStatus::Differ { outputs },
         },
@@ -92,20 +93,30 @@ pub(crate) fn origin(
     })
 }
 
-/// Outputs whose checksum did not hold when it was last compared, and that are the same now.
-fn known_to_differ(id: &str, steps: &Steps<'_>) -> Result<Vec<String>, Error> {
-    let last = LastRuns::new(steps.store, steps.variant).of(id)?;
+/// Outputs that did not have their published checksum when it was last compared, and that are the same now.
+fn known_to_differ(competition: &Competition, steps: &Steps<'_>) -> Result<Vec<String>, Error> {
+    let sums = competition.entry.checksums.as_deref();
+    let sums = sums.and_then(|text| serde_json::from_str::<Checksums>(text).ok());
+    let sums = sums.unwrap_or_default();
+    let published = |output: &str| match output.split_once('/') {
+        Some(("public", path)) => sums.public.get(path),
+        Some(("private", path)) => sums.private.get(path),
+        _ => None,
+    };
+    let last = LastRuns::new(steps.store, steps.variant).of(&competition.id)?;
     let outputs = steps.nodes.iter();
     let outputs = outputs.filter_map(|node| steps.report.outputs.get(node));
     let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
     let differ = last.iter().filter_map(|(name, last)| {
         let output = name.strip_prefix("checksum/")?;
+        let md5 = last.record.params.get("md5")?.as_str()?;
         let is_same = last
             .record
             .inputs
             .values()
             .all(|input| made.contains(input));
-        (last.failed.is_some() && is_same).then(|| output.to_owned())
+        let is_published = published(output).is_some_and(|sum| sum == md5);
+        (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
     });
     Ok(differ.collect())
 }

@@ -314,9 +314,8 @@ impl Sink for Publish {
         }
         written?;
         drop((old, changes));
-        // Equal keys are equal trees.
-        let same = manifest.as_ref().filter(|manifest| manifest.key == *key);
-        let origin = same.and_then(|manifest| manifest.origin.clone());
+        let noted = manifest.as_ref();
+        let noted = noted.and_then(|noted| Some((noted.trees?, noted.origin.clone()?)));
         let boot = match manifest {
             Some(manifest) if nothing_written && is_settled(&manifest) => manifest.boot,
             // What is there was written in an earlier boot, and was just read.
@@ -328,6 +327,9 @@ impl Sink for Publish {
         let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
         sums::complete(context, &prepared, &desired, &mut files)?;
         let trees = sums::of_written(&desired, &files);
+        // The same bytes have the same checksums, whether or not they were compared this time.
+        let origin = noted.filter(|(before, _)| Some(*before) == trees);
+        let origin = origin.map(|(_, origin)| origin);
         write_published(accesses, &home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
         let manifest = Manifest::complete(
