@@ -81,11 +81,11 @@ mod tests {
             (["init", "a"], Some("'new'")),
             (["status", "a"], Some("'list'")),
             (["clean", "a"], Some("'cache gc'")),
-            (["valdate", "a"], Some("'validate'")),
+            (["valid", "a"], Some("'validate'")),
             (["definition", "a"], None),
             (["run", "--dev"], None),
-            (["run", "--skip-verifcation"], Some("'--skip-verification'")),
-            (["run", "--no-downlod"], Some("'--no-download'")),
+            (["run", "--skip-verificatio"], Some("'--skip-verification'")),
+            (["run", "--no-down"], Some("'--no-download'")),
         ] {
             let message = message(&arguments);
             match suggested {

@@ -21,8 +21,9 @@ const INTRODUCTION: &str = "\
 
 The section `grade` of a pipeline names rules and one metric. The rules run in the order in which they are written; the
 first one that a submission breaks ends the grading: the score is `null`, and the message says what to fix. Some rules
-also arrange the two tables for the metric (sort, drop, fill). A rule or metric is written as a bare name (`same_rows`),
-as a name with its main parameter (`align: id`), or as a name with parameters (`range: { columns: p, min: 0, max: 1 }`).
+also arrange the two tables for the metric (sort, drop, fill). Messages count rows from 1, without the header. A rule or
+metric is written as a bare name (`same_rows`), as a name with its main parameter (`align: id`), or as a name with parameters
+(`range: { columns: p, min: 0, max: 1 }`).
 
 Answers are a CSV. They may also be JSON lines; then `answer_rows` lists the rows that each record makes:
 
