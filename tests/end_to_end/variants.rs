@@ -459,3 +459,40 @@ fn named(folder: &Path, name: &str) -> usize {
         .filter(|path| path.rsplit('/').next() == Some(name))
         .count()
 }
+
+/// A page is about one variant. It never passes off the base as what was prepared last.
+#[test]
+fn a_page_is_about_one_variant_and_names_the_others() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let pipeline = format!("{}{CORRECTED}", Harbour::PIPELINE);
+    sandbox.pipeline(Harbour::ID, &pipeline);
+    let other = "warning: the page does not show variant fixed of harbour: --variant fixed does";
+    run(&sandbox, &[Harbour::ID], "fixed");
+    // Without a word there would be nothing to see.
+    sandbox
+        .prep(&["report", "-o", "r.html"])
+        .code(2)
+        .says(&[other]);
+    let both = ["report", "--variant", "fixed", "-o", "r.html"];
+    let page = |arguments: &[&str]| {
+        let ended = sandbox.prep(arguments).code(0);
+        let page = fs::read_to_string(sandbox.path("r.html")).unwrap();
+        (page, ended.stderr)
+    };
+    let (fixed, stderr) = page(&both);
+    assert!(
+        fixed.contains("public/ships.csv") && fixed.contains("prepared"),
+        "{fixed}"
+    );
+    assert_eq!(stderr, "");
+    run(&sandbox, &[Harbour::ID], "v1");
+    for arguments in [
+        &["report", "-o", "r.html"][..],
+        &["report", "harbour", "-o", "r.html"],
+    ] {
+        let (base, stderr) = page(arguments);
+        assert!(!base.contains("public/ships.csv"), "{base}");
+        assert!(stderr.contains(other), "{stderr}");
+    }
+}
