@@ -196,7 +196,11 @@ mod tests {
                 (pieces.missing_bytes(), pieces.wanted_bytes()),
                 (total, total)
             );
-            assert_eq!(pieces.take(u64::MAX), Some(0..total));
+            assert!(
+                pieces
+                    .take(u64::MAX)
+                    .is_some_and(|taken| taken.start == 0 && taken.end <= total)
+            );
         }
         assert_eq!(max_bytes(256 << 10), 8 << 40);
         assert_eq!(max_bytes(1 << 63), u64::MAX);
