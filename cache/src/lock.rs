@@ -277,7 +277,11 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
         Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
-    match std::fs::remove_file(path) {
+    let removed = match file.metadata()?.is_dir() {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    };
+    match removed {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

@@ -403,6 +403,13 @@ fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
     fs::write(tmp.join("old"), "left by a killed process")?;
     make_old(&tmp.join("old"), 2)?;
     fs::write(tmp.join("young"), "perhaps not locked yet")?;
+    // Directories, too.
+    for name in ["old-directory", "locked-directory"] {
+        fs::create_dir_all(tmp.join(name).join("inner"))?;
+        fs::write(tmp.join(name).join("inner/file"), "x")?;
+    }
+    let lock = fs::File::open(tmp.join("locked-directory"))?;
+    lock.try_lock()?;
     let slow_writer = store.writer()?;
     for file in fs::read_dir(&tmp)? {
         let path = file?.path();
@@ -412,6 +419,8 @@ fn opening_sweeps_old_leftovers_but_not_what_is_being_written() -> Outcome {
     }
     let _again = stranger(&store)?;
     assert!(!tmp.join("old").exists());
+    assert!(!tmp.join("old-directory").exists());
+    assert!(tmp.join("locked-directory/inner/file").exists());
     assert!(tmp.join("young").exists());
     assert_eq!(slow_writer.commit()?.digest, Digest::of(b""));
     Ok(())

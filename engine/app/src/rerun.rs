@@ -7,6 +7,7 @@
 //! scratch cache of a competition is removed before the next one begins.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -104,6 +105,10 @@ pub fn rerun(
             .prefix("rerun-")
             .tempdir_in(scratch);
         let folder = folder.map_err(|error| Error::writing("make a folder in", scratch, &error))?;
+        // While it is locked, the cache does not take it for what a killed process left. Where there are no locks, age alone
+        // decides.
+        let lock = File::open(folder.path());
+        let _lock = lock.map(|lock| lock.try_lock().map(|()| lock));
         let one = Rerunning {
             id,
             variant: &task.options.variant,
