@@ -228,7 +228,7 @@ fn records_of_sources_go_with_their_files() -> Outcome {
         Ok::<_, Box<dyn std::error::Error>>(contents.collect::<Vec<_>>())
     };
     let named = (named.digest, named.md5);
-    assert_eq!(digests("a competition")?, [named.clone()]);
+    assert_eq!(digests("a competition")?, std::slice::from_ref(&named));
     assert_eq!(digests("another")?, []);
     // A content that results were made of is not replaced by one that was only seen.
     let confirmed = store.named_sources("a competition")?;

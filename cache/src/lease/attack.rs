@@ -144,11 +144,14 @@ fn processes_that_are_killed_and_suspended_leave_the_lock_to_one_at_a_time() -> 
     while Instant::now() < end {
         thread::sleep(Duration::from_millis(50 + random.below(200)));
         if random.below(2) == 0 {
-            let mut child = children.swap_remove(random.below(6) as usize);
-            mark(&folder.join(format!("excused/{}", child.id())))?;
+            let number = random.below(6) as usize;
+            let process = children.get(number).map(Child::id).unwrap_or_default();
+            mark(&folder.join(format!("excused/{process}")))?;
+            let mut child = children.swap_remove(number);
             if random.below(2) == 0 {
-                child.kill()?;
+                let killed = child.kill();
                 child.wait()?;
+                killed?;
             } else {
                 signal(&child, Signal::STOP);
                 let wakes = Instant::now() + Duration::from_millis(random.below(4000));
