@@ -222,7 +222,9 @@ impl Store {
         options: &GcOptions,
         collection: &mut Collection,
     ) -> Result<(), StoreError> {
-        for (name, path) in walk::entries(&Bucket::Bundles.dir(self.root()))? {
+        let mut lists = walk::entries(&Bucket::Bundles.dir(self.root()))?;
+        lists.sort_unstable();
+        for (name, path) in lists {
             let Ok(modified) = path.symlink_metadata().and_then(|found| found.modified()) else {
                 continue;
             };

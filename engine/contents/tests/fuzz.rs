@@ -93,7 +93,7 @@ fn images() -> Vec<Vec<u8>> {
     all
 }
 
-fn tables() -> Vec<Vec<u8>> {
+fn table_files() -> Vec<Vec<u8>> {
     let mut all = files(&[
         "bson/bundle",
         "documents/bundle",
@@ -135,5 +135,5 @@ targets! {
     entries: archives();
     pairing: pairs();
     pixels: images();
-    tables: tables();
+    tables: table_files();
 }
