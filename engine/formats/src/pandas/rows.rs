@@ -21,8 +21,8 @@ use super::{CsvError, ReadOptions};
 /// Longest row in bytes.
 pub const MAX_ROW: usize = 1 << 28;
 
-/// Most fields of a row. Each takes a few hundred bytes if it is a column.
-const MAX_COLUMNS: usize = 1 << 20;
+/// Most fields of a row. Each takes 1,500 bytes in the steps of a pipeline if it is a column.
+const MAX_COLUMNS: usize = 1 << 18;
 
 /// Fields that short rows leave out and that are filled up, in addition to as many as the file has bytes. A wide header above
 /// many empty rows would make a table of any size.

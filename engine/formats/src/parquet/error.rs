@@ -54,6 +54,9 @@ pub enum ParquetError {
     /// A page whose size the format cannot say.
     #[error("a page of {0} bytes or rows is too large for the format; make the texts shorter")]
     PageTooLarge(u64),
+    /// Damaged content that the decoder cannot go on with.
+    #[error("the Parquet file is damaged; fetch it again")]
+    Damaged,
     /// Damaged content, or input and output that failed.
     #[error("the Parquet file cannot be read or written")]
     Parquet(#[from] parquet::errors::ParquetError),

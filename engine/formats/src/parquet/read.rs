@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow::array::RecordBatch;
@@ -43,13 +44,14 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
         let source = Source::new(Arc::new(Section::new(base, range)));
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         refuse_other_formats(&source.section)?;
-        let metadata = ArrowReaderMetadata::load(&source, options)
+        let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
             .map_err(|error| source.failure.behind(error))?;
         let table = Self { source, metadata };
         let size = table.source.section.len();
-        let rows = table
-            .rows()
-            .max(table.row_groups().fold(0, u64::saturating_add));
+        let rows = table.row_groups().fold(0, u64::saturating_add);
+        if rows != table.rows() {
+            return Err(ParquetError::Damaged);
+        }
         let limit = ROWS_PER_BYTE.saturating_mul(size).saturating_add(MAX_ROWS);
         match rows > limit {
             true => Err(ParquetError::TooManyRows { rows, size, limit }),
@@ -142,6 +144,7 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
             reader: builder.build().map_err(|error| failure.behind(error))?,
             failure,
             order,
+            is_damaged: false,
         })
     }
 
@@ -163,15 +166,29 @@ pub struct ParquetBatches {
     failure: Failure,
     /// For every column asked for, its place in the reader's batch.
     order: Option<Vec<usize>>,
+    /// The reader gave up in the middle, so it is not called again.
+    is_damaged: bool,
+}
+
+/// Calls the parquet crate, which panics on some damaged files (a page that refers to a dictionary that is not there ...).
+fn guarded<T>(call: impl FnOnce() -> T) -> Result<T, ParquetError> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|_| ParquetError::Damaged)
 }
 
 impl Iterator for ParquetBatches {
     type Item = Result<RecordBatch, ParquetError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.reader.next()? {
-            Ok(batch) => batch,
-            Err(error) => return Some(Err(self.failure.behind(error))),
+        if self.is_damaged {
+            return None;
+        }
+        let batch = match guarded(|| self.reader.next()).transpose()? {
+            Ok(Ok(batch)) => batch,
+            Ok(Err(error)) => return Some(Err(self.failure.behind(error))),
+            Err(error) => {
+                self.is_damaged = true;
+                return Some(Err(error));
+            }
         };
         Some(match &self.order {
             None => Ok(batch),
