@@ -3,6 +3,8 @@
 mod allowed;
 mod arithmetic;
 mod bounded;
+mod exact;
+mod extreme;
 mod first_seen;
 mod json;
 mod json_get;
@@ -42,7 +44,13 @@ pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
 pub(crate) fn aggregate() -> Vec<Arc<AggregateUDF>> {
     let mut functions = SessionStateDefaults::default_aggregate_functions();
     functions.push(Arc::new(AggregateUDF::from(sum::Sum::default())));
+    let order_free = |function: &Arc<AggregateUDF>| {
+        exact::exact(function).or_else(|| extreme::ordered(function))
+    };
+    let functions = functions.into_iter();
     functions
+        .map(|function| order_free(&function).unwrap_or(function))
+        .collect()
 }
 
 /// All functions of windows.

@@ -1,0 +1,124 @@
+//! Aggregates of doubles that do not depend on the order of the rows.
+//!
+//! Doubles that are added one after the other give another sum in another order, and the order in which groups are put
+//! together depends on the memory that a query has. Here they are added exactly (`sum`) and the result is rounded once
+//! (`round`, `statistic`). So it is the same in every order, and the nearest double to the true value.
+
+mod moments;
+mod round;
+mod statistic;
+mod sum;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::error::Result;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::{AggregateOrderSensitivity, format_state_name};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
+};
+
+use moments::{Group, Groups};
+use statistic::Statistic;
+
+/// The exact form of an aggregate, if it adds doubles.
+pub(super) fn exact(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
+    let statistic = Statistic::of(plain)?;
+    let plain = plain.clone();
+    Some(Arc::new(AggregateUDF::from(Exact { plain, statistic })))
+}
+
+/// This aggregate where the result is a double, the plain one where it is another number.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Exact {
+    plain: Arc<AggregateUDF>,
+    statistic: Statistic,
+}
+
+fn is_double(result: &FieldRef) -> bool {
+    *result.data_type() == DataType::Float64
+}
+
+impl AggregateUDFImpl for Exact {
+    fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    fn aliases(&self) -> &[String] {
+        self.plain.aliases()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.plain.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.plain.return_type(arguments)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.plain.coerce_types(types)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if !is_double(&args.return_field) {
+            return self.plain.accumulator(args);
+        }
+        let (statistic, is_distinct) = (self.statistic, args.is_distinct);
+        Ok(match statistic.sums() {
+            1 => Box::new(Group::<1>::new(statistic, is_distinct)),
+            2 => Box::new(Group::<2>::new(statistic, is_distinct)),
+            _ => Box::new(Group::<5>::new(statistic, is_distinct)),
+        })
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        if !is_double(&args.return_field) {
+            return self.plain.state_fields(args);
+        }
+        let name = format_state_name(args.name, "sums");
+        Ok(vec![Arc::new(Field::new(name, DataType::Binary, true))])
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        if is_double(&args.return_field) {
+            !args.is_distinct
+        } else {
+            self.plain.groups_accumulator_supported(args)
+        }
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        if !is_double(&args.return_field) {
+            return self.plain.create_groups_accumulator(args);
+        }
+        let statistic = self.statistic;
+        Ok(match statistic.sums() {
+            1 => Box::new(Groups::<1>::new(statistic)),
+            2 => Box::new(Groups::<2>::new(statistic)),
+            _ => Box::new(Groups::<5>::new(statistic)),
+        })
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        if is_double(&args.return_field) {
+            self.accumulator(args)
+        } else {
+            self.plain.create_sliding_accumulator(args)
+        }
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+}

@@ -1,0 +1,67 @@
+//! The double that is nearest to a fraction of integers.
+
+use num_bigint::{BigInt, BigUint, Sign};
+
+/// Digits of a double, in bits.
+const DIGITS: i64 = 53;
+/// The exponent of the smallest double.
+const SMALLEST: i64 = -1074;
+/// Bits of a quotient that are enough to round it, with what is left over.
+const QUOTIENT_BITS: i64 = 66;
+
+/// The double nearest to `numerator / denominator * 2^exponent`, of two the even one. `denominator` is above zero.
+pub(super) fn fraction(numerator: &BigInt, denominator: &BigInt, exponent: i64) -> f64 {
+    let (sign, numerator) = (numerator.sign(), numerator.magnitude());
+    let denominator = denominator.magnitude();
+    let shift = QUOTIENT_BITS + denominator.bits() as i64 - numerator.bits() as i64;
+    let (numerator, denominator) = match shift > 0 {
+        true => (numerator << shift, denominator.clone()),
+        false => (numerator.clone(), denominator << -shift),
+    };
+    let quotient = &numerator / &denominator;
+    let is_exact = &quotient * &denominator == numerator;
+    signed(sign, nearest(&quotient, is_exact, exponent - shift))
+}
+
+/// The double nearest to `integer * 2^exponent`.
+pub(super) fn rounded(integer: &BigInt, exponent: i64) -> f64 {
+    signed(integer.sign(), nearest(integer.magnitude(), true, exponent))
+}
+
+fn signed(sign: Sign, magnitude: f64) -> f64 {
+    if sign == Sign::Minus {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
+/// `is_exact`: nothing of the number is left over below the last bit.
+fn nearest(integer: &BigUint, is_exact: bool, exponent: i64) -> f64 {
+    let bits = integer.bits() as i64;
+    let dropped = (bits - DIGITS).max(SMALLEST - exponent);
+    if dropped > bits + 1 || bits == 0 {
+        return 0.0;
+    }
+    let kept = match dropped > 0 {
+        true => integer >> dropped,
+        false => integer << -dropped,
+    };
+    let kept = kept.iter_u64_digits().next().unwrap_or(0);
+    let rounds_up = dropped > 0 && {
+        let is_half = integer.bit(dropped as u64 - 1);
+        let is_more = !is_exact
+            || integer
+                .trailing_zeros()
+                .is_some_and(|zeros| (zeros as i64) < dropped - 1);
+        is_half && (is_more || kept & 1 == 1)
+    };
+    // Fields of a double follow each other such that a carry of the digits goes into the exponent.
+    let field = exponent + dropped - SMALLEST;
+    let infinity = f64::INFINITY.to_bits();
+    if field >= (infinity >> (DIGITS - 1)) as i64 {
+        return f64::INFINITY;
+    }
+    let encoded = ((field as u64) << (DIGITS - 1)) + kept + u64::from(rounds_up);
+    f64::from_bits(encoded.min(infinity))
+}

@@ -1,0 +1,202 @@
+//! What aggregates of doubles make of exact sums: a fraction of integers, rounded once, and where there is one the root.
+
+use datafusion::logical_expr::AggregateUDF;
+use num_bigint::BigInt;
+
+use super::round::{fraction, rounded};
+use super::sum::{DOUBLE, ExactSum, UNIT};
+
+/// An aggregate of one or two columns of doubles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Statistic {
+    Sum,
+    Average,
+    Variance { of: Rows, root: bool },
+    Covariance { of: Rows },
+    Correlation,
+    Slope,
+    Intercept,
+    Determination,
+    AverageX,
+    AverageY,
+    SquaresX,
+    SquaresY,
+    Products,
+}
+
+/// Are the rows all that there are, or a sample?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Rows {
+    All,
+    Sample,
+}
+
+impl Statistic {
+    /// The statistic of a function of DataFusion; none if it is not one of sums.
+    pub(super) fn of(function: &AggregateUDF) -> Option<Statistic> {
+        let variance = |of, root| Statistic::Variance { of, root };
+        Some(match function.name() {
+            "sum" => Statistic::Sum,
+            "avg" => Statistic::Average,
+            "var" => variance(Rows::Sample, false),
+            "var_pop" => variance(Rows::All, false),
+            "stddev" => variance(Rows::Sample, true),
+            "stddev_pop" => variance(Rows::All, true),
+            "covar_samp" => Statistic::Covariance { of: Rows::Sample },
+            "covar_pop" => Statistic::Covariance { of: Rows::All },
+            "corr" => Statistic::Correlation,
+            "regr_slope" => Statistic::Slope,
+            "regr_intercept" => Statistic::Intercept,
+            "regr_r2" => Statistic::Determination,
+            "regr_avgx" => Statistic::AverageX,
+            "regr_avgy" => Statistic::AverageY,
+            "regr_sxx" => Statistic::SquaresX,
+            "regr_syy" => Statistic::SquaresY,
+            "regr_sxy" => Statistic::Products,
+            _ => return None,
+        })
+    }
+
+    /// Columns that it takes.
+    pub(super) fn columns(self) -> usize {
+        match self.sums() {
+            5 => 2,
+            _ => 1,
+        }
+    }
+
+    /// Sums that it is made of: of the values; of these and their squares; of two columns, their squares and products.
+    pub(super) fn sums(self) -> usize {
+        match self {
+            Statistic::Sum | Statistic::Average => 1,
+            Statistic::Variance { .. } => 2,
+            _ => 5,
+        }
+    }
+
+    /// The value of `count` rows with these sums, in the order of [`sums`](Statistic::sums). None if there is none.
+    pub(super) fn of_sums(self, count: u64, sums: &[ExactSum]) -> Option<f64> {
+        if count == 0 {
+            return None;
+        }
+        let n = BigInt::from(count);
+        match (self, sums) {
+            (Statistic::Sum, [x]) => Some(x.special().unwrap_or_else(|| {
+                let (sum, exponent) = x.integer();
+                rounded(&sum, exponent)
+            })),
+            (Statistic::Average, [x]) => Some(average(x, &n)),
+            (Statistic::Variance { of, root }, [x, squares]) => {
+                let divisor = divisor(of, count)?;
+                if x.special().is_some() {
+                    return Some(f64::NAN);
+                }
+                let variance = fraction(&deviation(x, x, squares, &n), &(&n * divisor), UNIT);
+                Some(if root { variance.sqrt() } else { variance })
+            }
+            // The first argument of regressions is y.
+            (_, [y, x, squares_y, squares_x, products]) => {
+                let pairs = Pairs {
+                    count,
+                    n,
+                    x,
+                    y,
+                    squares_x,
+                    squares_y,
+                    products,
+                };
+                pairs.value(self)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The number of rows, or of a sample one less; none if nothing is left.
+fn divisor(of: Rows, count: u64) -> Option<u64> {
+    let divisor = match of {
+        Rows::All => count,
+        Rows::Sample => count - 1,
+    };
+    (divisor > 0).then_some(divisor)
+}
+
+fn average(sum: &ExactSum, n: &BigInt) -> f64 {
+    sum.special().unwrap_or_else(|| {
+        let (sum, exponent) = sum.integer();
+        fraction(&sum, n, exponent)
+    })
+}
+
+/// The sum as an integer times `2^exponent`, which is not above its own exponent for anything but zero.
+fn integer(sum: &ExactSum, exponent: i64) -> BigInt {
+    let (integer, own) = sum.integer();
+    match own - exponent {
+        shift if shift >= 0 => integer << shift,
+        shift => integer >> -shift,
+    }
+}
+
+/// `n * sum(a * b) - sum(a) * sum(b)`, in units of the product: n times the sum of the products of deviations.
+fn deviation(a: &ExactSum, b: &ExactSum, products: &ExactSum, n: &BigInt) -> BigInt {
+    integer(products, UNIT) * n - integer(a, DOUBLE) * integer(b, DOUBLE)
+}
+
+/// Sums of two columns.
+struct Pairs<'a> {
+    count: u64,
+    n: BigInt,
+    x: &'a ExactSum,
+    y: &'a ExactSum,
+    squares_x: &'a ExactSum,
+    squares_y: &'a ExactSum,
+    products: &'a ExactSum,
+}
+
+impl Pairs<'_> {
+    fn value(&self, statistic: Statistic) -> Option<f64> {
+        match statistic {
+            Statistic::AverageX => return Some(average(self.x, &self.n)),
+            Statistic::AverageY => return Some(average(self.y, &self.n)),
+            _ => {}
+        }
+        let is_of_one = self.count == 1;
+        if self.x.special().is_some() || self.y.special().is_some() {
+            let needs_more = !matches!(
+                statistic,
+                Statistic::SquaresX
+                    | Statistic::SquaresY
+                    | Statistic::Products
+                    | Statistic::Covariance { of: Rows::All }
+            );
+            return (!(is_of_one && needs_more)).then_some(f64::NAN);
+        }
+        let n = &self.n;
+        let xy = deviation(self.x, self.y, self.products, n);
+        let xx = deviation(self.x, self.x, self.squares_x, n);
+        let yy = deviation(self.y, self.y, self.squares_y, n);
+        let zero = BigInt::ZERO;
+        // No line goes through points above each other, and those beside each other say nothing.
+        let is_vertical = xx == zero;
+        let is_flat = yy == zero;
+        Some(match statistic {
+            Statistic::Covariance { of } => fraction(&xy, &(n * divisor(of, self.count)?), UNIT),
+            Statistic::SquaresX => fraction(&xx, n, UNIT),
+            Statistic::SquaresY => fraction(&yy, n, UNIT),
+            Statistic::Products => fraction(&xy, n, UNIT),
+            Statistic::Slope if !is_vertical => fraction(&xy, &xx, 0),
+            Statistic::Intercept if !is_vertical => {
+                let (x, y) = (integer(self.x, DOUBLE), integer(self.y, DOUBLE));
+                fraction(&(y * &xx - x * &xy), &(n * &xx), DOUBLE)
+            }
+            Statistic::Determination if !is_vertical && !is_flat => {
+                fraction(&(&xy * &xy), &(xx * yy), 0)
+            }
+            Statistic::Correlation if !is_vertical && !is_flat => {
+                let root = fraction(&(&xy * &xy), &(xx * yy), 0).sqrt();
+                if xy < zero { -root } else { root }
+            }
+            _ => return None,
+        })
+    }
+}

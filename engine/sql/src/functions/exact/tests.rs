@@ -1,0 +1,166 @@
+use num_bigint::BigInt;
+
+use super::round::{fraction, rounded};
+use super::sum::{Change, DOUBLE, ExactSum};
+
+/// A small generator of its own (xorshift), so that a failure can be repeated.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Of any magnitude, of similar ones, of the largest, and some that cancel each other.
+    fn double(&mut self) -> f64 {
+        let bits = self.next();
+        let value = match bits % 5 {
+            0 => f64::from_bits(self.next()),
+            1 => f64::MAX,
+            2 => f64::from_bits(self.next() & 0x000F_FFFF_FFFF_FFFF),
+            3 => (self.next() % 2000) as f64 / 100.0 - 10.0,
+            _ => 1e16 + (self.next() % 9) as f64,
+        };
+        let value = if bits & 1 << 40 == 0 { value } else { -value };
+        if value.is_finite() { value } else { 0.1 }
+    }
+}
+
+/// `integer * 2^exponent` with its digits written out, as the standard library reads it. `exponent` is not above zero.
+fn read(integer: &BigInt, exponent: i64) -> f64 {
+    let digits = integer * BigInt::from(5).pow(-exponent as u32);
+    let text = format!("{digits}e{exponent}");
+    text.parse().unwrap_or(f64::NAN)
+}
+
+/// A double as an integer times 2^-1074.
+fn integer(value: f64) -> BigInt {
+    let bits = value.abs().to_bits();
+    let (exponent, fraction) = (bits >> 52, bits & ((1 << 52) - 1));
+    let magnitude = match exponent {
+        0 => BigInt::from(fraction),
+        _ => BigInt::from(fraction | 1 << 52) << (exponent - 1),
+    };
+    if value.is_sign_negative() {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
+fn value(sum: &ExactSum) -> f64 {
+    let (integer, exponent) = sum.integer();
+    rounded(&integer, exponent)
+}
+
+#[test]
+fn a_sum_is_the_nearest_double_however_it_is_put_together() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    for round in 0..400 {
+        let values: Vec<f64> = (0..1 + random.next() % 40)
+            .map(|_| random.double())
+            .collect();
+        let expected: BigInt = values.iter().map(|value| integer(*value)).sum();
+        let expected = read(&expected, DOUBLE);
+        let mut parts = vec![ExactSum::default(); 1 + (random.next() % 4) as usize];
+        for value in &values {
+            let place = (random.next() % parts.len() as u64) as usize;
+            parts[place].change(*value, Change::Add);
+            // What comes and goes leaves nothing behind.
+            let passing = random.double();
+            let other = (random.next() % parts.len() as u64) as usize;
+            parts[place].change(passing, Change::Add);
+            parts[other].change(passing, Change::Remove);
+        }
+        let mut sum = ExactSum::default();
+        for part in &parts {
+            let mut state = Vec::new();
+            part.write(&mut state);
+            sum.merge(&ExactSum::read(&mut state.as_slice()).unwrap_or_default());
+        }
+        let found = value(&sum);
+        assert_eq!(
+            found.to_bits(),
+            expected.to_bits(),
+            "{round}: {values:?}: {found:?}, not {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn products_are_exact() {
+    let mut random = Random(5);
+    for _ in 0..300 {
+        let pairs: Vec<(f64, f64)> = (0..1 + random.next() % 9)
+            .map(|_| (random.double(), random.double()))
+            .collect();
+        let mut sum = ExactSum::default();
+        for (a, b) in &pairs {
+            sum.change_product(*a, *b, Change::Add);
+        }
+        let expected: BigInt = pairs.iter().map(|(a, b)| integer(*a) * integer(*b)).sum();
+        let expected = read(&expected, 2 * DOUBLE);
+        let found = value(&sum);
+        assert_eq!(
+            found.to_bits(),
+            expected.to_bits(),
+            "{pairs:?}: {found:?}, not {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_finite_goes_again() {
+    let (plus, minus) = (f64::INFINITY, f64::NEG_INFINITY);
+    let mut sum = ExactSum::default();
+    sum.change(1.5, Change::Add);
+    assert_eq!(sum.special(), None);
+    sum.change(plus, Change::Add);
+    assert_eq!(sum.special(), Some(plus));
+    sum.change(minus, Change::Add);
+    assert!(sum.special().is_some_and(f64::is_nan));
+    sum.change(plus, Change::Remove);
+    assert_eq!(sum.special(), Some(minus));
+    let mut state = Vec::new();
+    sum.write(&mut state);
+    let mut read = ExactSum::read(&mut state.as_slice()).unwrap_or_default();
+    read.change(f64::NAN, Change::Add);
+    assert!(read.special().is_some_and(f64::is_nan));
+    read.change(f64::NAN, Change::Remove);
+    read.change(minus, Change::Remove);
+    assert_eq!((read.special(), value(&read)), (None, 1.5));
+}
+
+/// A fraction is checked by multiplying: no neighbour of the result is nearer.
+#[test]
+fn a_fraction_is_the_nearest_double() {
+    let mut random = Random(99);
+    for _ in 0..2000 {
+        let numerator =
+            BigInt::from(random.next() >> (random.next() % 60)) * integer(random.double());
+        let denominator = BigInt::from(random.next() >> (random.next() % 60)) + 1;
+        let found = fraction(&numerator, &denominator, DOUBLE);
+        if found.is_infinite() {
+            let limit = (BigInt::from(2) << (1024 + 1074)) - (BigInt::from(1) << (971 + 1074));
+            assert!(BigInt::from(numerator.magnitude().clone()) * 2 >= limit * &denominator);
+            continue;
+        }
+        let distance = |value: f64| {
+            let off = &numerator - integer(value) * &denominator;
+            BigInt::from(off.magnitude().clone())
+        };
+        let own = distance(found);
+        for neighbour in [found.next_up(), found.next_down()] {
+            if neighbour.is_finite() {
+                let other = distance(neighbour);
+                assert!(
+                    own < other || (own == other && found.to_bits() & 1 == 0),
+                    "{numerator} / {denominator}"
+                );
+            }
+        }
+    }
+}

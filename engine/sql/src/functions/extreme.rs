@@ -1,0 +1,102 @@
+//! `min` and `max` of doubles by their total order.
+//!
+//! DataFusion's compare groups of doubles with `<`, which tells neither zeros nor NaN apart, so that the result depends on
+//! the order of the rows; and the smallest finite double is above -infinity. Here -0.0 is below 0.0, and NaN above all.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType, FieldRef, Float32Type, Float64Type};
+use datafusion::error::Result;
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::utils::AggregateOrderSensitivity;
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
+};
+use datafusion_functions_aggregate_common::aggregate::groups_accumulator::prim_op::PrimitiveGroupsAccumulator;
+
+/// The form of `min` or `max` that compares doubles by their total order; none for other functions.
+pub(super) fn ordered(plain: &Arc<AggregateUDF>) -> Option<Arc<AggregateUDF>> {
+    let is_max = match plain.name() {
+        "max" => true,
+        "min" => false,
+        _ => return None,
+    };
+    let plain = plain.clone();
+    Some(Arc::new(AggregateUDF::from(Extreme { plain, is_max })))
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Extreme {
+    plain: Arc<AggregateUDF>,
+    is_max: bool,
+}
+
+/// Groups of one type of doubles. The first value is at the other end of the order.
+macro_rules! groups {
+    ($self:ident, $type:ty, $native:ty, $data_type:expr) => {{
+        let is_max = $self.is_max;
+        let worst = <$native>::from_bits(<$native>::NAN.to_bits() | <$native>::MAX.to_bits());
+        let choose = move |current: &mut $native, new: $native| {
+            let order = new.total_cmp(current);
+            if (is_max && order.is_gt()) || (!is_max && order.is_lt()) {
+                *current = new;
+            }
+        };
+        let first = if is_max { -worst } else { worst };
+        let groups = PrimitiveGroupsAccumulator::<$type, _>::new(&$data_type, choose);
+        Ok(Box::new(groups.with_starting_value(first)))
+    }};
+}
+
+impl AggregateUDFImpl for Extreme {
+    fn name(&self) -> &str {
+        self.plain.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        self.plain.signature()
+    }
+
+    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+        self.plain.return_type(arguments)
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        self.plain.coerce_types(types)
+    }
+
+    fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.plain.accumulator(args)
+    }
+
+    fn state_fields(&self, args: StateFieldsArgs) -> Result<Vec<FieldRef>> {
+        self.plain.state_fields(args)
+    }
+
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs) -> bool {
+        self.plain.groups_accumulator_supported(args)
+    }
+
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        match args.return_field.data_type() {
+            DataType::Float64 => groups!(self, Float64Type, f64, DataType::Float64),
+            DataType::Float32 => groups!(self, Float32Type, f32, DataType::Float32),
+            _ => self.plain.create_groups_accumulator(args),
+        }
+    }
+
+    fn create_sliding_accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        self.plain.create_sliding_accumulator(args)
+    }
+
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+
+    fn order_sensitivity(&self) -> AggregateOrderSensitivity {
+        AggregateOrderSensitivity::Insensitive
+    }
+}
