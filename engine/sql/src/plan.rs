@@ -181,7 +181,6 @@ fn plan(
     };
     let mut ast: Ast = query.statement().clone();
     hide_columns(&mut ast, &hidden(tables))?;
-    widen(&mut ast);
     if opaque.is_empty()
         && let Some((own, replaced)) = by_themselves(&ast)
         && let Err(error) = to_plan(&names, own)
@@ -194,11 +193,9 @@ fn plan(
         return Err(error);
     }
     let plan = to_plan(&names, ast).map_err(|error| explained(query.statement(), error))?;
+    let plan = widen(plan)?;
     check_functions(&plan)?;
-    match rows {
-        Rows::Ordered => determine(&plan),
-        Rows::AnyOrder => Ok(plan),
-    }
+    determine(plan, rows)
 }
 
 fn to_plan(names: &Names<'_>, query: Ast) -> Result<LogicalPlan, QueryError> {

@@ -4,25 +4,30 @@
 //! of a few shapes. What keeps it: projection, filter, window, semi and anti joins, inner and left joins (left rows first,
 //! then right rows), UNION ALL (branch by branch), `unnest` (a row's elements in the order of their list), and ORDER BY,
 //! whose ties keep the order below. What loses it: GROUP BY and DISTINCT, until an ORDER BY names all their keys. Anything else is refused.
+//!
+//! * `functions`: window functions and aggregates that depend on the order.
+//! * `inside`: subqueries, and what is below GROUP BY and DISTINCT.
+
+mod functions;
+mod inside;
 
 use std::sync::Arc;
 
 use datafusion::common::Column;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::logical_expr::expr::{
-    AggregateFunction, Sort as SortExpr, WindowFunctionDefinition,
-};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::Sort as SortExpr;
 use datafusion::logical_expr::logical_plan::{
-    Aggregate, Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Union, Unnest,
-    Window,
+    Distinct, Filter, Join, Limit, Projection, Sort, SubqueryAlias, Union, Unnest,
 };
 use datafusion::logical_expr::{
     Expr, ExprSchemable, JoinType, LogicalPlan, LogicalPlanBuilder, Volatility, lit,
 };
 
 use crate::QueryError;
-use crate::calls::ORDERED;
+use crate::plan::Rows;
 use crate::provider::ROW;
+use functions::{aggregated, needs_order_by, unordered_call, windowed};
+use inside::{determine_inside, determine_subqueries, without_carried};
 
 /// How the rows of a node are ordered.
 #[derive(Debug, Clone)]
@@ -37,23 +42,25 @@ enum Order {
     Lost(&'static str),
 }
 
-/// Rewrites `plan` so that its rows come in the determined order; refuses a query that leaves it open.
-pub(crate) fn determine(plan: &LogicalPlan) -> Result<LogicalPlan, QueryError> {
-    let width = plan.schema().fields().len();
-    let mut names = Names(0);
-    let (ordered, order) = carry(plan, &mut names)?;
+/// Rewrites `plan` so that its rows come in the determined order; refuses a query that leaves it open. If the rows may
+/// come in any order, only the rows themselves are determined.
+pub(crate) fn determine(plan: LogicalPlan, rows: Rows) -> Result<LogicalPlan, QueryError> {
+    let mut names = Names {
+        count: 0,
+        natural: rows == Rows::Ordered,
+    };
+    let plan = determine_subqueries(plan, &mut names)?;
+    if rows == Rows::AnyOrder {
+        return determine_inside(&plan, &mut names);
+    }
+    let (ordered, order) = carry(&plan, &mut names)?;
     let sorted = match order {
         Order::Columns { columns, natural } => sort(ordered, &columns, natural)?,
         Order::Stream => ordered,
         Order::Keys(_) => return Err(QueryError::Order(KEYS.to_owned())),
         Order::Lost(why) => return Err(QueryError::Order(why.to_owned())),
     };
-    if sorted.schema().fields().len() == width {
-        return Ok(sorted);
-    }
-    let columns = sorted.schema().columns().into_iter().take(width);
-    let visible: Vec<Expr> = columns.map(Expr::Column).collect();
-    columns_of(sorted, visible)
+    without_carried(sorted, &plan)
 }
 
 /// Refuses functions whose result is not determined: those that depend on an order that the query does not give, and
@@ -63,9 +70,8 @@ pub(crate) fn check_functions(plan: &LogicalPlan) -> Result<(), QueryError> {
     let mut found = None;
     let walk = plan.apply_with_subqueries(|node| {
         if let LogicalPlan::Aggregate(aggregate) = node {
-            found = found.take().or_else(|| sensitive_aggregate(aggregate).map(|name| {
-                QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
-            }));
+            let missing = || unordered_call(aggregate).map(|name| needs_order_by(&name));
+            found = found.take().or_else(missing);
         }
         if let LogicalPlan::Projection(projection) = node
             && projection.expr.iter().any(is_membership)
@@ -97,32 +103,20 @@ fn is_membership(expr: &Expr) -> bool {
     expr.exists(is_lookup).unwrap_or_default()
 }
 
-fn sensitive_aggregate(aggregate: &Aggregate) -> Option<String> {
-    let mut found = None;
-    for expr in &aggregate.aggr_expr {
-        let _ = expr.apply(|inner| {
-            if let Expr::AggregateFunction(AggregateFunction { func, params }) = inner
-                && ORDERED.contains(&func.name())
-                && params.order_by.is_empty()
-            {
-                found = Some(func.name().to_owned());
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
-    }
-    found
-}
-
 const KEYS: &str =
     "GROUP BY and DISTINCT lose the order of the rows; add an ORDER BY over all their columns";
 
 /// Makes names for carried columns.
-struct Names(usize);
+struct Names {
+    count: usize,
+    /// Do tables come in the order of their rows?
+    natural: bool,
+}
 
 impl Names {
     fn next(&mut self) -> String {
-        self.0 += 1;
-        format!("_order_{}", self.0)
+        self.count += 1;
+        format!("_order_{}", self.count)
     }
 }
 
@@ -134,7 +128,7 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
                 plan.clone(),
                 Order::Columns {
                     columns,
-                    natural: true,
+                    natural: names.natural,
                 },
             ))
         }
@@ -160,7 +154,9 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
         }) => {
             let (input, order) = carry(input, names)?;
             let order = if has_subquery(predicate) {
-                order.shuffled()
+                order.shuffled(
+                    "an ORDER BY below a filter with a subquery has no effect; move it to the end",
+                )
             } else {
                 order
             };
@@ -176,7 +172,8 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
             let input = match &order {
                 Order::Columns { columns, natural } => sort(input, columns, *natural)?,
                 Order::Stream => input,
-                Order::Keys(_) | Order::Lost(_) => return Ok((plan.clone(), order)),
+                Order::Keys(_) => return Err(QueryError::Order(KEYS.to_owned())),
+                Order::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
             };
             let limit = Limit {
                 skip: limit.skip.clone(),
@@ -194,14 +191,10 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
             unite(branches, plan.schema().fields().len(), names)
         }
         LogicalPlan::Aggregate(aggregate) => {
-            if let Some(name) = sensitive_aggregate(aggregate) {
-                return Err(QueryError::Order(format!(
-                    "{name}() needs an ORDER BY inside its parentheses"
-                )));
-            }
+            let rebuilt = aggregated(aggregate, names)?;
             if aggregate.group_expr.is_empty() {
                 return Ok((
-                    plan.clone(),
+                    rebuilt,
                     Order::Columns {
                         columns: Vec::new(),
                         natural: true,
@@ -214,11 +207,13 @@ fn carry(plan: &LogicalPlan, names: &mut Names) -> Result<(LogicalPlan, Order), 
                 .into_iter()
                 .take(aggregate.group_expr.len())
                 .collect();
-            Ok((plan.clone(), Order::Keys(keys)))
+            Ok((rebuilt, Order::Keys(keys)))
         }
         LogicalPlan::Unnest(unnest) => unnested(unnest, names),
-        LogicalPlan::Distinct(Distinct::All(_)) => {
-            Ok((plan.clone(), Order::Keys(plan.schema().columns())))
+        LogicalPlan::Distinct(Distinct::All(input)) => {
+            let input = Arc::new(determine_inside(input, names)?);
+            let distinct = LogicalPlan::Distinct(Distinct::All(input));
+            Ok((distinct, Order::Keys(plan.schema().columns())))
         }
         LogicalPlan::Distinct(Distinct::On(_)) => {
             Ok((plan.clone(), Order::Lost("DISTINCT ON is not supported")))
@@ -248,16 +243,14 @@ impl Order {
         }
     }
 
-    /// The same order, but the rows do not come in it by themselves any more.
-    fn shuffled(self) -> Order {
+    /// The same order, but the rows do not come in it by themselves any more. `why` says what loses that of a stream.
+    fn shuffled(self, why: &'static str) -> Order {
         match self {
             Order::Columns { columns, .. } => Order::Columns {
                 columns,
                 natural: false,
             },
-            Order::Stream => Order::Lost(
-                "an ORDER BY below a filter with a subquery has no effect; move it to the end",
-            ),
+            Order::Stream => Order::Lost(why),
             other => other,
         }
     }
@@ -355,7 +348,8 @@ fn joined(join: &Join, names: &mut Names) -> Result<(LogicalPlan, Order), QueryE
                 Order::Lost("ORDER BY in a joined subquery has no effect; order the whole query")
             }
         },
-        JoinType::LeftSemi | JoinType::LeftAnti => left_order.shuffled(),
+        JoinType::LeftSemi | JoinType::LeftAnti => left_order
+            .shuffled("ORDER BY in a joined subquery has no effect; order the whole query"),
         _ => Order::Lost(
             "RIGHT and FULL joins have no determined order; write a LEFT join, or add an ORDER BY",
         ),
@@ -404,53 +398,6 @@ fn sorted(inner: &Sort, names: &mut Names) -> Result<(LogicalPlan, Order), Query
         fetch: inner.fetch,
     };
     Ok((LogicalPlan::Sort(sort), Order::Stream))
-}
-
-/// Window functions that number or pick rows get the order below as the last part of their ORDER BY.
-fn windowed(window: &Window, names: &mut Names) -> Result<(LogicalPlan, Order), QueryError> {
-    const POSITIONAL: [&str; 8] = [
-        "row_number",
-        "lag",
-        "lead",
-        "ntile",
-        "first_value",
-        "last_value",
-        "nth_value",
-        "first_seen",
-    ];
-    let (input, order) = carry(&window.input, names)?;
-    let mut exprs = Vec::with_capacity(window.window_expr.len());
-    for (index, expr) in window.window_expr.iter().enumerate() {
-        let qualified = window
-            .schema
-            .qualified_field(window.input.schema().fields().len() + index);
-        let name = qualified.1.name().clone();
-        let rewritten = expr.clone().transform_down(|inner| match inner {
-            Expr::WindowFunction(mut function) => {
-                let positional = match &function.fun {
-                    WindowFunctionDefinition::WindowUDF(udf) => POSITIONAL.contains(&udf.name()),
-                    WindowFunctionDefinition::AggregateUDF(udf) => POSITIONAL.contains(&udf.name()),
-                };
-                if positional && let Order::Columns { columns, .. } = &order {
-                    function
-                        .params
-                        .order_by
-                        .extend(columns.iter().cloned().map(ascending));
-                }
-                Ok(Transformed::yes(Expr::WindowFunction(function)))
-            }
-            other => Ok(Transformed::no(other)),
-        });
-        let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?.data;
-        exprs.push(if rewritten.schema_name().to_string() == name {
-            rewritten
-        } else {
-            rewritten.alias(name)
-        });
-    }
-    let plan = build(LogicalPlanBuilder::from(input).window(exprs))?;
-    // The engine sorts by the window's ORDER BY, so the rows do not come in their own order any more.
-    Ok((plan, order.shuffled()))
 }
 
 /// `unnest`: a row's elements follow each other in its place, and no column tells their order. The engine keeps the order

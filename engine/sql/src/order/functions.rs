@@ -1,0 +1,280 @@
+//! Functions whose result depends on the order of rows: their ORDER BY gets the order below as its last part.
+//!
+//! Ties of an ORDER BY are in the order of the table, in window functions that number or pick rows, in frames that count
+//! rows, and inside the parentheses of aggregates. Above GROUP BY and DISTINCT the keys take the place of the table's
+//! order. Where neither is known the query is refused.
+
+use std::sync::Arc;
+
+use datafusion::common::Column;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::expr::{
+    AggregateFunction, NullTreatment, Sort as SortExpr, WindowFunction, WindowFunctionDefinition,
+};
+use datafusion::logical_expr::logical_plan::{Aggregate, Window};
+use datafusion::logical_expr::{
+    Expr, LogicalPlan, LogicalPlanBuilder, WindowFrameBound, WindowFrameUnits,
+};
+
+use super::inside::depends_on_order;
+use super::{Names, Order, ascending, bare, build, carry};
+use crate::QueryError;
+use crate::calls::ORDERED;
+
+/// Window functions that depend on each row's place.
+const POSITIONAL: [&str; 5] = ["row_number", "lag", "lead", "ntile", "first_seen"];
+
+/// What a window function makes of rows that agree in its ORDER BY.
+enum Ties {
+    /// The result is the same in whatever order they come.
+    Free,
+    /// They are in the order of the table.
+    Broken,
+    /// They are in the frame together, and their order matters.
+    Together,
+}
+
+impl Ties {
+    fn of(function: &WindowFunction) -> Ties {
+        let name = function_name(function);
+        if POSITIONAL.contains(&name) {
+            return Ties::Broken;
+        }
+        let (params, frame) = (&function.params, &function.params.window_frame);
+        let from_first =
+            matches!(&frame.start_bound, WindowFrameBound::Preceding(rows) if rows.is_null());
+        let to_last =
+            matches!(&frame.end_bound, WindowFrameBound::Following(rows) if rows.is_null());
+        let counts_rows = frame.units == WindowFrameUnits::Rows && !(from_first && to_last);
+        if counts_rows {
+            return Ties::Broken;
+        }
+        if !ORDERED.contains(&name) || is_determined(&params.args, &params.order_by) {
+            return Ties::Free;
+        }
+        let skips_missing = params.null_treatment == Some(NullTreatment::IgnoreNulls);
+        let is_first = name == "first_value"
+            && from_first
+            && !skips_missing
+            && !matches!(frame.end_bound, WindowFrameBound::Preceding(_));
+        let is_last = name == "last_value"
+            && to_last
+            && !skips_missing
+            && !matches!(frame.start_bound, WindowFrameBound::Following(_));
+        match (from_first && to_last) || is_first || is_last {
+            true => Ties::Broken,
+            false => Ties::Together,
+        }
+    }
+}
+
+fn function_name(function: &WindowFunction) -> &str {
+    match &function.fun {
+        WindowFunctionDefinition::WindowUDF(udf) => udf.name(),
+        WindowFunctionDefinition::AggregateUDF(udf) => udf.name(),
+    }
+}
+
+/// Are rows that agree in `order_by` the same to a function of `args`?
+fn is_determined(args: &[Expr], order_by: &[SortExpr]) -> bool {
+    let named: Vec<&Column> = order_by.iter().filter_map(|key| bare(&key.expr)).collect();
+    args.iter().all(|arg| {
+        order_by.iter().any(|key| key.expr == *arg)
+            || arg
+                .column_refs()
+                .iter()
+                .all(|column| named.contains(column))
+    })
+}
+
+/// Columns of `order` that `order_by` does not name yet.
+fn tie_breakers(order: &Order, order_by: &[SortExpr]) -> Result<Vec<SortExpr>, QueryError> {
+    let columns = match order {
+        Order::Columns { columns, .. } | Order::Keys(columns) => columns,
+        Order::Stream => {
+            return Err(QueryError::Order(
+                "window functions, first_value() and their like cannot follow ORDER BY or unnest of an inner query; make a table of the inner query".to_owned(),
+            ));
+        }
+        Order::Lost(why) => return Err(QueryError::Order((*why).to_owned())),
+    };
+    let is_named = |column: &Column| order_by.iter().any(|key| bare(&key.expr) == Some(column));
+    let missing = columns.iter().filter(|column| !is_named(column)).cloned();
+    Ok(missing.map(ascending).collect())
+}
+
+/// Window functions over rows in the order below.
+pub(super) fn windowed(
+    window: &Window,
+    names: &mut Names,
+) -> Result<(LogicalPlan, Order), QueryError> {
+    let (input, order) = carry(&window.input, names)?;
+    let inner = window.input.schema().fields().len();
+    // The functions of an operator have one ORDER BY: that of the first.
+    let (mut unchanged, mut extended) = (Vec::new(), Vec::new());
+    for (index, expr) in window.window_expr.iter().enumerate() {
+        let Some(function) = window_function(expr) else {
+            unchanged.push(expr.clone());
+            continue;
+        };
+        let ties = Ties::of(function);
+        let missing = match ties {
+            Ties::Free => Vec::new(),
+            Ties::Broken | Ties::Together => tie_breakers(&order, &function.params.order_by)?,
+        };
+        if missing.is_empty() {
+            unchanged.push(expr.clone());
+            continue;
+        }
+        if matches!(ties, Ties::Together) {
+            return Err(QueryError::Order(format!(
+                "{}() over a frame of RANGE or GROUPS takes rows that agree in ORDER BY together; write ROWS BETWEEN ..., or end its ORDER BY with `_row`",
+                function_name(function)
+            )));
+        }
+        let mut function = function.clone();
+        function.params.order_by.extend(missing);
+        let name = window.schema.field(inner + index).name().clone();
+        extended.push(Expr::WindowFunction(Box::new(function)).alias(name));
+    }
+    let mut plan = input;
+    for exprs in [unchanged, extended] {
+        if !exprs.is_empty() {
+            plan = build(LogicalPlanBuilder::from(plan).window(exprs))?;
+        }
+    }
+    // The engine sorts by the window's ORDER BY, so the rows do not come in their own order any more.
+    let order = order.shuffled(
+        "ORDER BY or unnest of an inner query has no effect below a window function; order the whole query",
+    );
+    Ok((plan, order))
+}
+
+fn window_function(expr: &Expr) -> Option<&WindowFunction> {
+    match expr {
+        Expr::WindowFunction(function) => Some(function),
+        Expr::Alias(alias) => window_function(&alias.expr),
+        _ => None,
+    }
+}
+
+/// GROUP BY: its result has no order, but aggregates may depend on that of the rows.
+pub(super) fn aggregated(
+    aggregate: &Aggregate,
+    names: &mut Names,
+) -> Result<LogicalPlan, QueryError> {
+    if let Some(name) = unordered_call(aggregate) {
+        return Err(needs_order_by(&name));
+    }
+    let is_ordered = aggregate.aggr_expr.iter().any(has_ordered_call);
+    if !is_ordered && !depends_on_order(&aggregate.input) {
+        return Ok(LogicalPlan::Aggregate(aggregate.clone()));
+    }
+    let (input, order) = carry(&aggregate.input, names)?;
+    let exprs = aggregate.aggr_expr.iter();
+    let exprs = exprs.map(|expr| with_ties_broken(expr, &order));
+    let exprs = exprs.collect::<Result<Vec<Expr>, QueryError>>()?;
+    check_sorting(&exprs)?;
+    let rebuilt = Aggregate::try_new(Arc::new(input), aggregate.group_expr.clone(), exprs);
+    let rebuilt = rebuilt.map_err(|error| QueryError::plan(&error))?;
+    Ok(LogicalPlan::Aggregate(rebuilt))
+}
+
+/// Aggregates for which the engine sorts the rows, once for all of them.
+const SORTING: [&str; 2] = ["string_agg", "nth_value"];
+
+/// Refuses aggregates that need the rows sorted in different ways.
+fn check_sorting(exprs: &[Expr]) -> Result<(), QueryError> {
+    let mut finest: &[SortExpr] = &[];
+    for expr in exprs {
+        let function = match expr {
+            Expr::Alias(alias) => alias.expr.as_ref(),
+            expr => expr,
+        };
+        let Expr::AggregateFunction(AggregateFunction { func, params }) = function else {
+            continue;
+        };
+        if !SORTING.contains(&func.name()) {
+            continue;
+        }
+        let order = params.order_by.as_slice();
+        if order.starts_with(finest) {
+            finest = order;
+        } else if !finest.starts_with(order) {
+            return Err(QueryError::Unsupported(
+                "string_agg() and nth_value() of one SELECT need the same ORDER BY; make tables of them and join these".to_owned(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The same aggregate under the same name; its ORDER BY ends with the order of the rows.
+fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
+    let mut refused = None;
+    let rewritten = expr.clone().transform_down(|inner| {
+        let Expr::AggregateFunction(mut function) = inner else {
+            return Ok(Transformed::no(inner));
+        };
+        let params = &mut function.params;
+        let is_free = !is_ordered(&function.func) || is_determined(&params.args, &params.order_by);
+        if is_free {
+            return Ok(Transformed::no(Expr::AggregateFunction(function)));
+        }
+        match tie_breakers(order, &params.order_by) {
+            Ok(missing) if missing.is_empty() => {}
+            Ok(_) if params.distinct => {
+                let name = function.func.name();
+                let message = format!("{name}(DISTINCT x ORDER BY ...) needs `x` in its ORDER BY");
+                refused = refused.take().or(Some(QueryError::Order(message)));
+            }
+            Ok(missing) => params.order_by.extend(missing),
+            Err(error) => refused = refused.take().or(Some(error)),
+        }
+        Ok(Transformed::yes(Expr::AggregateFunction(function)))
+    });
+    let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?;
+    if let Some(error) = refused {
+        return Err(error);
+    }
+    let name = expr.schema_name().to_string();
+    let is_renamed = rewritten.data.schema_name().to_string() != name;
+    Ok(match is_renamed {
+        true => rewritten.data.alias(name),
+        false => rewritten.data,
+    })
+}
+
+fn is_ordered(function: &datafusion::logical_expr::AggregateUDF) -> bool {
+    ORDERED.contains(&function.name())
+}
+
+/// Does the expression call an aggregate that depends on the order of rows?
+pub(super) fn has_ordered_call(expr: &Expr) -> bool {
+    let is_call = |inner: &Expr| {
+        Ok(matches!(inner, Expr::AggregateFunction(function) if is_ordered(&function.func)))
+    };
+    // The closure does not fail.
+    expr.exists(is_call).unwrap_or(true)
+}
+
+/// An aggregate that depends on the order of rows and does not say which.
+pub(super) fn unordered_call(aggregate: &Aggregate) -> Option<String> {
+    let mut found = None;
+    for expr in &aggregate.aggr_expr {
+        let _ = expr.apply(|inner| {
+            if let Expr::AggregateFunction(AggregateFunction { func, params }) = inner
+                && is_ordered(func)
+                && params.order_by.is_empty()
+            {
+                found = Some(func.name().to_owned());
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+    }
+    found
+}
+
+pub(super) fn needs_order_by(name: &str) -> QueryError {
+    QueryError::Order(format!("{name}() needs an ORDER BY inside its parentheses"))
+}

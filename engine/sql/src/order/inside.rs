@@ -1,0 +1,77 @@
+//! Parts of a query whose own row order does not show, but whose rows or values depend on one.
+//!
+//! Which rows `LIMIT` keeps, how window functions number them, and what `first_value(x ORDER BY y)` picks depends on the
+//! order of the rows below. So these parts (subqueries of expressions, inputs of GROUP BY and DISTINCT, queries whose
+//! rows may come in any order) are rewritten like the rest of the plan, but only where something in them depends on it.
+
+use std::sync::Arc;
+
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::logical_expr::{Expr, LogicalPlan};
+
+use super::functions::has_ordered_call;
+use super::{Names, carry, columns_of};
+use crate::QueryError;
+
+/// Returns `plan` with the same columns, in which no result depends on an order that is not determined. Its rows may
+/// come in any order.
+pub(super) fn determine_inside(
+    plan: &LogicalPlan,
+    names: &mut Names,
+) -> Result<LogicalPlan, QueryError> {
+    if !depends_on_order(plan) {
+        return Ok(plan.clone());
+    }
+    let (carried, _) = carry(plan, names)?;
+    without_carried(carried, plan)
+}
+
+/// Determines the subqueries of all expressions in `plan`, and theirs.
+pub(super) fn determine_subqueries(
+    plan: LogicalPlan,
+    names: &mut Names,
+) -> Result<LogicalPlan, QueryError> {
+    let mut refused = None;
+    let rewritten = plan.transform_down(|node| {
+        node.map_subqueries(|node| {
+            let LogicalPlan::Subquery(mut subquery) = node else {
+                return Ok(Transformed::no(node));
+            };
+            let inner = subquery.subquery.as_ref().clone();
+            let determined = determine_subqueries(inner, names)
+                .and_then(|inner| determine_inside(&inner, names));
+            match determined {
+                Ok(inner) => subquery.subquery = Arc::new(inner),
+                Err(error) => refused = refused.take().or(Some(error)),
+            }
+            Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+        })
+    });
+    let rewritten = rewritten.map_err(|error| QueryError::plan(&error))?;
+    refused.map_or(Ok(rewritten.data), Err)
+}
+
+/// Is there anything in `plan`, subqueries excluded, whose result depends on the order of rows?
+pub(super) fn depends_on_order(plan: &LogicalPlan) -> bool {
+    let depends = plan.exists(|node| {
+        Ok(match node {
+            LogicalPlan::Window(_) | LogicalPlan::Limit(_) => true,
+            LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(has_ordered_call),
+            _ => false,
+        })
+    });
+    // The closure does not fail.
+    depends.unwrap_or(true)
+}
+
+/// The columns that `original` has, of a plan that carries others besides.
+pub(super) fn without_carried(
+    carried: LogicalPlan,
+    original: &LogicalPlan,
+) -> Result<LogicalPlan, QueryError> {
+    if carried.schema().fields().len() == original.schema().fields().len() {
+        return Ok(carried);
+    }
+    let columns = original.schema().columns().into_iter().map(Expr::Column);
+    columns_of(carried, columns.collect())
+}
