@@ -49,7 +49,7 @@ pub struct Rows {
     columns: Vec<ResultColumn>,
     /// For each column its place in the stream's batches, where one of those stands for several.
     fields: Option<Vec<usize>>,
-    /// Does the query read one table, once?
+    /// Are all origins in a row the same?
     single: bool,
     running: Running,
     /// What running it again takes.
@@ -148,7 +148,7 @@ impl Session {
         Ok(Rows {
             columns,
             fields: stands_for_several.then_some(fields),
-            single: scans(&plan) == 1,
+            single: has_single_origin(&plan),
             running: self.execute(&plan, grant, Sides::Held).await?,
             session: self.clone(),
             plan,
@@ -179,7 +179,8 @@ impl Session {
     fn state_for(&self, plan: &LogicalPlan, grant: &Grant, sides: Sides) -> SessionState {
         let mut state = SessionState::clone(&self.state);
         let options = state.config_mut().options_mut();
-        if let Ok(batch) = ConfigNonZeroUsize::try_new(rows_per_batch(plan, grant)) {
+        let batch_rows = rows_per_batch(plan, grant).min(self.batch_rows);
+        if let Ok(batch) = ConfigNonZeroUsize::try_new(batch_rows) {
             options.execution.batch_size = batch;
         }
         options.execution.sort_spill_reservation_bytes = MERGE_BYTES.min(grant.pool() / 8);
@@ -230,7 +231,8 @@ impl Rows {
         &self.columns
     }
 
-    /// Does the query read one table, once? Then all origins in a row are the same.
+    /// Does the query read one table, once, for each of its rows? Then all origins in a row are the same, and none is
+    /// missing.
     pub fn has_single_origin(&self) -> bool {
         self.single
     }
@@ -298,13 +300,14 @@ impl Rows {
     }
 }
 
-/// Number of table scans in a plan, subqueries included.
-fn scans(plan: &LogicalPlan) -> usize {
-    let mut count = 0;
+/// Does every row of a plan come from a row of the only table that it scans? Outer joins have rows that come from none.
+fn has_single_origin(plan: &LogicalPlan) -> bool {
+    let (mut scans, mut is_outer) = (0, false);
     // The closure does not fail.
     let _ = plan.apply_with_subqueries(|node| {
-        count += usize::from(matches!(node, LogicalPlan::TableScan(_)));
+        scans += usize::from(matches!(node, LogicalPlan::TableScan(_)));
+        is_outer |= matches!(node, LogicalPlan::Join(join) if join.join_type.is_outer());
         Ok(TreeNodeRecursion::Continue)
     });
-    count
+    scans == 1 && !is_outer
 }

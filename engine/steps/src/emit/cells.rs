@@ -9,7 +9,7 @@ use arrow::array::{
     Int16Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt8Array, UInt16Array,
     UInt32Array, UInt64Array,
 };
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, UInt64Type};
 use prep_core::StepError;
 use prep_formats::pandas::{Cells, Column, ColumnType, TextTable, cell_content};
 use prep_sql::{ColumnSource, ResultColumn};
@@ -373,6 +373,17 @@ impl<'a> Values<'a> {
             _ => None,
         }
     }
+}
+
+/// The origins in the first column of a batch, where every row has one.
+pub(crate) fn origins(batch: &RecordBatch) -> Result<&[u64], StepError> {
+    let origins = batch.column(0).as_primitive::<UInt64Type>();
+    if origins.null_count() > 0 {
+        return Err(StepError::input(
+            "a row has no partner of a LEFT JOIN, so there is nothing to copy",
+        ));
+    }
+    Ok(origins.values())
 }
 
 /// Whether all rows hold the same, or nothing. Arrow compares doubles by their bits, as they are printed: 0.0 is not -0.0.

@@ -2,15 +2,13 @@
 
 use std::io::Write;
 
-use arrow::array::AsArray;
-use arrow::datatypes::UInt64Type;
 use prep_cache::Stored;
 use prep_core::{Claim, Context, FileValue, Inputs, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
 use prep_spec::model::Query;
 use prep_sql::Session;
 
-use super::cells::{Cell, Layout};
+use super::cells::{Cell, Layout, origins};
 use crate::relation::{Running, Wanted, open_tables};
 use crate::value::{StoredText, room_for_text};
 
@@ -185,15 +183,12 @@ impl Iterator for Origins<'_, '_> {
             if let Some(origin) = self.batch.next() {
                 return Some(origin);
             }
-            match self.rows.next() {
-                Ok(Some(batch)) => {
-                    self.batch = batch
-                        .column(0)
-                        .as_primitive::<UInt64Type>()
-                        .values()
-                        .to_vec()
-                        .into_iter();
-                }
+            let batch = self.rows.next().and_then(|batch| {
+                let origins = batch.map(|batch| origins(&batch).map(<[u64]>::to_vec));
+                origins.transpose()
+            });
+            match batch {
+                Ok(Some(origins)) => self.batch = origins.into_iter(),
                 Ok(None) => return None,
                 Err(error) => {
                     *self.failed = Some(error);

@@ -1,12 +1,11 @@
 //! Entries of an array, gathered as `numpy.save` writes them.
 
-use arrow::array::{Array, AsArray};
-use arrow::datatypes::UInt64Type;
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::npy::NpyError;
 use prep_spec::model::Query;
 use prep_sql::{ColumnSource, Session};
 
+use super::cells::origins;
 use crate::relation::{CopiedCells, Running, Wanted, open_tables};
 
 /// Writes the entries that a query passes on, in its order.
@@ -34,13 +33,7 @@ pub(crate) fn write_npy(
     let array = array.clone();
     let mut entries: Vec<u64> = Vec::new();
     while let Some(batch) = rows.next()? {
-        let origins = batch.column(0).as_primitive::<UInt64Type>();
-        if origins.null_count() > 0 {
-            return Err(StepError::input(
-                "a row has no entry of the array: a LEFT JOIN found no partner",
-            ));
-        }
-        entries.extend(origins.values());
+        entries.extend(origins(&batch)?);
     }
     let count = entries.len() as u64;
     let mut out = context.store.writer()?;

@@ -70,7 +70,7 @@ impl<'a> Running<'a> {
         self.rows.columns()
     }
 
-    /// Does the query read one table, once? Then all origins in a row are the same.
+    /// Does the query read one table, once, for each of its rows? Then all origins in a row are the same.
     pub(crate) fn has_single_origin(&self) -> bool {
         self.rows.has_single_origin()
     }
