@@ -3,10 +3,12 @@
 //! * `values`: whole numbers that are beyond 64 bits are an error, not another number; calls whose result grows with a value
 //!   are bounded.
 //! * `distinct`: `INTERSECT` and `EXCEPT` look up first and drop what is equal then.
+//! * `totals`: a condition stays above an aggregate of all rows.
 //! * `not_in`: `NOT IN` holds the smaller side, as other joins do.
 
 mod distinct;
 mod not_in;
+mod totals;
 mod values;
 
 use std::sync::Arc;
@@ -32,6 +34,11 @@ pub(crate) fn optimizer_rules() -> Vec<Arc<dyn OptimizerRule + Send + Sync>> {
         .position(|rule| rule.name() == "extract_equijoin_predicate")
         .map_or(rules.len(), |place| place + 1);
     rules.insert(after, Arc::new(not_in::CountMissing));
+    let before = rules
+        .iter()
+        .position(|rule| rule.name() == "push_down_filter")
+        .unwrap_or(rules.len());
+    rules.insert(before, Arc::new(totals::KeepConditionsAbove));
     rules.insert(0, Arc::new(distinct::LookUpFirst));
     rules
 }

@@ -10,7 +10,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::optimizer::AnalyzerRule;
 
 use crate::functions::{Arithmetic, bounded, checked};
@@ -72,6 +72,15 @@ fn rewrite_expr(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
             .get_type(schema)?
             .is_integer()
             .then_some(Arithmetic::Negate),
+        // With one argument it makes 0.0 of -0.0.
+        Expr::ScalarFunction(ScalarFunction { func, args })
+            if func.name() == "trunc" && args.len() == 1 =>
+        {
+            let args = args.iter().cloned().chain([lit(0_i64)]).collect();
+            let func = func.clone();
+            let call = ScalarFunction { func, args };
+            return Ok(Transformed::yes(Expr::ScalarFunction(call)));
+        }
         Expr::ScalarFunction(ScalarFunction { func, args }) => {
             return Ok(match bounded(func) {
                 Some(func) => Transformed::yes(Expr::ScalarFunction(ScalarFunction {
