@@ -1,5 +1,6 @@
 //! Queries in a running pipeline: what their numbers are, what they may use, and what is said when they fail.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -115,6 +116,88 @@ fn a_number_is_a_double_whatever_the_cells_look_like() {
         result("a: integer", "a\n1\n2\n3\n", "SELECT a / 2 AS h FROM t"),
         "h\n0\n1\n1\n"
     );
+}
+
+/// A row without a partner has no cells of the other side, also where that is the only table.
+#[test]
+fn a_missing_partner_has_no_cells() {
+    let wanted = "(SELECT 2 AS id UNION ALL SELECT 99 AS id UNION ALL SELECT 1 AS id)";
+    for (columns, expected) in [
+        ("t.name", "name\nsecond\n\"\"\nfirst\n"),
+        ("t.name, t.id", "name,id\nsecond,2\n,\nfirst,1\n"),
+        ("w.id AS w, t.id", "w,id\n2,2\n99,\n1,1\n"),
+    ] {
+        let query = format!("SELECT {columns} FROM {wanted} w LEFT JOIN t ON t.id = w.id");
+        let found = result(
+            "id: integer, name: text",
+            "id,name\n1,first\n2,second\n",
+            &query,
+        );
+        assert_eq!(found, expected, "{columns}");
+    }
+}
+
+/// Whatever depends on an order or adds doubles: files are the same under every memory and with any number of steps side
+/// by side, where the smallest memory does not hold the table.
+#[test]
+fn results_depend_on_neither_memory_nor_jobs() {
+    let mut state = 7_u64;
+    let mut below = |limit: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % limit
+    };
+    let table = (0..40_000).fold("id,g,y,v,text\n".to_owned(), |mut table, id| {
+        let exponent = ["e-9", "", "e15", "e-3"][below(4) as usize];
+        let (group, tie, number) = (below(12_000), below(20), below(1000));
+        let _ = writeln!(
+            table,
+            "{id},{group},{tie},{number}.{tie}{exponent},{number:04} {}",
+            "and so on ".repeat(30)
+        );
+        table
+    });
+    let pipeline = "\
+name: Ledger
+category: Tabular
+bundle: { kaggle: ledger }
+tables:
+  t: { read: t.csv, columns: { id: integer, g: integer, y: integer, v: number, text: text } }
+  sums: SELECT g, sum(v) AS s, avg(v) AS a, stddev_pop(v) AS d FROM t GROUP BY g ORDER BY g
+  picked: |
+    SELECT g, string_agg(id, ',' ORDER BY y) AS ids, first_value(text ORDER BY y DESC) AS first FROM t GROUP BY g ORDER BY g
+  running: SELECT id, sum(id) OVER (ORDER BY y ROWS UNBOUNDED PRECEDING) AS n, avg(v) OVER (PARTITION BY y ORDER BY g ROWS 3 PRECEDING) AS a FROM t
+  keys: SELECT text, row_number() OVER () AS n FROM (SELECT DISTINCT text FROM t) ORDER BY text
+public:
+  sums.csv: SELECT * FROM sums
+  picked.csv: SELECT * FROM picked
+  running.csv: SELECT r.*, s.s FROM running r JOIN t ON t.id = r.id JOIN sums s ON s.g = t.g
+  keys.csv: SELECT * FROM keys
+  all.csv: SELECT t.text, t.id FROM t ORDER BY t.text
+";
+    let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
+    for (memory, jobs) in [("1GB", "16"), ("24MB", "1"), ("24MB", "16"), ("64MB", "2")] {
+        let sandbox = Sandbox::new();
+        sandbox.pipeline(ID, pipeline);
+        sandbox.bundle(ID, &Archive::new().file("t.csv", &table).bytes());
+        let mut command = sandbox.run_command(&[ID]);
+        Ended::of(command.args(["--memory", memory, "--jobs", jobs])).code(0);
+        let folder = sandbox.prepared(ID).join("public");
+        let files = ["sums", "picked", "running", "keys", "all"].map(|name| {
+            let path = folder.join(format!("{name}.csv"));
+            (name.to_owned(), std::fs::read(path).expect("an output"))
+        });
+        let files = BTreeMap::from(files);
+        assert!(files.values().all(|file| file.len() > 10_000));
+        let expected = first.get_or_insert_with(|| files.clone());
+        for (name, file) in &files {
+            assert!(
+                expected[name] == *file,
+                "{name} with {memory} and {jobs} jobs"
+            );
+        }
+    }
 }
 
 /// Each failure has its place in the pipeline, the value, and the code of whose fault it is.

@@ -26,6 +26,8 @@ pub struct Session {
     pub(crate) state: Arc<LazyLock<SessionState>>,
     /// Where what is too large for the memory goes.
     temp: Option<Arc<Path>>,
+    /// The most rows that operators hand on at a time.
+    pub(crate) batch_rows: usize,
 }
 
 impl Session {
@@ -42,6 +44,17 @@ impl Session {
         Session {
             state: Arc::new(LazyLock::new(state)),
             temp: None,
+            batch_rows: usize::MAX,
+        }
+    }
+
+    /// The same engine, whose operators hand on at most `rows` rows at a time. No result depends on it, which tests show
+    /// by small batches.
+    #[must_use]
+    pub fn with_batch_rows(self, rows: usize) -> Session {
+        Session {
+            batch_rows: rows,
+            ..self
         }
     }
 

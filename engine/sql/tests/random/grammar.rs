@@ -6,43 +6,43 @@ use std::rc::Rc;
 use super::table::{Data, data};
 use super::value::{Kind, Value, and, in_order, or};
 
-type Row = Vec<Value>;
+pub type Row = Vec<Value>;
 type Compute = Rc<dyn Fn(&[Value]) -> Value>;
 
 /// An expression: its text, and what it is for a row of the scope.
 #[derive(Clone)]
-struct Expr {
-    text: String,
+pub struct Expr {
+    pub text: String,
     compute: Compute,
 }
 
 impl Expr {
-    fn new(text: impl Into<String>, compute: impl Fn(&[Value]) -> Value + 'static) -> Expr {
+    pub fn new(text: impl Into<String>, compute: impl Fn(&[Value]) -> Value + 'static) -> Expr {
         let (text, compute) = (text.into(), Rc::new(compute) as Compute);
         Expr { text, compute }
     }
 
-    fn of(&self, row: &[Value]) -> Value {
+    pub fn of(&self, row: &[Value]) -> Value {
         (self.compute)(row)
     }
 }
 
 /// A column that can be named, at a place of the row.
 #[derive(Clone)]
-struct Column {
-    text: String,
-    name: String,
-    kind: Kind,
-    place: usize,
+pub struct Column {
+    pub text: String,
+    pub name: String,
+    pub kind: Kind,
+    pub place: usize,
 }
 
 /// What a SELECT gives.
-struct Table {
-    text: String,
-    columns: Vec<(String, Kind)>,
-    rows: Vec<Row>,
+pub struct Table {
+    pub text: String,
+    pub columns: Vec<(String, Kind)>,
+    pub rows: Vec<Row>,
     /// Ordered by ORDER BY, not by the rows of tables: it cannot be joined or ordered again.
-    sorted: bool,
+    pub sorted: bool,
 }
 
 /// A query, what is foreign in it, and its rows.
@@ -73,26 +73,34 @@ pub struct Generator {
     foreign: Vec<String>,
     /// Out of a thousand places, how many get something foreign.
     rate: u64,
+    /// Has the first table so many rows that what holds them all goes to disk?
+    pub is_large: bool,
+    /// Does the SELECT at hand call an aggregate for which the engine sorts the rows?
+    pub has_sorting_call: bool,
 }
 
 impl Generator {
-    pub fn new(seed: u64) -> Generator {
+    pub fn new(seed: u64, is_large: bool) -> Generator {
         let mut generator = Generator {
             state: seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1,
-            tables: data(),
+            tables: data(is_large),
             aliases: 0,
             foreign: Vec::new(),
             rate: 0,
+            is_large,
+            has_sorting_call: false,
         };
-        generator.rate = if generator.chance(35) { 80 } else { 0 };
+        let is_foreign = !is_large && generator.chance(35);
+        generator.rate = if is_foreign { 80 } else { 0 };
         generator
     }
 
     pub fn query(mut self) -> Made {
-        let table = if self.chance(12) {
-            self.union()
-        } else {
-            self.select(2)
+        let table = match self.below(20) {
+            0 | 1 => self.union(),
+            2 => self.set_operation(),
+            3 => self.unnested(),
+            _ => self.select(2),
         };
         let mut text = table.text;
         let suffix = self.foreign(&[
@@ -112,7 +120,7 @@ impl Generator {
         }
     }
 
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         // xorshift64*
         self.state ^= self.state >> 12;
         self.state ^= self.state << 25;
@@ -120,20 +128,20 @@ impl Generator {
         self.state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 20
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next()).unwrap() % limit
     }
 
-    fn chance(&mut self, percent: usize) -> bool {
+    pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
     }
 
     /// Now and then something that is to be refused, with a blank before it; else nothing.
-    fn foreign(&mut self, of: &[&str]) -> String {
+    pub fn foreign(&mut self, of: &[&str]) -> String {
         if self.next() % 1000 >= self.rate {
             return String::new();
         }
@@ -142,7 +150,7 @@ impl Generator {
         format!(" {found}")
     }
 
-    fn alias(&mut self) -> String {
+    pub fn alias(&mut self) -> String {
         self.aliases += 1;
         format!("x{}", self.aliases)
     }
@@ -181,12 +189,17 @@ impl Generator {
     }
 
     /// A table of the pipeline with an alias.
-    fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
+    pub fn table(&mut self) -> (String, Vec<Column>, Vec<Row>) {
         // `e` is empty, and so is what comes of it: seldom.
         let which = match self.below(12) {
             0 => 2,
+            _ if self.is_large => 0,
             n => n % 2,
         };
+        self.table_of(which)
+    }
+
+    fn table_of(&mut self, which: usize) -> (String, Vec<Column>, Vec<Row>) {
         let alias = self.alias();
         let data = &self.tables[which];
         let (name, rows) = (data.name, data.rows.clone());
@@ -212,7 +225,11 @@ impl Generator {
 
     /// What follows FROM: a table or subquery, alone or joined with a table.
     fn from(&mut self, depth: usize) -> (String, Vec<Column>, Vec<Row>, bool) {
-        let (mut text, mut scope, mut rows, sorted) = if depth > 0 && self.chance(35) {
+        let is_constant = self.chance(8);
+        let (mut text, mut scope, mut rows, sorted) = if is_constant {
+            let (text, scope, rows) = self.constants();
+            (text, scope, rows, false)
+        } else if depth > 0 && self.chance(35) {
             let inner = self.select(depth - 1);
             let alias = self.alias();
             let scope = scope(&alias, inner.columns.iter().cloned(), 0);
@@ -226,10 +243,14 @@ impl Generator {
             let (text, scope, rows) = self.table();
             (text, scope, rows, false)
         };
-        if sorted || !self.chance(35) {
+        if sorted || !(is_constant || self.chance(35)) {
             return (text, scope, rows, sorted);
         }
-        let (other, right, right_rows) = self.table();
+        // Of two large tables all pairs would be looked at.
+        let (other, right, right_rows) = match self.is_large && !is_constant {
+            true => self.table_of(1),
+            false => self.table(),
+        };
         let width = scope.len();
         let right: Vec<Column> = right
             .into_iter()
@@ -239,13 +260,17 @@ impl Generator {
             })
             .collect();
         let both: Vec<Column> = scope.iter().chain(&right).cloned().collect();
-        let kind = self.one(&[
+        let kinds = [
             "JOIN",
             "LEFT JOIN",
             "LEFT SEMI JOIN",
             "LEFT ANTI JOIN",
             "CROSS JOIN",
-        ]);
+        ];
+        let kind = match is_constant && self.chance(75) {
+            true => "LEFT JOIN",
+            false => self.one(&kinds[..if self.is_large { 4 } else { 5 }]),
+        };
         let condition = self.join_condition(&scope, &right, &both);
         let global = self.foreign(&["GLOBAL", "NATURAL"]);
         text = format!("{text}{global} {kind} {other}");
@@ -278,6 +303,26 @@ impl Generator {
         (text, scope, rows, false)
     }
 
+    /// Rows that are written in the query, beside no table.
+    fn constants(&mut self) -> (String, Vec<Column>, Vec<Row>) {
+        let kinds = [Kind::Integer, Kind::Text];
+        let mut rows: Vec<Row> = Vec::new();
+        let mut selects = Vec::new();
+        for _ in 0..2 + self.below(3) {
+            let cells = kinds.map(|kind| self.literal(kind));
+            rows.push(cells.iter().map(|cell| cell.of(&[])).collect());
+            selects.push(format!(
+                "SELECT {} AS a, {} AS b",
+                cells[0].text, cells[1].text
+            ));
+        }
+        let alias = self.alias();
+        let names = ["a".to_owned(), "b".to_owned()];
+        let scope = scope(&alias, names.into_iter().zip(kinds), 0);
+        let text = format!("({}) AS {alias}", selects.join(" UNION ALL "));
+        (text, scope, rows)
+    }
+
     fn join_condition(&mut self, left: &[Column], right: &[Column], both: &[Column]) -> Expr {
         let pairs = left.iter().flat_map(|a| right.iter().map(move |b| (a, b)));
         let pairs: Vec<_> = pairs.filter(|(a, b)| a.kind == b.kind).collect();
@@ -289,7 +334,7 @@ impl Generator {
             })
         });
         match equal {
-            Some(equal) if self.chance(70) => equal,
+            Some(equal) if self.is_large || self.chance(70) => equal,
             Some(equal) => {
                 let more = self.boolean(both, 1);
                 Expr::new(format!("{} AND {}", equal.text, more.text), move |row| {
@@ -313,10 +358,12 @@ impl Generator {
             };
             clauses = format!("{clauses} {word} {}", condition.text);
         }
-        let mut table = match self.below(10) {
-            0 | 1 if !sorted => self.grouped(&clauses, &scope, &rows),
-            2 if !sorted => self.distinct(&clauses, &scope, &rows),
-            3 if !sorted => self.windowed(&clauses, &scope, &rows),
+        let mut table = match self.below(16) {
+            0..3 if !sorted => self.grouped(&clauses, &scope, &rows),
+            3 if !sorted => self.distinct(&clauses, &scope, &rows),
+            4..7 if !sorted => self.windowed(&clauses, &scope, &rows),
+            7 if !sorted => self.totalled(&clauses, &scope, &rows),
+            8 if !sorted => self.keyed(&clauses, &scope, &rows),
             _ => self.projected(&clauses, &scope, &rows),
         };
         table.sorted |= sorted;
@@ -377,7 +424,7 @@ impl Generator {
         )
     }
 
-    fn projected(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
+    pub fn projected(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
         let owners: Vec<&str> = scope
             .iter()
             .filter_map(|column| column.text.split('.').next())
@@ -460,136 +507,6 @@ impl Generator {
         }
     }
 
-    fn grouped(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
-        let kind = self.kind();
-        let key = self.column_of(kind, scope);
-        let Some(key) = key else {
-            return self.projected(clauses, scope, rows);
-        };
-        let value = self.expr(Kind::Integer, scope, 1);
-        let mut groups: Vec<(Value, Vec<Row>)> = Vec::new();
-        for row in rows {
-            let of = key.of(row);
-            match groups.iter_mut().find(|(key, _)| key.same(&of)) {
-                Some((_, group)) => group.push(row.clone()),
-                None => groups.push((of, vec![row.clone()])),
-            }
-        }
-        let at_least = self.below(3);
-        let having = if self.chance(30) {
-            groups.retain(|(_, group)| group.len() >= at_least);
-            format!(" HAVING count(*) >= {at_least}")
-        } else {
-            String::new()
-        };
-        groups.sort_by(|a, b| in_order(&a.0, &b.0, false, false));
-        let rows = groups.into_iter().map(|(key, group)| {
-            let values = group.iter().map(|row| value.of(row));
-            let values: Vec<Value> = values.filter(|value| *value != Value::Missing).collect();
-            let sum = values.iter().map(|value| match value {
-                Value::Integer(value) => *value,
-                _ => 0,
-            });
-            let sum = if values.is_empty() {
-                Value::Missing
-            } else {
-                Value::Integer(sum.sum())
-            };
-            let greatest = values.iter().cloned().max_by(|a, b| a.compare(b).unwrap());
-            let count = i64::try_from(group.len()).unwrap();
-            vec![
-                key,
-                Value::Integer(count),
-                sum,
-                greatest.unwrap_or(Value::Missing),
-            ]
-        });
-        let modifier = self.foreign(&["WITH TOTALS", "WITH ROLLUP", "WITH CUBE"]);
-        let order = self.foreign(&["ORDER BY c0 DESC"]);
-        let inside = if order.is_empty() {
-            ""
-        } else {
-            " ORDER BY 'x'"
-        };
-        Table {
-            text: format!(
-                "SELECT {} AS c0, count(*) AS c1, sum({}{inside}) AS c2, max({}) AS c3 {clauses} GROUP BY {}{modifier}{having} ORDER BY c0",
-                key.text, value.text, value.text, key.text
-            ),
-            columns: [
-                ("c0", kind),
-                ("c1", Kind::Integer),
-                ("c2", Kind::Integer),
-                ("c3", Kind::Integer),
-            ]
-            .map(|(name, kind)| (name.to_owned(), kind))
-            .to_vec(),
-            rows: rows.collect(),
-            sorted: true,
-        }
-    }
-
-    fn distinct(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
-        let kind = self.kind();
-        let expr = self.expr(kind, scope, 1);
-        let mut seen: Vec<Value> = Vec::new();
-        for row in rows {
-            let of = expr.of(row);
-            if !seen.iter().any(|value| value.same(&of)) {
-                seen.push(of);
-            }
-        }
-        seen.sort_by(|a, b| in_order(a, b, true, true));
-        let on = self.foreign(&["ON (c0)"]);
-        Table {
-            text: format!(
-                "SELECT DISTINCT{on} {} AS c0 {clauses} ORDER BY c0 DESC",
-                expr.text
-            ),
-            columns: vec![("c0".to_owned(), kind)],
-            rows: seen.into_iter().map(|value| vec![value]).collect(),
-            sorted: true,
-        }
-    }
-
-    /// Rows numbered within parts, in an order whose ties are in that of the rows.
-    fn windowed(&mut self, clauses: &str, scope: &[Column], rows: &[Row]) -> Table {
-        let (Some(part), Some(key)) = (
-            self.column_of(Kind::Text, scope),
-            self.column_of(Kind::Integer, scope),
-        ) else {
-            return self.projected(clauses, scope, rows);
-        };
-        let number = |index: usize| {
-            let own = (part.of(&rows[index]), key.of(&rows[index]));
-            let before = rows.iter().enumerate().filter(|(other, row)| {
-                let order = in_order(&key.of(row), &own.1, false, false).then(other.cmp(&index));
-                part.of(row).same(&own.0) && order != Ordering::Greater
-            });
-            Value::Integer(i64::try_from(before.count()).unwrap())
-        };
-        let numbered = (0..rows.len()).map(|index| vec![key.of(&rows[index]), number(index)]);
-        let numbered = numbered.collect();
-        let filter = self.foreign(&["FILTER (WHERE true)", "IGNORE NULLS"]);
-        let constant = if self.foreign(&["PARTITION BY 'a'"]).is_empty() {
-            String::new()
-        } else {
-            ", 'a'".to_owned()
-        };
-        Table {
-            text: format!(
-                "SELECT {} AS c0, row_number(){filter} OVER (PARTITION BY {}{constant} ORDER BY {}) AS c1 {clauses}",
-                key.text, part.text, key.text
-            ),
-            columns: vec![
-                ("c0".to_owned(), Kind::Integer),
-                ("c1".to_owned(), Kind::Integer),
-            ],
-            rows: numbered,
-            sorted: false,
-        }
-    }
-
     fn order(&mut self, table: &mut Table) {
         let place = self.below(table.columns.len());
         let descending = self.chance(50);
@@ -618,11 +535,11 @@ impl Generator {
         table.sorted = true;
     }
 
-    fn kind(&mut self) -> Kind {
+    pub fn kind(&mut self) -> Kind {
         [Kind::Integer, Kind::Number, Kind::Text, Kind::Boolean][self.below(4)]
     }
 
-    fn column_of(&mut self, kind: Kind, scope: &[Column]) -> Option<Expr> {
+    pub fn column_of(&mut self, kind: Kind, scope: &[Column]) -> Option<Expr> {
         let fitting: Vec<&Column> = scope.iter().filter(|column| column.kind == kind).collect();
         if fitting.is_empty() {
             return None;
@@ -632,7 +549,7 @@ impl Generator {
         Some(Expr::new(&column.text, move |row| row[place].clone()))
     }
 
-    fn expr(&mut self, kind: Kind, scope: &[Column], depth: usize) -> Expr {
+    pub fn expr(&mut self, kind: Kind, scope: &[Column], depth: usize) -> Expr {
         if depth == 0 || self.chance(30) {
             if let Some(column) = self.column_of(kind, scope) {
                 return column;
@@ -781,7 +698,7 @@ impl Generator {
         }
     }
 
-    fn boolean(&mut self, scope: &[Column], depth: usize) -> Expr {
+    pub fn boolean(&mut self, scope: &[Column], depth: usize) -> Expr {
         if depth == 0 {
             let column = self.column_of(Kind::Boolean, scope);
             return column.unwrap_or_else(|| self.literal(Kind::Boolean));
@@ -864,7 +781,11 @@ impl Generator {
 }
 
 /// The columns of a table by its alias, from a place of the row on.
-fn scope(alias: &str, columns: impl Iterator<Item = (String, Kind)>, start: usize) -> Vec<Column> {
+pub fn scope(
+    alias: &str,
+    columns: impl Iterator<Item = (String, Kind)>,
+    start: usize,
+) -> Vec<Column> {
     let column = |(index, (name, kind)): (usize, (String, Kind))| Column {
         text: format!("{alias}.{name}"),
         name,

@@ -7,6 +7,10 @@
 //!   place in its text.
 //! - Else it is accepted, gives these rows in this order, and its normal form gives them too.
 //!
+//! "Gives" means: the same rows under every memory and with batches of every size, as values and as origins of cells, and
+//! without an order. Every fiftieth query reads a table of so many rows that the smallest memory does not hold them, so
+//! that what sorts, groups and joins goes to disk. There, and only there, a query may say that it needs more memory.
+//!
 //! The seeds are fixed, and so is the number of queries. `QUERIES=n` tries more; `SEED=n` begins with another seed.
 
 #![allow(
@@ -17,17 +21,25 @@
     reason = "a test that panics has failed"
 )]
 
+mod aggregates;
 mod grammar;
 mod table;
 mod value;
+mod windows;
 
 use prep_spec::model::Query;
-use prep_sql::Session;
+use prep_sql::{Blame, QueryError, Session};
 
 use grammar::Generator;
-use table::{HEAD, rows};
+use table::{HEAD, Memories, Wanted, memories, rows};
 
-const QUERIES: u64 = 800;
+const QUERIES: u64 = 400;
+/// One query of so many reads a large table.
+const LARGE: u64 = 50;
+
+const MB: u64 = 1 << 20;
+const MEMORIES: [u64; 3] = [8 * MB, 64 * MB, 1024 * MB];
+const BATCHES: [usize; 3] = [1, 100, 8192];
 
 fn number(name: &str, default: u64) -> u64 {
     let value = std::env::var(name).ok();
@@ -57,13 +69,83 @@ fn findings(session: &Session, query: &str) -> Vec<String> {
     found.into_iter().map(|one| one.message).collect()
 }
 
+/// How often a query gave the rows that are expected, and how often it needed more memory.
+struct Runs {
+    /// By the size of batches.
+    sessions: Vec<(usize, Session)>,
+    right: u64,
+    short_of_memory: u64,
+}
+
+impl Runs {
+    /// Runs a query under every memory and with every size of batches.
+    async fn compare(
+        &mut self,
+        query: &Query,
+        memories: &Memories,
+        expected: &[String],
+        seed: u64,
+    ) {
+        let mut sorted = expected.to_vec();
+        sorted[1..].sort();
+        let wanted = [Wanted::Values, Wanted::Origins, Wanted::AnyOrder];
+        let mut wanted = wanted.into_iter().cycle().skip(seed as usize % 3);
+        for memory in MEMORIES {
+            // Not the same for each size of batches.
+            wanted.next();
+            for (batch, session) in &self.sessions {
+                if let Some(wanted) = wanted.next() {
+                    let found = rows(session, query, memories, wanted, memory).await;
+                    let expected = match wanted {
+                        Wanted::AnyOrder => &sorted,
+                        _ => expected,
+                    };
+                    if let Err(QueryError::Run { blame, .. }) = &found
+                        && *blame == Blame::Machine
+                        && seed.is_multiple_of(LARGE)
+                    {
+                        self.short_of_memory += 1;
+                        continue;
+                    }
+                    let setting = format!(
+                        "seed {seed}, {wanted:?}, {} MB, batches of {batch}",
+                        memory / MB
+                    );
+                    let found = found
+                        .unwrap_or_else(|error| panic!("{setting}: {error}\n{}", query.normal));
+                    let pairs = found.iter().zip(expected).enumerate();
+                    let differs = pairs
+                        .into_iter()
+                        .find(|(_, (found, expected))| found != expected);
+                    assert!(
+                        differs.is_none(),
+                        "{setting}\n{}\n{differs:?}",
+                        query.normal
+                    );
+                    assert_eq!(found.len(), expected.len(), "{setting}\n{}", query.normal);
+                    self.right += 1;
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn queries_give_what_they_say_or_are_refused() {
     let session = Session::new(&std::env::temp_dir());
     let first = number("SEED", 1);
     let (mut refused, mut accepted) = (0, 0);
+    let mut runs = Runs {
+        sessions: BATCHES
+            .map(|rows| (rows, session.clone().with_batch_rows(rows)))
+            .to_vec(),
+        right: 0,
+        short_of_memory: 0,
+    };
+    let tables = [memories(false), memories(true)];
     for seed in first..first + number("QUERIES", QUERIES) {
-        let made = Generator::new(seed).query();
+        let is_large = seed.is_multiple_of(LARGE);
+        let made = Generator::new(seed, is_large).query();
         let found = findings(&session, &made.text);
         if made.foreign.is_empty() {
             assert!(found.is_empty(), "seed {seed}\n{}\n{found:?}", made.text);
@@ -71,17 +153,8 @@ async fn queries_give_what_they_say_or_are_refused() {
             let again = Query::parse(&query.normal).expect(&query.normal);
             assert_eq!(again.normal, query.normal, "seed {seed}");
             let expected = made.printed();
-            for query in [query, again] {
-                for with_origins in [false, true] {
-                    let rows = rows(&session, &query, with_origins).await;
-                    assert_eq!(
-                        rows.as_ref(),
-                        Ok(&expected),
-                        "seed {seed}, origins {with_origins}\n{}",
-                        query.normal
-                    );
-                }
-            }
+            runs.compare(&query, &tables[usize::from(is_large)], &expected, seed)
+                .await;
             accepted += 1;
         } else {
             assert!(
@@ -93,5 +166,11 @@ async fn queries_give_what_they_say_or_are_refused() {
             refused += 1;
         }
     }
+    let (right, short) = (runs.right, runs.short_of_memory);
+    println!("{accepted} queries, {refused} refused; {right} runs, {short} short of memory");
     assert!(refused > 0 && accepted > refused, "{refused} {accepted}");
+    assert!(
+        short * 20 < right,
+        "{short} of {right} runs were short of memory"
+    );
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringArray};
-use arrow::datatypes::{DataType, UInt64Type};
+use arrow::datatypes::{DataType, Float64Type, UInt64Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Grant, Relation, RelationColumn, ScanError, Session, Values};
+use prep_sql::{
+    ColumnSource, Grant, QueryError, Relation, RelationColumn, ScanError, Session, Values,
+};
 
 use super::value::{Kind, Value};
 
@@ -24,13 +26,18 @@ public:
   a.csv: |
 ";
 
+#[derive(Clone)]
 pub struct Data {
     pub name: &'static str,
     pub columns: Vec<(&'static str, Kind)>,
     pub rows: Vec<Vec<Value>>,
 }
 
-pub fn data() -> Vec<Data> {
+/// Rows of the large table, of which a column of texts takes more than the smallest memory.
+const ROWS: usize = 20_000;
+
+/// `t`, `u` and `e`. The numbers of `t` have magnitudes so different that their sum depends on its order, if it is not exact.
+pub fn data(is_large: bool) -> Vec<Data> {
     let text = |text: &str| {
         if text.is_empty() {
             Value::Missing
@@ -40,11 +47,11 @@ pub fn data() -> Vec<Data> {
     };
     let t = [
         (3, "c", Some(0.5), Some(true)),
-        (1, "a", Some(0.5), None),
+        (1, "a", Some(1e17), None),
         (2, "", Some(2.0), Some(false)),
         (5, "a", None, Some(true)),
-        (4, "B", Some(-1.0), Some(false)),
-        (2, "ab", Some(7.25), None),
+        (4, "B", Some(-1e17), Some(false)),
+        (2, "ab", Some(2_f64.powi(-29)), None),
     ];
     let t = t.map(|(id, name, score, ok)| {
         vec![
@@ -54,6 +61,10 @@ pub fn data() -> Vec<Data> {
             Value::from(ok),
         ]
     });
+    let mut t = t.to_vec();
+    if is_large {
+        t.extend(large());
+    }
     let u = [
         (2, "x", "p", 9),
         (3, "y", "", 8),
@@ -83,7 +94,7 @@ pub fn data() -> Vec<Data> {
                 ("score", Number),
                 ("ok", Boolean),
             ],
-            t.to_vec(),
+            t,
         ),
         table(
             "u",
@@ -99,8 +110,36 @@ pub fn data() -> Vec<Data> {
     ]
 }
 
+/// Rows with ties in every column, in no order.
+fn large() -> impl Iterator<Item = Vec<Value>> {
+    let mut state = 1_u64;
+    let mut below = move |limit: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) % limit
+    };
+    (0..ROWS).map(move |_| {
+        let id = Value::Integer(below(6000) as i64);
+        let name = match below(5000) {
+            n if n % 9 == 0 => Value::Missing,
+            n => Value::Text(format!("{n:04} {}", "of many words ".repeat(20))),
+        };
+        let magnitude = [1.0, 1e15, 2_f64.powi(-30), 3.0][below(4) as usize];
+        let score = match below(10) {
+            0 => Value::Missing,
+            n => Value::Number((below(2000) as f64 - 1000.0) * magnitude * n as f64),
+        };
+        let ok = Value::from([Some(true), Some(false), None][below(3) as usize]);
+        vec![id, name, score, ok]
+    })
+}
+
+/// Where row 0 is stored; row n is before it by n.
+const LAST: u64 = 1 << 20;
+
 #[derive(Debug)]
-struct Memory {
+pub struct Memory {
     columns: Vec<RelationColumn>,
     arrays: Vec<ArrayRef>,
     rows: usize,
@@ -155,15 +194,14 @@ impl Relation for Memory {
         true
     }
 
-    /// Batches of two rows, so that nothing relies on there being one.
     fn scan(
         self: Arc<Self>,
         columns: Vec<usize>,
-        _batch: usize,
+        batch: usize,
     ) -> Box<dyn Iterator<Item = Result<Values, ScanError>> + Send> {
         let mut first = 0;
         Box::new(std::iter::from_fn(move || {
-            let rows = (self.rows - first).min(2);
+            let rows = (self.rows - first).min(batch);
             if rows == 0 {
                 return None;
             }
@@ -175,37 +213,64 @@ impl Relation for Memory {
         }))
     }
 
-    /// Origins are not positions: row n is stored at 100 - n.
+    /// Origins are not positions.
     fn origins(&self, first: u64, len: usize) -> Vec<u64> {
-        (first..first + len as u64).map(|row| 100 - row).collect()
+        (first..first + len as u64).map(|row| LAST - row).collect()
     }
 }
 
-/// The rows that the engine gives, with or without passed-on columns as origins.
+/// Tables as the engine reads them, by name.
+pub type Memories = BTreeMap<&'static str, Arc<Memory>>;
+
+pub fn memories(is_large: bool) -> Memories {
+    let data = data(is_large);
+    let tables = data
+        .iter()
+        .map(|data| (data.name, Arc::new(Memory::new(data))));
+    tables.collect()
+}
+
+/// How the rows of a query are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Values,
+    /// Columns that are passed on as origins.
+    Origins,
+    AnyOrder,
+}
+
+/// The rows that the engine gives; those in any order are sorted.
 pub async fn rows(
     session: &Session,
     query: &Query,
-    with_origins: bool,
-) -> Result<Vec<String>, String> {
-    let memories: BTreeMap<String, Arc<Memory>> = data()
-        .iter()
-        .filter(|data| query.tables.contains(data.name))
-        .map(|data| (data.name.to_owned(), Arc::new(Memory::new(data))))
-        .collect();
-    let tables = memories.iter();
-    let tables = tables.map(|(name, table)| (name.clone(), table.clone() as Arc<dyn Relation>));
-    let tables = tables.collect();
-    let grant = Grant::of(64 << 20);
-    let result = if with_origins {
-        session.rows(query, tables, &grant).await
-    } else {
-        session.values(query, tables, &grant).await
+    memories: &Memories,
+    wanted: Wanted,
+    memory: u64,
+) -> Result<Vec<String>, QueryError> {
+    let names = query.tables.iter();
+    let tables = names.map(|name| {
+        let table = memories[name.as_str()].clone();
+        (name.clone(), table as Arc<dyn Relation>)
+    });
+    let (tables, grant) = (tables.collect(), Grant::of(memory));
+    let mut result = match wanted {
+        Wanted::Values => session.values(query, tables, &grant).await?,
+        Wanted::Origins => session.rows(query, tables, &grant).await?,
+        Wanted::AnyOrder => session.values_unordered(query, tables, &grant).await?,
     };
-    let mut result = result.map_err(|error| error.to_string())?;
     let columns = result.columns().to_vec();
     let names = columns.iter().map(|column| column.name.as_str());
-    let mut lines = vec![names.collect::<Vec<_>>().join(" | ")];
-    while let Some(batch) = result.next().await.map_err(|error| error.to_string())? {
+    let head = names.collect::<Vec<_>>().join(" | ");
+    let mut lines = Vec::new();
+    while let Some(batch) = result.next().await? {
+        let origins = columns.iter().zip(batch.columns());
+        let origins =
+            origins.filter(|(column, _)| matches!(column.source, ColumnSource::Cells { .. }));
+        let origins: Vec<&ArrayRef> = origins.map(|(_, array)| array).collect();
+        if result.has_single_origin() {
+            let is_one = |array: &&ArrayRef| array.null_count() == 0 && *array == origins[0];
+            assert!(origins.iter().all(is_one), "{}", query.normal);
+        }
         for row in 0..batch.num_rows() {
             let cells = columns.iter().zip(batch.columns());
             let cells = cells.map(|(column, array)| match &column.source {
@@ -214,20 +279,30 @@ pub async fn rows(
                     if origins.is_null(row) {
                         return String::new();
                     }
-                    let place = 100 - usize::try_from(origins.value(row)).unwrap();
-                    cell(&memories[table].arrays[*column], place)
+                    let place = usize::try_from(LAST - origins.value(row)).unwrap();
+                    cell(&memories[table.as_str()].arrays[*column], place)
                 }
                 ColumnSource::Values(_) => cell(array, row),
             });
             lines.push(cells.collect::<Vec<_>>().join(" | "));
         }
     }
+    if wanted == Wanted::AnyOrder {
+        lines.sort();
+    }
+    lines.insert(0, head);
     Ok(lines)
 }
 
 fn cell(array: &ArrayRef, row: usize) -> String {
     if array.data_type() == &DataType::Null {
         return String::new();
+    }
+    if let Some(numbers) = array.as_primitive_opt::<Float64Type>() {
+        let value = numbers
+            .is_valid(row)
+            .then(|| format!("{:?}", numbers.value(row)));
+        return value.unwrap_or_default();
     }
     let formatter = ArrayFormatter::try_new(array, &FormatOptions::default()).unwrap();
     formatter.value(row).to_string()

@@ -33,6 +33,13 @@ impl fmt::Display for Value {
 }
 
 impl Value {
+    fn integer(&self) -> i64 {
+        match self {
+            Value::Integer(value) => *value,
+            _ => panic!("{self:?} in a sum of integers"),
+        }
+    }
+
     /// The order of two values that are there.
     pub fn compare(&self, other: &Value) -> Option<Ordering> {
         Some(match (self, other) {
@@ -57,6 +64,15 @@ impl Value {
         }
     }
 
+    /// A text that only the same value has.
+    pub fn key(&self) -> String {
+        match self {
+            Value::Missing => "-".to_owned(),
+            Value::Text(text) => format!("'{text}"),
+            other => other.to_string(),
+        }
+    }
+
     /// The same value, for groups and DISTINCT: missing values are the same.
     pub fn same(&self, other: &Value) -> bool {
         matches!((self, other), (Value::Missing, Value::Missing))
@@ -68,6 +84,57 @@ impl From<Option<bool>> for Value {
     fn from(truth: Option<bool>) -> Value {
         truth.map_or(Value::Missing, Value::Boolean)
     }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Value {
+        Value::Boolean(truth)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(count: usize) -> Value {
+        Value::Integer(i64::try_from(count).unwrap())
+    }
+}
+
+/// Numbers of the tables, and what expressions make of them, are integers divided by two to the power of this.
+const FRACTION_BITS: i32 = 30;
+
+/// The sum of numbers as an integer divided by a power of two, which is exact.
+fn total(values: &[Value]) -> i128 {
+    let whole = values.iter().map(|value| match value {
+        Value::Number(value) => (value * 2_f64.powi(FRACTION_BITS)) as i128,
+        _ => panic!("{value:?} in a sum of numbers"),
+    });
+    whole.sum()
+}
+
+/// The sum of values that are there: integers, or numbers, of which the nearest to the true sum.
+pub fn sum(values: &[Value]) -> Value {
+    match values.first() {
+        None => Value::Missing,
+        Some(Value::Integer(_)) => Value::Integer(values.iter().map(Value::integer).sum()),
+        Some(_) => Value::Number(total(values) as f64 / 2_f64.powi(FRACTION_BITS)),
+    }
+}
+
+/// The nearest number to the average of numbers that are there.
+pub fn average(values: &[Value]) -> Value {
+    if values.is_empty() {
+        return Value::Missing;
+    }
+    let (total, count) = (total(values), values.len() as u128);
+    // So many bits that what is left over decides at most whether it is a half.
+    let shift = total
+        .unsigned_abs()
+        .leading_zeros()
+        .min(127)
+        .saturating_sub(2);
+    let magnitude = total.unsigned_abs() << shift;
+    let rounded = (magnitude / count) << 1 | u128::from(magnitude % count != 0);
+    let average = rounded as f64 / 2_f64.powi(FRACTION_BITS + shift as i32 + 1);
+    Value::Number(if total < 0 { -average } else { average })
 }
 
 pub fn and(a: Option<bool>, b: Option<bool>) -> Option<bool> {

@@ -45,7 +45,7 @@ impl Step for Check {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn params(&self) -> serde_json::Value {

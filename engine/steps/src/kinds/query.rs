@@ -19,7 +19,7 @@ impl Step for QueryTable {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn params(&self) -> serde_json::Value {

@@ -108,7 +108,7 @@ impl Step for Document {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn params(&self) -> serde_json::Value {

@@ -47,7 +47,7 @@ impl Step for Export {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn params(&self) -> serde_json::Value {

@@ -75,7 +75,7 @@ impl Step for Files {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn params(&self) -> serde_json::Value {
