@@ -92,7 +92,7 @@ pub(crate) fn confirm(
             Some(StepOutcome::Done { .. } | StepOutcome::Reused)
         )
     };
-    let has_run = |outcome| matches!(outcome, Some(StepOutcome::Done { .. }));
+    let has_run = |outcome: Option<&StepOutcome>| matches!(outcome, Some(StepOutcome::Done { .. }));
     if !outcomes().all(is_good) || !outcomes().any(has_run) {
         return Ok(());
     }

@@ -33,10 +33,12 @@ pub(crate) fn bundle(competition: &Competition, steps: &Steps<'_>) -> Option<Bun
     }
     let here = competition.bundle.as_deref();
     let here = here.and_then(|path| steps.store.source(path).ok().flatten());
-    let named = || steps.store.named_source(&competition.id).ok().flatten();
-    let record = here
-        .filter(|record| record.digest == digest)
-        .or_else(|| named().filter(|record| record.digest == digest));
+    let named = steps
+        .store
+        .named_sources(&competition.id)
+        .unwrap_or_default();
+    let mut records = here.into_iter().chain(named);
+    let record = records.find(|record| record.digest == digest);
     let Some(md5) = record.and_then(|record| record.md5) else {
         return Some(blake3(&digest, BundleStatus::NotVerified));
     };
