@@ -321,7 +321,7 @@ fn differing() -> Sandbox {
             .iter()
             .map(|(name, text)| (name.as_str(), text.as_bytes()))
             .collect();
-        let mut write = |name: &str, content: &[u8]| {
+        let write = |name: &str, content: &[u8]| {
             let path = root.join("public").join(name);
             fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
             fs::write(path, content).expect("a file");

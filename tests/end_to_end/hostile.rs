@@ -499,7 +499,7 @@ fn attempt(hostile: &Hostile, bytes: usize) -> Result<String, String> {
         .expect("the program starts");
     let (started, mut most, mut time) = (Instant::now(), 0, Duration::ZERO);
     let status = loop {
-        most = most.max(held(&child).unwrap_or(0));
+        most = most.max(peak(&child).unwrap_or(0));
         time = time.max(worked(&child).unwrap_or_default());
         let wrong = most > MAX_KILOBYTES || time > MAX_TIME || started.elapsed() > 10 * MAX_TIME;
         if wrong {

@@ -52,10 +52,9 @@ pub(crate) fn origins(
         };
         let Some(name) = name else { continue };
         let path = source.location();
-        let here = match &path {
-            Some(path) => store.source(path)?,
-            None => None,
-        };
+        // A bundle that disappeared meanwhile is no error: the cache has its record.
+        let here = path.as_deref();
+        let here = here.and_then(|path| store.source(path).ok().flatten());
         let at_path = here.as_ref().map(|record| record.digest);
         let mut records = here.into_iter().chain(store.named_sources(&name)?);
         let is_given = |record: &SourceRecord| {
