@@ -13,7 +13,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array};
+use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::Float64Type;
 use prep_sql::Grant;
