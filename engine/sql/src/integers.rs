@@ -4,6 +4,8 @@
 //! of an unsigned and a signed number the engine makes a decimal, which prints as `1.0000`. So every call that returns
 //! such numbers, alone or in lists, is cast to BIGINT. A CAST that is written in a query keeps its type.
 
+use std::mem::replace;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
@@ -14,6 +16,10 @@ use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::logical_plan::{Projection, Union};
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Cast, Expr, ExprSchemable, LogicalPlan};
+use datafusion::sql::sqlparser::ast::{
+    CastKind, DataType as AstType, Expr as AstExpr, ObjectNamePart, Query as Ast, Value, VisitMut,
+    VisitorMut,
+};
 
 use crate::QueryError;
 
@@ -128,4 +134,68 @@ fn outer_columns(subquery: LogicalPlan, schema: &DFSchema) -> Result<Transformed
         subquery.subquery = Arc::new(inner.data);
     }
     Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+}
+
+/// Functions that are known to count in other integers, by all their names. The planner checks types as it goes, so it
+/// refuses `words[2:cardinality(words)]` unless the call is cast in the text; calls of other functions are cast afterwards.
+const COUNTING: [&str; 26] = [
+    "array_length",
+    "array_ndims",
+    "array_position",
+    "ascii",
+    "bit_length",
+    "cardinality",
+    "char_length",
+    "character_length",
+    "dense_rank",
+    "find_in_set",
+    "instr",
+    "length",
+    "levenshtein",
+    "list_indexof",
+    "list_length",
+    "list_ndims",
+    "list_position",
+    "array_indexof",
+    "ntile",
+    "octet_length",
+    "position",
+    "rank",
+    "regexp_count",
+    "regexp_instr",
+    "row_number",
+    "strpos",
+];
+
+/// Casts the calls of [`COUNTING`] functions in a query, before it is planned.
+pub(crate) fn widen_text(query: &mut Ast) {
+    let _: ControlFlow<()> = query.visit(&mut Widener);
+}
+
+struct Widener;
+
+impl VisitorMut for Widener {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut AstExpr) -> ControlFlow<()> {
+        let counts = match expr {
+            AstExpr::Position { .. } => true,
+            AstExpr::Function(call) => {
+                let name = call.name.0.last().and_then(ObjectNamePart::as_ident);
+                name.is_some_and(|name| COUNTING.contains(&name.value.to_lowercase().as_str()))
+            }
+            _ => false,
+        };
+        if counts {
+            let call = replace(expr, AstExpr::value(Value::Null));
+            *expr = AstExpr::Cast {
+                kind: CastKind::Cast,
+                expr: Box::new(call),
+                data_type: AstType::BigInt(None),
+                array: false,
+                format: None,
+            };
+        }
+        ControlFlow::Continue(())
+    }
 }

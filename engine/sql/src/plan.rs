@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{Query as Ast, Statement};
 use prep_spec::model::Query;
 
 use crate::collapse::{Groups, collapse, expand_used, is_used};
-use crate::integers::widen;
+use crate::integers::{widen, widen_text};
 use crate::mismatch::explained;
 use crate::order::{check_functions, determine};
 use crate::provider::{Provider, ROW};
@@ -181,6 +181,7 @@ fn plan(
     };
     let mut ast: Ast = query.statement().clone();
     hide_columns(&mut ast, &hidden(tables))?;
+    widen_text(&mut ast);
     if opaque.is_empty()
         && let Some((own, replaced)) = by_themselves(&ast)
         && let Err(error) = to_plan(&names, own)
