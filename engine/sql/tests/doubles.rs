@@ -186,13 +186,13 @@ async fn sums_of_groups_do_not_depend_on_memory() {
 #[tokio::test]
 async fn extremes_follow_the_total_order() {
     let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];
-    for first in 0..odd.len() {
-        for second in first..odd.len() {
-            for pair in [[odd[first], odd[second]], [odd[second], odd[first]]] {
+    for (place, low) in odd.into_iter().enumerate() {
+        for high in odd.into_iter().skip(place) {
+            for pair in [[low, high], [high, low]] {
                 let ones = Arc::new(Int64Array::from(vec![1, 1])) as ArrayRef;
                 let columns = vec![("x", doubles(&pair)), ("g", ones)];
                 let tables = BTreeMap::from([("t".to_owned(), table(columns))]);
-                for (call, expected) in [("min(x)", odd[first]), ("max(x)", odd[second])] {
+                for (call, expected) in [("min(x)", low), ("max(x)", high)] {
                     for over in ["FROM t", "FROM t GROUP BY g", "FROM t GROUP BY g, g % 2"] {
                         let text = format!("SELECT {call} AS v {over}");
                         let found = cells(&text, &tables, 64 * MB).await;
@@ -224,5 +224,53 @@ async fn rounding_keeps_the_sign_of_zero() {
     ] {
         let found = cells(&format!("SELECT {call} AS v FROM t"), &tables, 64 * MB).await;
         assert_eq!(format!("{found:?}"), expected, "{call}");
+    }
+}
+
+/// Whether a side of a join is held or sorted, its keys are the same.
+#[tokio::test]
+async fn keys_of_joins_do_not_depend_on_memory() {
+    let odd = [f64::NEG_INFINITY, -0.0, 0.0, 1.5, f64::INFINITY, f64::NAN];
+    let side = |factor: u32| {
+        let values = (0..120_000_u32).map(|row| match row % 20_000 {
+            0 => odd[(row / 20_000) as usize],
+            _ => f64::from(row * factor),
+        });
+        table(vec![("x", doubles(&values.collect::<Vec<f64>>()))])
+    };
+    let tables = BTreeMap::from([("a".to_owned(), side(1)), ("b".to_owned(), side(3))]);
+    for text in [
+        "SELECT a.x AS v FROM a JOIN b ON a.x = b.x",
+        "SELECT a.x AS v FROM a LEFT JOIN b ON a.x = b.x WHERE b.x IS NULL",
+        "SELECT x AS v FROM a WHERE x IN (SELECT x FROM b)",
+        "SELECT x AS v FROM a WHERE x NOT IN (SELECT x FROM b)",
+        "SELECT x AS v FROM a INTERSECT SELECT x FROM b",
+        "SELECT x AS v FROM a EXCEPT SELECT x FROM b",
+        "SELECT DISTINCT x AS v FROM (SELECT x FROM a UNION ALL SELECT x FROM b) c",
+    ] {
+        let mut all = Vec::new();
+        for memory in [1024, 8, 4] {
+            let mut found = cells(text, &tables, memory * MB).await;
+            found.sort_by(|a, b| a.unwrap().total_cmp(&b.unwrap()));
+            let bits = found.into_iter().map(|value| value.unwrap().to_bits());
+            all.push(bits.collect::<Vec<u64>>());
+        }
+        assert!(!all[0].is_empty(), "{text}");
+        for (found, memory) in all.iter().zip([1024, 8, 4]) {
+            let differs = found.iter().find(|bits| {
+                all[0]
+                    .binary_search_by(|other| {
+                        f64::from_bits(*other).total_cmp(&f64::from_bits(**bits))
+                    })
+                    .is_err()
+            });
+            let differs = differs.map(|bits| f64::from_bits(*bits));
+            assert!(
+                *found == all[0],
+                "{text} with {memory} MB: {} and {} rows, {differs:?}",
+                found.len(),
+                all[0].len()
+            );
+        }
     }
 }
