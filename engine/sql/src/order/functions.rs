@@ -216,8 +216,18 @@ fn with_ties_broken(expr: &Expr, order: &Order) -> Result<Expr, QueryError> {
         let Expr::AggregateFunction(mut function) = inner else {
             return Ok(Transformed::no(inner));
         };
+        if !is_ordered(&function.func) {
+            return Ok(Transformed::no(Expr::AggregateFunction(function)));
+        }
         let params = &mut function.params;
-        let is_free = !is_ordered(&function.func) || is_determined(&params.args, &params.order_by);
+        // The engine counts a key that is named twice once in one place and twice in another one.
+        let mut named: Vec<Expr> = Vec::new();
+        params.order_by.retain(|key| {
+            let is_new = !named.contains(&key.expr);
+            named.push(key.expr.clone());
+            is_new
+        });
+        let is_free = is_determined(&params.args, &params.order_by);
         if is_free {
             return Ok(Transformed::no(Expr::AggregateFunction(function)));
         }
