@@ -10,6 +10,9 @@ use crate::{Permit, StoreError, threads};
 /// Pieces on their way. More would only hold memory.
 const PIECES: usize = 2;
 
+/// The object with all its bytes, or why they could not be written.
+type Written = Result<Box<Unfinished>, StoreError>;
+
 /// A running thread. It ends when this is finished or dropped, or when a write
 /// fails; who drops this waits for it, so that nothing of the object is left.
 #[derive(Debug)]
@@ -18,7 +21,7 @@ pub(crate) struct Behind {
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
     /// `None`: it has ended.
-    thread: Option<JoinHandle<Option<Result<Box<Unfinished>, StoreError>>>>,
+    thread: Option<JoinHandle<Option<Written>>>,
 }
 
 impl Behind {
@@ -67,7 +70,7 @@ impl Behind {
         })
     }
 
-    fn join(&mut self) -> Option<Result<Box<Unfinished>, StoreError>> {
+    fn join(&mut self) -> Option<Written> {
         self.full = None;
         self.thread.take()?.join().ok()?
     }
