@@ -166,7 +166,7 @@ tables:
   t: { read: t.csv, columns: { id: integer, g: integer, y: integer, v: number, text: text } }
   sums: SELECT g, sum(v) AS s, avg(v) AS a, stddev_pop(v) AS d FROM t GROUP BY g ORDER BY g
   picked: |
-    SELECT g, string_agg(CAST(id AS VARCHAR), ',' ORDER BY y) AS ids, first_value(text ORDER BY y DESC) AS first FROM t GROUP BY g ORDER BY g
+    SELECT g, string_agg(CAST(id AS VARCHAR), ',' ORDER BY y) AS ids, first_value(id ORDER BY y DESC) AS first FROM t GROUP BY g ORDER BY g
   running: SELECT id, sum(id) OVER (ORDER BY y ROWS UNBOUNDED PRECEDING) AS n, avg(v) OVER (PARTITION BY y ORDER BY g ROWS 3 PRECEDING) AS a FROM t
   keys: SELECT text, row_number() OVER () AS n FROM (SELECT DISTINCT text FROM t) ORDER BY text
 public:

@@ -143,7 +143,7 @@ fn drive<'scope>(
                 break;
             }
             let Some(task) = scheduler.next() else { break };
-            match start(scope, shared, task, permit, ended.clone()) {
+            match start(scope, shared, Box::new(task), permit, ended.clone()) {
                 Ok(()) => running += 1,
                 Err(task) if running > 0 => {
                     scheduler.put_back(task.id);
@@ -182,14 +182,14 @@ fn drive<'scope>(
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<Shared>,
-    task: Task,
+    task: Box<Task>,
     permit: Option<Permit>,
     ended: Sender<Ending>,
-) -> Result<(), Task> {
+) -> Result<(), Box<Task>> {
     let builder = Builder::new()
         .name("step".to_owned())
         .stack_size(STACK_BYTES);
-    let thread = start_scoped(scope, builder, task, move |task: Task| {
+    let thread = start_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
         // The scheduler takes all ends before it goes.

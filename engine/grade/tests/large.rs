@@ -102,5 +102,5 @@ fn short_rows_below_a_wide_header_are_no_reason_to_read_on() {
     let answers = grader.read_answers(b"c0\n1\n").unwrap();
     let text = rows(&names.join(","), |_| "1".to_owned());
     let refused = format!("{:?}", grader.grade_bytes(&answers, text.as_bytes()));
-    assert!(refused.contains("more than 268435456 cells"), "{refused}");
+    assert!(refused.contains("leave out"), "{refused}");
 }

@@ -7,18 +7,23 @@ use std::rc::Rc;
 use super::grammar::{Column, Expr, Generator, Row, Table};
 use super::value::{Kind, Value, average, in_order, sum};
 
+/// Compares two rows.
+type Compare = dyn Fn(&Row, &Row) -> Ordering;
+/// The value of a group of rows.
+type Evaluate = dyn Fn(&[&Row]) -> Value;
+
 /// An ORDER BY: its text, and the order of two rows by it. Ties are equal.
 #[derive(Clone)]
 pub struct Order {
     pub text: String,
-    pub compare: Rc<dyn Fn(&Row, &Row) -> Ordering>,
+    pub compare: Rc<Compare>,
 }
 
 /// An aggregate: its text, and what it is for some rows, which come in their order.
 pub struct Aggregate {
     pub text: String,
     pub kind: Kind,
-    pub of: Rc<dyn Fn(&[&Row]) -> Value>,
+    pub of: Rc<Evaluate>,
 }
 
 impl Aggregate {
@@ -27,7 +32,7 @@ impl Aggregate {
         kind: Kind,
         of: impl Fn(&[&Row]) -> Value + 'static,
     ) -> Aggregate {
-        let (text, of) = (text.into(), Rc::new(of) as Rc<dyn Fn(&[&Row]) -> Value>);
+        let (text, of) = (text.into(), Rc::new(of) as Rc<Evaluate>);
         Aggregate { text, kind, of }
     }
 }

@@ -40,19 +40,21 @@ fn read(
 ) -> Result<TableValue, StepError> {
     let options = read.csv_options();
     context.progress.set_total_bytes(content.bytes());
-    let text = TextWriter::new(context, content.bytes())?;
-    let scan_here = |text| {
-        let mut scan = Scanning::new(&options, read, text);
+    let text = Box::new(TextWriter::new(context, content.bytes())?);
+    let scan_here = |text: Box<TextWriter>| {
+        let mut scan = Scanning::new(&options, read, *text);
         let inflated = inflate(context, opener, content, read, |piece| {
             Ok(Some(scan.feed(piece)?.unwrap_or_default()))
         });
         (inflated, scan)
     };
-    let on_two_threads = |text, thread: Permit| {
+    let on_two_threads = |text: Box<TextWriter>, thread: Permit| {
         let (full, inflated) = sync_channel::<Vec<u8>>(PIECES);
         let (empty, recycled) = sync_channel(2 * PIECES);
         std::thread::scope(|scope| {
-            let scan = |text| thread.work(|| scan_pieces(&options, read, inflated, text, empty));
+            let scan = |text: Box<TextWriter>| {
+                thread.work(|| scan_pieces(&options, read, inflated, *text, empty))
+            };
             let scanner = start_scoped(scope, Builder::new(), text, scan)?;
             let inflated = inflate(context, opener, content, read, move |piece| {
                 let taken = full.send(piece).is_ok();
