@@ -177,7 +177,7 @@ public:
   all.csv: SELECT t.text, t.id FROM t ORDER BY t.text
 ";
     let mut first: Option<BTreeMap<String, Vec<u8>>> = None;
-    for (memory, jobs) in [("1GB", "16"), ("24MB", "1"), ("24MB", "16"), ("64MB", "2")] {
+    for (memory, jobs) in [("1GB", "16"), ("40MB", "1"), ("40MB", "16"), ("80MB", "2")] {
         let sandbox = Sandbox::new();
         sandbox.pipeline(ID, pipeline);
         sandbox.bundle(ID, &Archive::new().file("t.csv", &table).bytes());

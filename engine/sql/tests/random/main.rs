@@ -34,7 +34,7 @@ use prep_sql::{Blame, QueryError, Session};
 use grammar::Generator;
 use table::{HEAD, Memories, Wanted, memories, rows};
 
-const QUERIES: u64 = 400;
+const QUERIES: u64 = 160;
 /// One query of so many reads a large table.
 const LARGE: u64 = 50;
 
