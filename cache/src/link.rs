@@ -87,7 +87,7 @@ impl Store {
                     }
                     mode = next;
                 }
-                (Err(source), _) => return Err(error(source)),
+                (Err(source), _) => return Err(self.blame_for_copy(&object, error(source))),
             }
         }
     }

@@ -231,6 +231,15 @@ impl Store {
         self.verify_now(copy, &|_| {})
     }
 
+    /// Why an object could not be copied: the file it was copied from may have been changed, since it was verified,
+    /// through a name outside the store.
+    pub(crate) fn blame_for_copy(&self, object: &Object, error: StoreError) -> StoreError {
+        match self.verify_once(object) {
+            Err(damaged @ StoreError::Damaged { .. }) => damaged,
+            _ => error,
+        }
+    }
+
     fn verify_now(&self, object: &Object, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
         let found = hash(object, progress)?;
         if found == object.digest {

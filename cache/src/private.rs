@@ -139,7 +139,7 @@ impl Store {
         let announced = self.accesses().before(Access::Write, temp.path());
         announced
             .and_then(|()| copy_into(object, temp.as_file()))
-            .map_err(error)?;
+            .map_err(|source| self.blame_for_copy(object, error(source)))?;
         let copy = temp.reopen().map_err(error)?;
         let opened = object.copied_to(copy);
         // A program may be writing to the other name.
@@ -181,5 +181,33 @@ fn has_no_other_name(object: &Object) -> io::Result<bool> {
         0 => Ok(true),
         1 => is_file_at(object.file(), object.path()),
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_is_cut_after_it_was_opened_is_damaged() -> Result<(), Box<dyn Error>> {
+        let dir = tempfile::tempdir()?;
+        let store = Store::open(&dir.path().join("store"))?;
+        let digest = store.put(&[7; 10_000])?;
+        let object = store.open_object(&digest)?;
+        let other = dir.path().join("published");
+        fs::hard_link(object.path(), &other)?;
+        other.metadata().and_then(|found| {
+            fs::set_permissions(&other, Permissions::from_mode(found.mode() | 0o200))
+        })?;
+        File::options().write(true).open(&other)?.set_len(1)?;
+        let refused = store.private_copy(&object);
+        assert!(
+            matches!(refused, Err(StoreError::Damaged { .. })),
+            "{refused:?}"
+        );
+        Ok(())
     }
 }
