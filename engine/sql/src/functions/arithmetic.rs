@@ -34,10 +34,7 @@ pub(crate) enum Arithmetic {
 pub(crate) fn checked(kind: Arithmetic) -> ScalarUDF {
     ScalarUDF::from(Checked {
         kind,
-        signature: Signature::any(
-            if kind == Arithmetic::Negate { 1 } else { 2 },
-            Volatility::Immutable,
-        ),
+        signature: Signature::user_defined(Volatility::Immutable),
     })
 }
 
@@ -66,6 +63,21 @@ impl ScalarUDFImpl for Checked {
 
     fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
         Ok(arguments.first().cloned().unwrap_or(DataType::Null))
+    }
+
+    /// A missing value without a type gets the type of the other operand. The optimizer passes such values, to learn
+    /// whether a predicate holds for missing ones.
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        let mut typed = types.iter().filter(|operand| !operand.is_null());
+        let default = match self.kind {
+            Arithmetic::Join => DataType::Utf8,
+            _ => DataType::Int64,
+        };
+        let missing = typed.next().unwrap_or(&default);
+        let coerced = types
+            .iter()
+            .map(|operand| if operand.is_null() { missing } else { operand });
+        Ok(coerced.cloned().collect())
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
