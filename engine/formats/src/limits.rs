@@ -211,6 +211,16 @@ impl Limits {
         check(Limit::Cells, allowed, cells)
     }
 
+    /// Checks the size of a record that is stored in `packed` bytes: [`Limit::Record`], or the ratio of archives if that
+    /// allows more.
+    ///
+    /// # Errors
+    /// `unpacked` is larger than both.
+    pub fn check_packed_record(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
+        let allowed = self.ratio.saturating_mul(packed).max(self.record);
+        check(Limit::Record, allowed, unpacked)
+    }
+
     /// What the members of an archive of `archive` bytes may demand together. Archives inside it may share the budget.
     pub fn budget(&self, archive: u64) -> ArchiveBudget {
         let by_ratio = self.ratio.saturating_mul(archive);
@@ -291,10 +301,10 @@ impl ArchiveBudget {
     /// if they say so. Real lists pack by 5 to 15.
     ///
     /// # Errors
-    /// [`Limit::Listing`], when it unpacks to more than 1 MiB and 32 times its bytes, or to 2 bytes for each member that may
+    /// [`Limit::Listing`], when it unpacks to more than 256 KiB and 24 times its bytes, or to 2 bytes for each member that may
     /// be (16 MiB, if that is more).
     pub fn check_header(&self, packed: u64, unpacked: u64) -> Result<(), LimitExceeded> {
-        let by_ratio = packed.saturating_mul(32).saturating_add(1 << 20);
+        let by_ratio = packed.saturating_mul(24).saturating_add(1 << 18);
         let by_members = self.members.allowed.saturating_mul(2).max(16 << 20);
         check(Limit::Listing, by_ratio.min(by_members), unpacked)
     }

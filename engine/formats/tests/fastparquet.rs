@@ -13,6 +13,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
+use prep_formats::limits::Limits;
 use prep_formats::parquet::{FastparquetWriter, ParquetTable, Tail, Versions, with_versions};
 
 fn recorded() -> Vec<(PathBuf, Versions, String)> {
@@ -47,7 +48,8 @@ fn no_rows(versions: &Versions) -> Vec<u8> {
 }
 
 fn rewritten(file: &[u8], versions: &Versions, what: &str) -> Vec<u8> {
-    let table = ParquetTable::open(file.to_vec(), 0..file.len() as u64).unwrap();
+    let table =
+        ParquetTable::open(file.to_vec(), 0..file.len() as u64, &Limits::default()).unwrap();
     // Texts that are all missing are stored as bytes.
     let text = |field: &Field| match field.data_type() {
         DataType::Binary => Field::new(field.name(), DataType::Utf8, true),

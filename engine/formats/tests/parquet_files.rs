@@ -20,6 +20,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, Float32Type, Float64Type, Int16Type, Int64Type, Schema};
 use parquet::basic::{Compression, Encoding, Repetition};
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use prep_formats::limits::{Limit, LimitExceeded, Limits};
 use prep_formats::parquet::{ParquetError, ParquetTable, ParquetWriter};
 use prep_formats::read_at::ReadAt;
 use serde_json::{Value, json};
@@ -40,7 +41,7 @@ fn python(name: &str) -> Vec<u8> {
 
 fn open(file: Vec<u8>) -> Result<ParquetTable<Vec<u8>>, ParquetError> {
     let length = file.len() as u64;
-    ParquetTable::open(file, 0..length)
+    ParquetTable::open(file, 0..length, &Limits::default())
 }
 
 fn cell(column: &ArrayRef, row: usize) -> Value {
@@ -213,6 +214,62 @@ fn written_as_pandas_stores_it() {
     );
 }
 
+/// Zstandard packs zeros by ten thousand, and the decoder allocates what the page's header declares.
+#[test]
+fn a_page_that_unpacks_to_more_than_the_limits_allow_is_not_decoded() {
+    let zeros: ArrayRef = Arc::new(Int64Array::from(vec![0; 1 << 17]));
+    let lists: ArrayRef = {
+        let mut lists = arrow::array::ListBuilder::new(arrow::array::Int64Builder::new());
+        (0..1 << 17).for_each(|_| lists.append_value([Some(0)]));
+        Arc::new(lists.finish())
+    };
+    for column in [zeros, lists] {
+        let batch = RecordBatch::try_from_iter([("a", Arc::clone(&column)), ("b", column)]);
+        let batch = batch.unwrap();
+        let properties = parquet::file::properties::WriterProperties::builder()
+            .set_compression(Compression::ZSTD(Default::default()))
+            .set_dictionary_enabled(false)
+            .set_data_page_size_limit(1 << 18)
+            .build();
+        let mut file = Vec::new();
+        let mut writer =
+            parquet::arrow::ArrowWriter::try_new(&mut file, batch.schema(), Some(properties))
+                .unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        let length = file.len() as u64;
+        let read = |limits: Limits| {
+            let table = ParquetTable::open(file.clone(), 0..length, &limits)?;
+            let batches = table.batches(None, None, 1000)?;
+            batches
+                .map(|batch| Ok(batch?.num_rows()))
+                .sum::<Result<usize, ParquetError>>()
+        };
+        assert_eq!(read(Limits::default()).unwrap(), 1 << 17);
+        let exceeded = |limits: Limits| {
+            let error = read(limits).unwrap_err();
+            *LimitExceeded::behind(&error).unwrap_or_else(|| panic!("{error:?}"))
+        };
+        let record = 1 << 16;
+        let of_a_page = exceeded(Limits {
+            record,
+            ratio: 2,
+            ..Limits::default()
+        });
+        assert_eq!(
+            (of_a_page.limit, of_a_page.allowed),
+            (Limit::Record, record)
+        );
+        assert!(of_a_page.found >= 1 << 17, "{of_a_page:?}");
+        let of_all = exceeded(Limits {
+            unpacked: 1 << 20,
+            ratio: 1,
+            ..Limits::default()
+        });
+        assert_eq!(of_all.limit, Limit::Unpacked);
+    }
+}
+
 #[test]
 fn refusals() {
     let html = open(b"<html></html>".to_vec()).unwrap_err();
@@ -252,7 +309,8 @@ fn files_are_read_where_they_lie() {
     outer.extend(b"after");
     let mut file = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut file, &outer).unwrap();
-    let table: ParquetTable<File> = ParquetTable::open(file, 6..6 + inner.len() as u64).unwrap();
+    let range = 6..6 + inner.len() as u64;
+    let table: ParquetTable<File> = ParquetTable::open(file, range, &Limits::default()).unwrap();
     assert_eq!(
         rows(table.batches(None, None, 100).unwrap().map(Result::unwrap)).len(),
         50
@@ -285,7 +343,7 @@ fn a_disk_that_fails_is_told_from_a_damaged_file() {
                 file,
                 reads_left: AtomicI64::new(reads),
             };
-            let read = ParquetTable::open(disk, 0..length).and_then(|table| {
+            let read = ParquetTable::open(disk, 0..length, &Limits::default()).and_then(|table| {
                 table
                     .batches(None, None, 10)?
                     .collect::<Result<Vec<_>, _>>()

@@ -129,7 +129,7 @@ fn tar_members(path: &Path) -> BTreeMap<String, String> {
 fn holds(path: &Path, wanted: &Table) -> bool {
     let file = File::open(path).expect("table");
     let length = file.metadata().expect("metadata").len();
-    let table = ParquetTable::open(file, 0..length).expect("a Parquet table");
+    let table = ParquetTable::open(file, 0..length, &Limits::default()).expect("a Parquet table");
     let names: Vec<&String> = table
         .schema()
         .fields()

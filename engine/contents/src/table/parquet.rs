@@ -33,7 +33,7 @@ impl ParquetFile {
     pub fn open(path: &Path, limits: &Limits) -> Result<ParquetFile> {
         let file = File::open(path).map_err(ContentsError::at(path))?;
         let length = file.metadata().map_err(ContentsError::at(path))?.len();
-        let table = ParquetTable::open(file, 0..length).map_err(ContentsError::of)?;
+        let table = ParquetTable::open(file, 0..length, limits).map_err(ContentsError::of)?;
         check_cells(limits, length, table.rows(), table.schema().fields().len())?;
         let columns = table
             .schema()

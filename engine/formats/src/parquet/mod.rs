@@ -6,6 +6,7 @@
 
 mod error;
 mod fastparquet;
+mod pages;
 mod pandas_metadata;
 mod read;
 mod write;

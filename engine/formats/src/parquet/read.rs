@@ -16,6 +16,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::ParquetError;
+use super::pages::Pages;
+use crate::limits::Limits;
 use crate::read_at::{ReadAt, Section};
 use crate::sniff::{Looks, SNIFF_LENGTH};
 
@@ -29,6 +31,7 @@ const ROWS_PER_BYTE: u64 = 1000;
 pub struct ParquetTable<R: ReadAt + Send + Sync> {
     source: Source<R>,
     metadata: ArrowReaderMetadata,
+    limits: Limits,
 }
 
 impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
@@ -40,13 +43,17 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     ///
     /// # Errors
     /// [`ParquetError::NotParquet`] for something else or a cut-off file.
-    pub fn open(base: R, range: Range<u64>) -> Result<Self, ParquetError> {
-        let source = Source::new(Arc::new(Section::new(base, range)));
+    pub fn open(base: R, range: Range<u64>, limits: &Limits) -> Result<Self, ParquetError> {
+        let source = Source::new(Arc::new(Section::new(base, range)), None);
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         refuse_other_formats(&source.section)?;
         let metadata = guarded(|| ArrowReaderMetadata::load(&source, options))?
             .map_err(|error| source.failure.behind(error))?;
-        let table = Self { source, metadata };
+        let table = Self {
+            source,
+            metadata,
+            limits: *limits,
+        };
         let size = table.source.section.len();
         let rows = table.row_groups().fold(0, u64::saturating_add);
         if rows != table.rows() {
@@ -110,14 +117,16 @@ impl<R: ReadAt + Send + Sync + 'static> ParquetTable<R> {
     /// `batch_rows` rows; of one row group, or of all of them in order (`None`).
     ///
     /// # Errors
-    /// [`ParquetError::UnknownColumn`]; damage shows in the batches.
+    /// [`ParquetError::UnknownColumn`]; damage shows in the batches, and so does a page that is too large.
     pub fn batches(
         &self,
         columns: Option<&[&str]>,
         row_group: Option<usize>,
         batch_rows: usize,
     ) -> Result<ParquetBatches, ParquetError> {
-        let source = Source::new(Arc::clone(&self.source.section));
+        let section = &self.source.section;
+        let pages = Pages::new(&self.limits, section.len());
+        let source = Source::new(Arc::clone(section), Some(pages));
         let failure = source.failure.clone();
         let mut builder =
             ParquetRecordBatchReaderBuilder::new_with_metadata(source, self.metadata.clone())
@@ -228,13 +237,16 @@ impl Failure {
 struct Source<R> {
     section: Arc<Section<R>>,
     failure: Failure,
+    /// `None` while the footer is read.
+    pages: Option<Pages>,
 }
 
 impl<R> Source<R> {
-    fn new(section: Arc<Section<R>>) -> Self {
+    fn new(section: Arc<Section<R>>, pages: Option<Pages>) -> Self {
         Self {
             section,
             failure: Failure::default(),
+            pages,
         }
     }
 
@@ -262,6 +274,23 @@ impl<R: ReadAt> Read for Part<R> {
     }
 }
 
+/// Bytes from `start` on, and who is told of them.
+struct Header<R: ReadAt> {
+    inner: io::BufReader<Part<R>>,
+    start: u64,
+    pages: Option<Pages>,
+}
+
+impl<R: ReadAt> Read for Header<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        if let Some(pages) = &self.pages {
+            pages.add(self.start, buffer.get(..count).unwrap_or_default());
+        }
+        Ok(count)
+    }
+}
+
 impl<R: ReadAt + Send + Sync> Length for Source<R> {
     fn len(&self) -> u64 {
         self.section.len()
@@ -269,13 +298,21 @@ impl<R: ReadAt + Send + Sync> Length for Source<R> {
 }
 
 impl<R: ReadAt + Send + Sync> ChunkReader for Source<R> {
-    type T = io::BufReader<Part<R>>;
+    type T = Header<R>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
-        Ok(io::BufReader::new(self.from(start)))
+        Ok(Header {
+            inner: io::BufReader::new(self.from(start)),
+            start,
+            pages: self.pages.clone(),
+        })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        if let Some(pages) = &self.pages {
+            let checked = pages.check(start, length as u64);
+            checked.map_err(|error| self.failure.keep(error))?;
+        }
         let mut bytes = Vec::new();
         // A damaged footer may ask for more than there is: grow with what comes.
         let mut part = self.from(start).take(length as u64);

@@ -1,9 +1,15 @@
 //! Any bytes are a table or rejected; a table has as many rows as it says.
 
+use prep_formats::limits::Limits;
 use prep_formats::parquet::ParquetTable;
 
 pub fn check(data: &[u8]) {
-    let Ok(table) = ParquetTable::open(data.to_vec(), 0..data.len() as u64) else {
+    let limits = Limits {
+        record: 1 << 20,
+        unpacked: 1 << 24,
+        ..Limits::default()
+    };
+    let Ok(table) = ParquetTable::open(data.to_vec(), 0..data.len() as u64, &limits) else {
         return;
     };
     let Ok(batches) = table.batches(None, None, 1024) else {

@@ -25,6 +25,7 @@ pub(crate) use query::{query_rows_as_text, query_values, scalar};
 pub(crate) use running::{Running, Wanted, query_memory};
 
 use crate::kinds::TREE;
+use crate::limits::limits;
 use crate::value::{Storage, StoredText, TableValue};
 use array::ArrayRelation;
 use listing::ListingRelation;
@@ -75,8 +76,10 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
         Storage::Parquet { object } => {
             let object = context.store.open_private(object)?;
             let file = object.file().try_clone().map_err(StepError::machine)?;
-            let relation = ParquetRelation::open(file, object.len(), &table.numbers, positions)
-                .map_err(StepError::input)?;
+            let limits = limits(context);
+            let relation =
+                ParquetRelation::open(file, object.len(), &limits, &table.numbers, positions)
+                    .map_err(StepError::input)?;
             Ok(OpenTable {
                 relation: Arc::new(relation),
                 cells: CopiedCells::None,

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use arrow::compute::{cast, concat_batches, take};
 use arrow::datatypes::DataType;
+use prep_formats::limits::Limits;
 use prep_formats::parquet::{ParquetError, ParquetTable};
 use prep_sql::{Relation, RelationColumn, ScanError, Values};
 
@@ -37,10 +38,11 @@ impl ParquetRelation {
     pub(crate) fn open(
         file: File,
         bytes: u64,
+        limits: &Limits,
         numbers: &BTreeSet<usize>,
         positions: Option<Arc<Positions>>,
     ) -> Result<ParquetRelation, ParquetError> {
-        let table = ParquetTable::open(Arc::new(file), 0..bytes)?;
+        let table = ParquetTable::open(Arc::new(file), 0..bytes, limits)?;
         let fields = table.schema().fields().iter().enumerate();
         let columns = fields.map(|(index, field)| RelationColumn {
             name: field.name().clone(),

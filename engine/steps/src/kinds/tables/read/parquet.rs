@@ -7,6 +7,7 @@ use prep_formats::parquet::ParquetTable;
 use prep_spec::words::Word;
 
 use super::{Format, Read, check_columns, extracted, failed, in_place};
+use crate::limits::limits;
 use crate::value::{Content, Opener, Storage, TableValue};
 
 pub(super) const FORMAT: Format = Format {
@@ -28,8 +29,8 @@ fn read(
     read: &Read,
 ) -> Result<TableValue, StepError> {
     let (content, file) = extracted(context, opener, content, read)?;
-    let table =
-        ParquetTable::open(file, 0..content.bytes()).map_err(|cause| failed(read, cause))?;
+    let table = ParquetTable::open(file, 0..content.bytes(), &limits(context))
+        .map_err(|cause| failed(read, cause))?;
     let columns = table.schema().fields().iter().map(|field| Column {
         name: field.name().clone(),
         kind: kind(field.data_type()),

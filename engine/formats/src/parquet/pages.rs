@@ -1,0 +1,199 @@
+//! The declared sizes of pages, checked before the parquet crate decompresses a page.
+//!
+//! A page header says how many bytes the page unpacks to, and the crate allocates as many. So [`Pages`] watches what the
+//! crate reads: bytes that end where a page begins are the header of that page.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::limits::{ArchiveBudget, LimitExceeded, Limits};
+
+/// The headers that were read, and what pages may still demand. Clones share both.
+#[derive(Debug, Clone)]
+pub(super) struct Pages(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    limits: Limits,
+    /// Of all pages together.
+    budget: ArchiveBudget,
+    /// Where each header begins, and its bytes. Several columns may have read the header of their next page.
+    headers: Vec<(u64, Vec<u8>)>,
+}
+
+impl Pages {
+    /// For a file of `length` bytes.
+    pub(super) fn new(limits: &Limits, length: u64) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            limits: *limits,
+            budget: limits.budget(length),
+            headers: Vec::new(),
+        })))
+    }
+
+    /// Adds bytes that were read one after the other from `start` on.
+    pub(super) fn add(&self, start: u64, bytes: &[u8]) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match state.headers.iter_mut().find(|(begin, _)| *begin == start) {
+            Some((_, header)) => header.extend_from_slice(bytes),
+            None => state.headers.push((start, bytes.to_vec())),
+        }
+    }
+
+    /// Checks the page of `length` bytes at `start`.
+    ///
+    /// # Errors
+    /// [`LimitExceeded`], inside; [`io::ErrorKind::InvalidData`] if the page has no header, or one with other fields than the
+    /// format has.
+    pub(super) fn check(&self, start: u64, length: u64) -> io::Result<()> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = |(begin, header): &(u64, Vec<u8>)| begin + header.len() as u64 == start;
+        let place = state.headers.iter().position(ends);
+        let header = place.map(|place| state.headers.swap_remove(place).1);
+        let size = header.and_then(|header| unpacked(&header));
+        let size = size.ok_or(io::ErrorKind::InvalidData)?;
+        state.limits.check_packed_record(length, size)?;
+        let within: Result<(), LimitExceeded> = state.budget.add_bytes(size);
+        Ok(within?)
+    }
+}
+
+/// What a field of the header is. The crate reads the fields that it knows as what the format says, whatever the bytes
+/// declare; so a field that declares something else is refused: here it would end at another place.
+enum Kind {
+    Integer,
+    Boolean,
+    Binary,
+    Structure(&'static [Kind]),
+}
+
+use Kind::{Binary, Boolean, Integer, Structure};
+
+/// `PageHeader` of `parquet.thrift`; fields are numbered from 1.
+static PAGE: &[Kind] = &[
+    Integer,
+    Integer,
+    Integer,
+    Integer,
+    Structure(&[Integer, Integer, Integer, Integer, STATISTICS]),
+    Structure(&[]),
+    Structure(&[Integer, Integer, Boolean]),
+    Structure(&[
+        Integer, Integer, Integer, Integer, Integer, Integer, Boolean, STATISTICS,
+    ]),
+];
+
+const STATISTICS: Kind = Structure(&[
+    Binary, Binary, Integer, Integer, Binary, Binary, Boolean, Boolean,
+]);
+
+/// Structures inside structures: the format has two.
+const MAX_NESTING: usize = 8;
+
+/// `uncompressed_page_size` of a header.
+fn unpacked(header: &[u8]) -> Option<u64> {
+    let mut fields = Fields {
+        rest: header,
+        size: None,
+    };
+    fields.structure(PAGE, 0)?;
+    // The crate takes the low half.
+    u64::try_from(fields.size? as i32).ok()
+}
+
+/// Thrift's compact protocol. `None` where it ends or holds something else.
+struct Fields<'a> {
+    rest: &'a [u8],
+    size: Option<i64>,
+}
+
+impl Fields<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*byte)
+    }
+
+    fn skip(&mut self, count: u64) -> Option<()> {
+        self.rest = self.rest.get(usize::try_from(count).ok()?..)?;
+        Some(())
+    }
+
+    fn varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for place in 0..10 {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if byte < 0x80 {
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    fn structure(&mut self, kinds: &[Kind], nesting: usize) -> Option<()> {
+        let mut field = 0_usize;
+        loop {
+            let (step, wire) = match self.byte()? {
+                byte if byte & 0x0f == 0 => return Some(()),
+                byte => (byte >> 4, byte & 0x0f),
+            };
+            // A field without a step says its number, which could be that of one before.
+            field += usize::from(step);
+            let inner = match (kinds.get(field.checked_sub(1)?), wire) {
+                _ if step == 0 => return None,
+                (Some(Integer), 5 | 6) | (Some(Boolean), 1 | 2) | (Some(Binary), 8) => &[],
+                (Some(Structure(inner)), 12) if nesting < MAX_NESTING => *inner,
+                (None, 12) if nesting < MAX_NESTING => &[],
+                (None, 1..=8) => &[],
+                _ => return None,
+            };
+            match wire {
+                1 | 2 => {}
+                3 => self.skip(1)?,
+                4..=6 => {
+                    let number = self.varint()?;
+                    if nesting == 0 && field == 2 {
+                        let magnitude = (number >> 1).cast_signed();
+                        self.size = Some(magnitude ^ -(number & 1).cast_signed());
+                    }
+                }
+                7 => self.skip(8)?,
+                8 => {
+                    let length = self.varint()?;
+                    self.skip(length)?;
+                }
+                _ => self.structure(inner, nesting + 1)?,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_gives_the_size_that_the_crate_takes() {
+        let plain = [0x15, 0, 0x15, 0x80, 0x01, 0x15, 0x40, 0];
+        assert_eq!(unpacked(&plain), Some(64));
+        // With a data page's header, statistics in it, and a field that is not known.
+        let full = [
+            &plain[..7],
+            &[0x2c, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6],
+            &[0x1c, 0x28, 1, b'x', 0x16, 0, 0x38, 0, 0, 0],
+            &[0x9c, 0x18, 2, 1, 2, 0, 0],
+        ];
+        assert_eq!(unpacked(&full.concat()), Some(64));
+        for (why, bytes) in [
+            ("cut off", &plain[..5]),
+            ("no size", &[0x15, 0, 0x25, 0x40, 0]),
+            ("negative", &[0x15, 0, 0x15, 0x01, 0x15, 0x40, 0]),
+            ("another type", &[0x15, 0, 0x18, 0x01, 0x15, 0x40, 0]),
+            ("said twice", &[0x15, 0, 0x15, 2, 0x05, 4, 0x80, 0x01, 0]),
+            ("a number of eleven bytes", &[0xff; 12]),
+        ] {
+            assert_eq!(unpacked(bytes), None, "{why}");
+        }
+    }
+}
