@@ -70,16 +70,24 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
         cause,
     };
     let mut findings = found.map_err(read)?;
+    let items = world.ids.len();
     let threshold = statistics::threshold(&tests.p_values);
     for finding in &mut findings {
         let chance = finding.p_value.is_some_and(|p| p > threshold);
-        if chance || finding.p_value.is_some() && world.ids.len() < FEWEST {
+        if chance || finding.p_value.is_some() && items < FEWEST {
             finding.level = Level::Note;
         }
         finding.accepted = accepted.get(finding.detector).cloned();
     }
     // What chance explains is not worth a word.
     findings.retain(|one| one.p_value.is_none_or(|p| p <= threshold));
+    if !world.unread.is_empty() {
+        let what = match world.unread.len() {
+            1 => "1 table or text was not read because of its size".to_owned(),
+            count => format!("{count} tables or texts were not read because of their size"),
+        };
+        findings.push(Finding::new(Level::Note, "unread", what).evidence(world.unread));
+    }
     // What no look at the data can find is known all the same.
     for (name, why) in accepted {
         if !NAMES.contains(&name.as_str()) {
@@ -91,7 +99,7 @@ pub fn find(place: &Place, accepted: &BTreeMap<String, String>) -> Result<Report
     findings.sort_by(|a, b| b.level.cmp(&a.level).then(a.what.cmp(&b.what)));
     Ok(Report {
         findings,
-        items: world.ids.len(),
+        items,
         bundle: !world.bundle.is_empty(),
     })
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use prep_contents::listing::Listing;
 use prep_contents::{ContentsError, Format, Limits, Resources, entries, read};
 use prep_formats::image::ImageHeader;
+use prep_formats::sniff::HumanSize;
 use tempfile::TempPath;
 use thiserror::Error;
 
@@ -153,6 +154,8 @@ pub(crate) struct World {
     pub texts: Vec<(String, String)>,
     pub files: Vec<Seen>,
     pub bundle: Vec<Seen>,
+    /// Tables and texts that were not read because of their size, with it.
+    pub unread: Vec<String>,
     /// What pictures and sounds are like.
     pub gallery: Gallery,
 }
@@ -187,6 +190,7 @@ impl World {
             texts: Vec::new(),
             files: Vec::new(),
             bundle: Vec::new(),
+            unread: Vec::new(),
             gallery: Gallery::default(),
         };
         let resources = &place.resources();
@@ -207,13 +211,17 @@ impl World {
         let mut room = TABLE_MEMORY.saturating_add(for_tables);
         let mut tables_left = ALL_TEXT;
         let (mut files, mut texts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut gallery, mut arrays) = (Gallery::default(), Vec::new());
+        let (mut gallery, mut arrays, mut unread) = (Gallery::default(), Vec::new(), Vec::new());
         let seen = entries::of_folder(public, resources, &mut |path, bytes, content| {
-            let table = Format::of(path).filter(|format| match format {
+            let format = Format::of(path).filter(|format| match format {
                 Format::Lines => false,
                 Format::Array => arrays.len() < ARRAYS,
-                _ => bytes <= TEXT.min(tables_left) && !path.starts_with("description."),
+                _ => !path.starts_with("description."),
             });
+            let fits = |format: &Format, bytes: u64, left: u64| {
+                *format == Format::Array || bytes <= TEXT.min(left)
+            };
+            let table = format.filter(|format| fits(format, bytes, tables_left));
             // A table is read more than once: a member of an archive is taken out.
             let taken = match table.is_some() && !public.join(path).is_file() {
                 true => Some(read::spool(content, resources)?),
@@ -239,6 +247,7 @@ impl World {
             }
             .map_err(&at)?;
             let bytes = seen.bytes;
+            let mut is_unread = is_text(path) && bytes > TEXT.min(text_left);
             match (keep, wing) {
                 // A length that no header declares is known by now.
                 (Keep::Text, _) if bytes <= TEXT.min(text_left) => {
@@ -260,13 +269,21 @@ impl World {
                 });
                 return Ok(());
             }
-            let table = table.filter(|_| bytes <= TEXT.min(tables_left));
+            let table = table.filter(|format| fits(format, bytes, tables_left));
+            is_unread |= format.is_some() && table.is_none();
             // What is no table for all its name is none.
             let table = match table.map(|format| Table::read(&place, format, limits, room)) {
                 Some(Err(error)) if error.is_of_the_system() => return Err(error),
                 Some(Ok(table)) => Some(table),
-                Some(Err(_)) | None => None,
+                Some(Err(error)) => {
+                    is_unread |= matches!(error, ContentsError::Limit(_));
+                    None
+                }
+                None => None,
             };
+            if is_unread {
+                unread.push(format!("{path}: {}", HumanSize(bytes)));
+            }
             if let Some(table) = table.filter(|table| table.names.len() > 1 && table.rows() > 0) {
                 tables_left = tables_left.saturating_sub(bytes);
                 room = room.saturating_sub(table.memory());
@@ -275,7 +292,9 @@ impl World {
             Ok(())
         });
         seen.map_err(|cause| failed(public, cause))?;
-        (self.files, self.texts, self.gallery) = (files, texts, gallery);
+        unread.sort();
+        (self.files, self.texts, self.unread) = (files, texts, unread);
+        self.gallery = gallery;
         arrays.sort_by(|one: &Wide, other| one.path.cmp(&other.path));
         self.arrays = arrays;
         self.texts.sort_by(|(one, _), (other, _)| one.cmp(other));

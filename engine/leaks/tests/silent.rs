@@ -615,6 +615,30 @@ fn twenty_competitions_without_a_leak_give_no_more_than_notes() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+#[test]
+fn a_table_that_is_too_large_to_be_read_is_reported() {
+    let mut kind = kinds().swap_remove(0);
+    kind.json = false;
+    let made = Made::new(kind);
+    assert!(
+        made.report()
+            .findings
+            .iter()
+            .all(|one| one.detector != "unread")
+    );
+    let mut large = "a,b\n".to_owned();
+    large.push_str(&"1,2\n".repeat(17 << 20));
+    write(&made.folder.path().join("public/more/large.csv"), large);
+    let report = made.report();
+    let unread = report.findings.iter().find(|one| one.detector == "unread");
+    let unread = unread.expect("the table is reported");
+    assert_eq!(unread.level, Level::Note);
+    assert!(
+        unread.evidence[0].starts_with("more/large.csv: "),
+        "{unread:?}"
+    );
+}
+
 fn npy(rows: &[&[f32]]) -> Vec<u8> {
     let shape = format!("({}, {})", rows.len(), rows[0].len());
     let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
