@@ -143,6 +143,18 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
             format!("id,y\n{stacked}"),
         ),
     );
+    // The largest box: its lines along the slices are long, and far apart in memory.
+    let deep: String = (0..38_000)
+        .map(|row| format!("a_{row},1 1 {} 1\n", 28 * 300 + 29))
+        .collect();
+    add(
+        "38,000 slices in one volume",
+        (
+            masks(volumes.clone()),
+            answers(38_000),
+            format!("id,y\n{deep}"),
+        ),
+    );
     let each: String = (0..200_000).map(|row| format!("b{row}_0,1 1\n")).collect();
     add(
         "as many volumes as rows",
@@ -199,6 +211,33 @@ fn cases() -> Vec<(&'static str, Value, String, String)> {
         ),
     );
     cases
+}
+
+/// Cells take memory of their own, so there is a limit on them besides that on bytes.
+#[test]
+fn the_limit_of_cells_is_268_435_456() {
+    let names: Vec<String> = (0..4096).map(|column| format!("c{column}")).collect();
+    let section = json!({ "metric": { "root_mean_squared_error": "c0" } });
+    let grader = Grader::parse(&section).unwrap();
+    let row = format!("1{}\n", ",".repeat(4095));
+    let outcome = |rows: usize| {
+        let answers = format!("c0\n{}", "1\n".repeat(rows));
+        let answers = grader.read_answers(answers.as_bytes()).unwrap();
+        let mut submission = names.join(",");
+        submission.push('\n');
+        submission.push_str(&row.repeat(rows));
+        let mut outcome = String::new();
+        let cost = Cost::of(|| {
+            outcome = format!("{:?}", grader.grade_bytes(&answers, submission.as_bytes()));
+        });
+        assert!(cost.peak < 64 << 20, "{rows} rows: {cost:?}");
+        outcome
+    };
+    assert_eq!(268_435_456 / 4096, 65_536);
+    let at_the_limit = outcome(65_536);
+    assert!(at_the_limit.contains("Score"), "{at_the_limit}");
+    let above = outcome(65_537);
+    assert!(above.contains("more than 268435456 cells"), "{above}");
 }
 
 #[test]

@@ -6,8 +6,10 @@
 use crate::mask::Mask;
 use crate::mask_columns::Size;
 
-/// Voxels of the largest box that distances are taken in: 512 MB. A submission can stack all its rows to one volume.
-pub const MAX_VOXELS: usize = 1 << 26;
+/// Voxels of the largest box that distances are taken in: 256 MB, twice the largest real volume. A submission can stack all
+/// its rows to one volume. All boxes together have at most twice the voxels of the true volumes, since each predicted slice is
+/// a row that the answers have, too.
+pub const MAX_VOXELS: usize = 1 << 25;
 
 /// Slices of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
