@@ -8,7 +8,7 @@
 )]
 
 use prep_formats::json::{
-    Frame, Grammar, JsonLines, JsonRecords, Line, Printed, Typing, Value, WriteOptions, parse,
+    Frame, Grammar, JsonElements, JsonLines, Line, Printed, Typing, Value, WriteOptions, parse,
 };
 
 /// The rows of pandas' table, or why there is none.
@@ -38,7 +38,7 @@ fn ujson(text: &str) -> Result<String, String> {
 }
 
 fn dataframe(text: &str) -> Result<String, String> {
-    let records: Result<Vec<Value>, _> = JsonRecords::new(text.as_bytes()).collect();
+    let records: Result<Vec<Value>, _> = JsonElements::list(text.as_bytes()).values().collect();
     let records = records.map_err(|error| error.to_string())?;
     let rows = Value::List(rows(records, Typing::DataFrame)?);
     Ok(String::from_utf8(rows.to_json(&WriteOptions::default()).unwrap()).unwrap())
@@ -110,7 +110,7 @@ fn records_that_are_kept_are_those_of_the_table() {
                 (records, values.flatten().collect(), Typing::ReadJson)
             }
             _ => {
-                let values = JsonRecords::new(text.as_bytes()).flatten();
+                let values = JsonElements::list(text.as_bytes()).values().flatten();
                 let values: Vec<Value> = values.collect();
                 let records = values.iter();
                 let records = records.map(|value| Printed::of(&python(value), Grammar::Python));

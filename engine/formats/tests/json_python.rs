@@ -12,7 +12,7 @@ mod hex;
 
 use hex::unhex;
 use prep_formats::json::{
-    JsonError, JsonErrorKind, JsonLines, JsonRecords, JsonWriteError, Value, WriteOptions, parse,
+    JsonElements, JsonError, JsonErrorKind, JsonLines, JsonWriteError, Value, WriteOptions, parse,
 };
 use prep_formats::limits::{Limit, Limits};
 use proptest::prelude::*;
@@ -152,7 +152,9 @@ fn records_refuse_what_the_whole_reader_refuses() {
         ("[{]", JsonErrorKind::ExpectedKey, 1, 3),
     ];
     for (text, kind, line, column) in table {
-        let result = JsonRecords::new(text.as_bytes()).collect::<Result<Vec<_>, _>>();
+        let result = JsonElements::list(text.as_bytes())
+            .values()
+            .collect::<Result<Vec<_>, _>>();
         assert_eq!(
             syntax(result.map(Value::List)),
             (kind, line, column),
@@ -161,7 +163,9 @@ fn records_refuse_what_the_whole_reader_refuses() {
     }
     for depth in [980, 981] {
         let deep = "[".repeat(depth) + &"]".repeat(depth);
-        let read = JsonRecords::new(deep.as_bytes()).collect::<Result<Vec<_>, _>>();
+        let read = JsonElements::list(deep.as_bytes())
+            .values()
+            .collect::<Result<Vec<_>, _>>();
         assert_eq!(read.is_ok(), parse(deep.as_bytes()).is_ok(), "{depth}");
     }
     let limits = Limits {
@@ -169,8 +173,9 @@ fn records_refuse_what_the_whole_reader_refuses() {
         ..Limits::default()
     };
     let long = format!("[\"{}\"]", "x".repeat(600_000));
-    let result: Result<Vec<_>, _> = JsonRecords::new(long.as_bytes())
+    let result: Result<Vec<_>, _> = JsonElements::list(long.as_bytes())
         .with_limits(&limits)
+        .values()
         .collect();
     let is_limit = |kind: JsonErrorKind| matches!(kind, JsonErrorKind::Limit(error) if (error.limit, error.allowed) == (Limit::Record, 1000));
     assert!(is_limit(syntax(result.map(Value::List)).0));
@@ -179,8 +184,9 @@ fn records_refuse_what_the_whole_reader_refuses() {
     let members: Vec<String> = (0..100).map(|name| format!("\"{name}\":0")).collect();
     let object = format!("[{{{}}}]", members.join(","));
     for short in [lists, object] {
-        let result: Result<Vec<_>, _> = JsonRecords::new(short.as_bytes())
+        let result: Result<Vec<_>, _> = JsonElements::list(short.as_bytes())
             .with_limits(&limits)
+            .values()
             .collect();
         assert!(is_limit(syntax(result.map(Value::List)).0), "{short}");
         let line = JsonLines::new(short.as_bytes()).with_limits(&limits).next();
@@ -241,14 +247,14 @@ proptest! {
     fn records_equal_the_list(list in proptest::collection::vec(json(), 0..6), step in 1usize..9) {
         let list = Value::List(list);
         let text = list.to_json(&WriteOptions { indent: Some(2), ..WriteOptions::default() }).unwrap();
-        let records: Vec<Value> = JsonRecords::new(Trickle(&text, step)).map(Result::unwrap).collect();
+        let records: Vec<Value> = JsonElements::list(Trickle(&text, step)).values().map(Result::unwrap).collect();
         prop_assert_eq!(Value::List(records), list);
     }
 
     #[test]
     fn any_text_is_read_or_refused(text in "[\\[\\]{},:\"\\\\0-9.eEu \\n\u{e9}a-]{0,40}") {
         let whole = parse(text.as_bytes());
-        let records: Result<Vec<Value>, _> = JsonRecords::new(text.as_bytes()).collect();
+        let records: Result<Vec<Value>, _> = JsonElements::list(text.as_bytes()).values().collect();
         if let Ok(Value::List(list)) = whole {
             prop_assert_eq!(records.unwrap(), list);
         } else {

@@ -1,4 +1,7 @@
 //! Reading the elements of one list or object somewhere inside a document, in memory of one element.
+//!
+//! The one reader of documents that are too large for memory: a list of records is the list at the empty path, the members of
+//! an object are those at the empty path.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -17,12 +20,17 @@ use crate::limits::Limits;
 pub struct JsonElements<R> {
     cursor: Cursor<R>,
     path: Vec<String>,
+    /// What the path must lead to; `None` is either.
+    expected: Option<Kind>,
     /// Lists and objects that were entered, from outside; the last one is iterated over.
     entered: Vec<Kind>,
     /// Keys of the object iterated over.
     keys: HashSet<JsonString>,
     state: State,
 }
+
+/// An element with its key, if it has one, and with its value, if that was wanted.
+type Element = (Option<JsonString>, Option<Value>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -47,9 +55,26 @@ impl<R: Read> JsonElements<R> {
         Self {
             cursor: Cursor::new(input),
             path: path.into_iter().map(Into::into).collect(),
+            expected: None,
             entered: Vec::new(),
             keys: HashSet::new(),
             state: State::Start,
+        }
+    }
+
+    /// Reads the list that fills `input`.
+    pub fn list(input: R) -> Self {
+        Self {
+            expected: Some(Kind::List),
+            ..Self::new(input, [""; 0])
+        }
+    }
+
+    /// Reads the object that fills `input`.
+    pub fn object(input: R) -> Self {
+        Self {
+            expected: Some(Kind::Object),
+            ..Self::new(input, [""; 0])
         }
     }
 
@@ -71,14 +96,48 @@ impl<R: Read> JsonElements<R> {
         self
     }
 
-    fn element(&mut self) -> Result<Option<(Option<JsonString>, Value)>, JsonError> {
+    /// The elements without their keys.
+    pub fn values(self) -> impl Iterator<Item = Result<Value, JsonError>> {
+        self.map(|element| element.map(|(_, value)| value))
+    }
+
+    /// The next member of an [`object`](Self::object), and its value if `wanted` says so of the key. Otherwise the value is
+    /// passed over: only its quotes and brackets are looked at. `None` at the end.
+    ///
+    /// # Errors
+    /// [`JsonError`]; no member can be read after it.
+    pub fn next_member(
+        &mut self,
+        wanted: impl FnOnce(&JsonString) -> bool,
+    ) -> Result<Option<(JsonString, Option<Value>)>, JsonError> {
+        let next = self.next_element(|key| key.is_none_or(wanted))?;
+        Ok(next.and_then(|(key, value)| Some((key?, value))))
+    }
+
+    fn next_element(
+        &mut self,
+        wanted: impl FnOnce(Option<&JsonString>) -> bool,
+    ) -> Result<Option<Element>, JsonError> {
+        if self.state == State::Done {
+            return Ok(None);
+        }
+        let element = self.element(wanted);
+        if !matches!(element, Ok(Some(_))) {
+            self.state = State::Done;
+        }
+        element
+    }
+
+    fn element(
+        &mut self,
+        wanted: impl FnOnce(Option<&JsonString>) -> bool,
+    ) -> Result<Option<Element>, JsonError> {
         if self.state == State::Start {
             for step in 0..self.path.len() {
-                self.enter()?;
+                self.enter(None)?;
                 self.find(step)?;
             }
-            self.enter()?;
-            self.state = State::First;
+            self.enter(self.expected)?;
         }
         if !self.advance()? {
             self.leave()?;
@@ -96,15 +155,22 @@ impl<R: Read> JsonElements<R> {
             }
         }
         self.cursor.skip_blanks()?;
-        let value = self.cursor.element(depth)?;
+        let value = match wanted(key.as_ref()) {
+            true => Some(self.cursor.element(depth)?),
+            false => {
+                self.cursor.skip_element()?;
+                None
+            }
+        };
         Ok(Some((key, value)))
     }
 
     /// Enters the list or object that begins here.
-    fn enter(&mut self) -> Result<(), JsonError> {
-        let kind = match self.cursor.skip_blanks()? {
-            Some(b'[') => Kind::List,
-            Some(b'{') => Kind::Object,
+    fn enter(&mut self, expected: Option<Kind>) -> Result<(), JsonError> {
+        let kind = match (self.cursor.skip_blanks()?, expected) {
+            (Some(b'['), None | Some(Kind::List)) => Kind::List,
+            (Some(b'{'), None | Some(Kind::Object)) => Kind::Object,
+            (_, Some(Kind::List)) => return Err(self.cursor.error(JsonErrorKind::ExpectedList)),
             _ => return Err(self.cursor.error(JsonErrorKind::ExpectedListOrObject)),
         };
         self.cursor.consume(1);
@@ -189,13 +255,49 @@ impl<R: Read> Iterator for JsonElements<R> {
     type Item = Result<(Option<JsonString>, Value), JsonError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.state == State::Done {
-            return None;
+        let next = self.next_element(|_| true).transpose()?;
+        // All are wanted, so each has a value.
+        Some(next.map(|(key, value)| (key, value.unwrap_or(Value::Null))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, wanted: &str) -> Result<Vec<String>, JsonError> {
+        let mut members = JsonElements::object(text.as_bytes());
+        let mut found = Vec::new();
+        while let Some((key, value)) = members.next_member(|key| key.as_str() == Some(wanted))? {
+            let value = value.map_or("-".to_owned(), |value| format!("{value:?}"));
+            found.push(format!("{}={value}", key.to_string_lossy()));
         }
-        let result = self.element();
-        if !matches!(result, Ok(Some(_))) {
-            self.state = State::Done;
+        assert!(matches!(members.next_member(|_| true), Ok(None)));
+        Ok(found)
+    }
+
+    #[test]
+    fn wanted_members_are_read_and_others_passed_over() {
+        let text = r#" { "a": [1, "}]", {"x": 2}] , "b":3,"c" :{} } "#;
+        assert_eq!(read(text, "b").unwrap(), ["a=-", "b=Int(3)", "c=-"]);
+        assert_eq!(read("{}", "b").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        for text in [
+            "",
+            "[1]",
+            "{",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{\"a\":1 \"b\":2}",
+            "{} 1",
+            "{\"a\":1,\"a\":2}",
+            "{,}",
+        ] {
+            assert!(read(text, "b").is_err(), "{text}");
         }
-        result.transpose()
     }
 }

@@ -2,14 +2,14 @@
 //! and the reader of records agrees with the whole one. What is printed without reading is what reading it leads to.
 
 use prep_formats::json::{
-    Grammar, JsonLines, JsonRecords, Printing, Value, WriteOptions, parse, reprint,
+    Grammar, JsonElements, JsonLines, Printing, Value, WriteOptions, parse, reprint,
 };
 
 pub fn check(data: &[u8]) {
     let lines = JsonLines::new(data).map_while(Result::ok).count();
     assert!(lines <= data.len());
     let whole = parse(data);
-    let records: Result<Vec<Value>, _> = JsonRecords::new(data).collect();
+    let records: Result<Vec<Value>, _> = JsonElements::list(data).values().collect();
     let options = WriteOptions::default();
     match &whole {
         Ok(Value::List(list)) => {

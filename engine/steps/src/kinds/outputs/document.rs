@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::Read;
 
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
-use prep_formats::json::{JsonMembers, JsonString, Value as Json};
+use prep_formats::json::{JsonElements, JsonString, Value as Json};
 use prep_spec::alternatives;
 use prep_spec::model::{Query, Setting};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
@@ -142,7 +142,7 @@ impl Step for Document {
         let opener = Opener::new(context);
         let opened = opener.open(&content)?;
         let open = || -> Result<_, StepError> {
-            let members = JsonMembers::new(self.encoding.reader(opened.ahead()?));
+            let members = JsonElements::object(self.encoding.reader(opened.ahead()?));
             Ok(members.with_limits(&limits(context)))
         };
         let keys = self.keys(open()?)?;
@@ -189,7 +189,7 @@ impl Document {
     }
 
     /// The members of the output, in order.
-    fn keys(&self, mut file: JsonMembers<impl Read>) -> Result<Vec<JsonString>, StepError> {
+    fn keys(&self, mut file: JsonElements<impl Read>) -> Result<Vec<JsonString>, StepError> {
         let mut found: Vec<JsonString> = Vec::new();
         while let Some((key, _)) = file
             .next_member(|_| false)
@@ -235,7 +235,7 @@ impl Document {
     /// A member of the rest of the file. That no key is repeated is known by now.
     fn member(
         &self,
-        file: &mut JsonMembers<impl Read>,
+        file: &mut JsonElements<impl Read>,
         wanted: &JsonString,
     ) -> Result<Option<Json>, StepError> {
         while let Some((_, value)) = file

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::BufRead;
 
 use prep_core::{BoxError, Context};
-use prep_formats::json::{JsonElements, JsonLines, JsonRecords, Line, Nested, Object, Value};
+use prep_formats::json::{JsonElements, JsonLines, Line, Nested, Object, Value};
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Holds, Word};
 
@@ -62,11 +62,11 @@ fn list<'r>(
     let limits = limits(context);
     match &read.at {
         None => {
-            let records = JsonRecords::new(reader)
+            let records = JsonElements::list(reader)
                 .with_grammar(grammar)
                 .with_limits(&limits)
                 .with_nested(nested.get());
-            Box::new(records.map(|record| Ok(Record::from(record?))))
+            Box::new(records.values().map(|record| Ok(Record::from(record?))))
         }
         Some(path) => {
             let steps = path.split('.').filter(|step| !step.is_empty());
