@@ -1,9 +1,10 @@
 //! Why content cannot be read, and whose fault that is.
 
 use std::error::Error;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use prep_failure::{causes, chain, is_from_system};
 use prep_formats::limits::LimitExceeded;
 
 /// Why content cannot be read. Only [`Damaged`](Self::Damaged) says something about the content.
@@ -46,7 +47,7 @@ impl ContentsError {
                 return own.copy();
             }
             if let Some(cause) = cause.downcast_ref::<io::Error>()
-                && is_of_the_system(cause)
+                && is_from_system(cause)
             {
                 let source = copy(cause);
                 return ContentsError::System { path: None, source };
@@ -95,20 +96,6 @@ impl From<io::Error> for ContentsError {
     }
 }
 
-/// Whether the system made the error. Decoders use the kinds that are left out; the error number may be lost by now.
-fn is_of_the_system(error: &io::Error) -> bool {
-    let is_of_a_decoder = matches!(
-        error.kind(),
-        ErrorKind::InvalidData
-            | ErrorKind::InvalidInput
-            | ErrorKind::UnexpectedEof
-            | ErrorKind::Unsupported
-            | ErrorKind::WriteZero
-            | ErrorKind::Other
-    );
-    error.raw_os_error().is_some() || !is_of_a_decoder
-}
-
 fn copy(error: &io::Error) -> io::Error {
     match error.raw_os_error() {
         Some(number) => io::Error::from_raw_os_error(number),
@@ -116,36 +103,10 @@ fn copy(error: &io::Error) -> io::Error {
     }
 }
 
-/// An error and what is behind it, also inside of I/O errors, whose `source` leaves that out.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| {
-        let inside = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        match inside {
-            Some(inside) => Some(inside as &(dyn Error + 'static)),
-            None => error.source(),
-        }
-    })
-}
-
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = String::new();
-    for cause in causes(error) {
-        let message = cause.to_string();
-        if text.contains(&message) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&message);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use prep_formats::limits::{Limit, Limits};
     use prep_formats::zip::ZipError;
 

@@ -1,107 +1,13 @@
-//! Errors by meaning.
+//! Errors of steps.
 //!
-//! One rule: an error that says what it is about keeps saying so, however it is wrapped. A step that finds a file of the
-//! bundle unreadable calls that an input's fault; but when the reason further down is a full disk, a lost object or a
-//! cancellation, it is the machine's or the user's. [`Failure::of`] is the one place that looks for such reasons, through
-//! [`causes`], which also sees what travels inside of an [`io::Error`].
+//! A step calls a file of the bundle that cannot be read a failure of the input. If the cause behind it is a full disk, a lost
+//! object or a cancellation, it is something else: [`StepError::failure`] is the one place that looks for such causes.
 
 use std::error::Error;
-use std::io::{self, ErrorKind};
+use std::io;
 
 use prep_cache::{Digest, StoreError};
-
-/// An error of a step's own making, with its message for people and its chain of causes.
-pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
-
-/// What a failure is about; decides the exit code, so callers need not parse prose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Failure {
-    /// The bundle or a file in it is missing, damaged, or not what the pipeline declares.
-    Input,
-    /// A check or a published checksum does not hold.
-    Check,
-    /// The pipeline asks for something that cannot be done.
-    Pipeline,
-    /// The machine: disk full, no permission, out of memory.
-    Machine,
-    /// A server that cannot be reached, has too much to do, or asks to wait: later it may go right.
-    Away,
-    /// Stopped by the user.
-    Cancelled,
-    /// A defect of this program.
-    Internal,
-}
-
-impl Failure {
-    /// What an error is about by its own account: the outermost of its causes that says so. None when none does, so that
-    /// it is for the caller to know.
-    pub fn of(error: &(dyn Error + 'static)) -> Option<Failure> {
-        causes(error).find_map(|cause| {
-            if let Some(error) = cause.downcast_ref::<StepError>() {
-                return Some(error.failure());
-            }
-            if cause.is::<StoreError>() {
-                return Some(Failure::Machine);
-            }
-            let error = cause.downcast_ref::<io::Error>()?;
-            is_of_the_machine(error).then_some(Failure::Machine)
-        })
-    }
-}
-
-/// Is this the machine's fault, whatever was read or written? A file that is missing or too short is not.
-fn is_of_the_machine(error: &io::Error) -> bool {
-    let kind = matches!(
-        error.kind(),
-        ErrorKind::StorageFull
-            | ErrorKind::QuotaExceeded
-            | ErrorKind::ReadOnlyFilesystem
-            | ErrorKind::PermissionDenied
-            | ErrorKind::OutOfMemory
-            | ErrorKind::StaleNetworkFileHandle
-            | ErrorKind::FileTooLarge
-    );
-    // Bad blocks, too many open files, and whatever else the system says that has no kind of its own. Only the system can;
-    // the number may be lost by now.
-    kind || error.kind() == io::Error::from_raw_os_error(EIO).kind()
-}
-
-/// A bad block.
-const EIO: i32 = 5;
-
-/// An error and what is behind it, outermost first.
-///
-/// It is the chain of [`Error::source`], but for errors inside of an [`io::Error`]: `source` leaves those out.
-pub fn causes<'a>(
-    error: &'a (dyn Error + 'static),
-) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| {
-        let inside = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        match inside {
-            Some(inside) => Some(inside as &(dyn Error + 'static)),
-            None => error.source(),
-        }
-    })
-}
-
-/// An error with its causes on one line, each that was not told yet.
-pub fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = String::new();
-    for cause in causes(error) {
-        let message = cause.to_string();
-        if text.contains(&message) {
-            continue;
-        }
-        if !text.is_empty() {
-            text.push_str(": ");
-        }
-        text.push_str(&message);
-    }
-    text
-}
+use prep_failure::{BoxError, Failure, causes, is_system_fault};
 
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
@@ -127,7 +33,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// An error about `failure`, unless its cause has a meaning of its own (see [`Failure::of`]).
+    /// An error about `failure`, unless its cause has a meaning of its own (see [`StepError::failure`]).
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
         match cause.into().downcast::<StepError>() {
             Ok(own) => *own,
@@ -151,11 +57,12 @@ impl StepError {
         StepError::new(Failure::Internal, cause)
     }
 
+    /// What it is about: the meaning of its outermost cause that has one, otherwise what the step said.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
             StepError::Cancelled => Failure::Cancelled,
-            StepError::Failed { failure, cause } => Failure::of(cause.as_ref()).unwrap_or(*failure),
+            StepError::Failed { failure, cause } => meaning(cause.as_ref()).unwrap_or(*failure),
         }
     }
 
@@ -170,6 +77,19 @@ impl StepError {
     }
 }
 
+/// The meaning of the outermost cause that has one.
+fn meaning(error: &(dyn Error + 'static)) -> Option<Failure> {
+    causes(error).find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<StepError>() {
+            return Some(error.failure());
+        }
+        if cause.is::<StoreError>() {
+            return Some(Failure::Machine);
+        }
+        is_system_fault(cause.downcast_ref()?).then_some(Failure::Machine)
+    })
+}
+
 /// For [`io::Read`] and [`io::Write`]: [`causes`] finds the error again.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
@@ -179,7 +99,14 @@ impl From<StepError> for io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
+    use prep_failure::chain;
+
     use super::*;
+
+    /// A bad block.
+    const EIO: i32 = 5;
 
     /// Something of another crate that wraps an I/O error.
     #[derive(Debug, thiserror::Error)]

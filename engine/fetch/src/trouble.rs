@@ -67,18 +67,5 @@ impl Trouble {
 
 /// The causes of a transport error, without its URL, which may hold a signature.
 pub(crate) fn cause(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = String::new();
-    let mut next: Option<&dyn std::error::Error> = Some(&error);
-    while let Some(error) = next {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            if !text.is_empty() {
-                text.push_str(": ");
-            }
-            text.push_str(&part);
-        }
-        next = error.source();
-    }
-    text
+    prep_core::chain(&error.without_url())
 }

@@ -69,21 +69,7 @@ pub struct LimitExceeded {
 impl LimitExceeded {
     /// The exceeded limit that is behind an error, if one is; also inside of an [`io::Error`].
     pub fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a LimitExceeded> {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            // The source of an I/O error is that of the error inside, not that error.
-            let inside = error
-                .downcast_ref::<io::Error>()
-                .and_then(io::Error::get_ref);
-            next = match inside {
-                Some(inside) => Some(inside as &(dyn Error + 'static)),
-                None => error.source(),
-            };
-        }
-        None
+        prep_failure::causes(error).find_map(|cause| cause.downcast_ref())
     }
 }
 

@@ -1,16 +1,18 @@
 //! What can be wrong with a query, before it runs and while it does.
 //!
-//! A running query fails for many reasons, and whose fault it is decides what a user has to do. [`Blame`] says it. What a
-//! relation could not read comes back as the error that it was: [`std::error::Error::source`] leads to it.
+//! A running query fails for many reasons, which [`Failure`] tells apart: a value that is not what the query takes it for is
+//! the input's, memory or disk the machine's. What a relation could not read comes back as the error that it was:
+//! [`std::error::Error::source`] leads to it.
 
 use std::error::Error;
 use std::fmt;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::sync::Arc;
 
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
 use datafusion::error::DataFusionError;
+use prep_failure::{Failure, is_from_system};
 use thiserror::Error;
 
 use crate::grant::Pool;
@@ -44,7 +46,7 @@ pub enum QueryError {
     /// A value could not be computed while the query ran.
     #[error("{message}")]
     Run {
-        blame: Blame,
+        failure: Failure,
         message: String,
         /// Line and column in the query's text, from 1, of what could not be computed.
         place: Option<(u64, u64)>,
@@ -55,33 +57,18 @@ pub enum QueryError {
     },
 }
 
-/// Whose fault it is that a query ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blame {
-    /// A value that is not what the query takes it for.
-    Input,
-    /// The query asks for something that cannot be computed.
-    Pipeline,
-    /// Memory or disk.
-    Machine,
-    /// The query was told to stop.
-    Stopped,
-    /// A defect of the engine.
-    Internal,
-}
-
-/// A function's error that knows whose fault it is.
+/// A function's error that knows what it is about.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub(crate) struct Fault {
-    pub blame: Blame,
+    pub failure: Failure,
     pub message: String,
 }
 
 impl Fault {
-    pub(crate) fn error(blame: Blame, message: impl Into<String>) -> DataFusionError {
+    pub(crate) fn error(failure: Failure, message: impl Into<String>) -> DataFusionError {
         DataFusionError::External(Box::new(Fault {
-            blame,
+            failure,
             message: message.into(),
         }))
     }
@@ -124,6 +111,32 @@ impl Error for Cause {
 }
 
 impl QueryError {
+    /// What it is about. A relation's own error may say otherwise.
+    pub fn failure(&self) -> Failure {
+        match self {
+            QueryError::Run { failure, .. } => *failure,
+            _ => Failure::Pipeline,
+        }
+    }
+
+    /// Line and column in the query's text, from 1.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        match self {
+            QueryError::Plan { place, .. }
+            | QueryError::Refused { place, .. }
+            | QueryError::Run { place, .. } => *place,
+            QueryError::Order(_) | QueryError::Unsupported(_) => None,
+        }
+    }
+
+    /// What the author of the query can do about it.
+    pub fn help(&self) -> Option<&str> {
+        match self {
+            QueryError::Refused { help, .. } | QueryError::Run { help, .. } => help.as_deref(),
+            QueryError::Plan { .. } | QueryError::Order(_) | QueryError::Unsupported(_) => None,
+        }
+    }
+
     pub(crate) fn plan(error: &DataFusionError) -> QueryError {
         let place = error
             .diagnostic()
@@ -147,11 +160,11 @@ impl QueryError {
 
     /// An error of a running query.
     pub(crate) fn run(error: DataFusionError, pool: Option<&Pool>) -> QueryError {
-        let (blame, message) = blame(&error, pool);
+        let (failure, message) = meaning(&error, pool);
         let help = way_out(&error, &message);
         let has_cause = causes(&error).any(|cause| cause.is::<Unread>());
         QueryError::Run {
-            blame,
+            failure,
             message,
             place: None,
             help,
@@ -172,58 +185,55 @@ impl QueryError {
     }
 }
 
-/// An error and what is behind it, outermost first. Results that several operators wait for share their error.
+/// An error and the errors behind it, outermost first. Results that several operators wait for share their error.
 fn causes(error: &DataFusionError) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let first: &(dyn Error + 'static) = error;
-    std::iter::successors(Some(first), |error| behind(*error))
+    prep_failure::causes(error).map(|cause| match cause.downcast_ref::<Arc<DataFusionError>>() {
+        Some(shared) => shared.as_ref(),
+        None => cause,
+    })
 }
 
-fn behind<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
-    match error.downcast_ref::<Arc<DataFusionError>>() {
-        Some(shared) => Some(shared.as_ref()),
-        None => error.source(),
-    }
-}
-
-/// Whose fault an error is, and what is to be said of it.
-fn blame(error: &DataFusionError, pool: Option<&Pool>) -> (Blame, String) {
+/// What an error is about, and its message.
+fn meaning(error: &DataFusionError, pool: Option<&Pool>) -> (Failure, String) {
     for cause in causes(error) {
         if let Some(fault) = cause.downcast_ref::<Fault>() {
-            return (fault.blame, fault.message.clone());
+            return (fault.failure, fault.message.clone());
         }
         if cause.is::<Stopped>() {
-            return (Blame::Stopped, "stopped".to_owned());
+            return (Failure::Cancelled, "stopped".to_owned());
         }
         if let Some(Unread(error)) = cause.downcast_ref::<Unread>() {
-            return (Blame::Input, error.to_string());
+            return (Failure::Input, error.to_string());
         }
+        // What a query reads comes through relations, whose failures have types of their own. The others are about
+        // temporary files.
         if let Some(error) = cause.downcast_ref::<io::Error>()
-            && is_of_the_machine(error)
+            && is_from_system(error)
         {
             return (
-                Blame::Machine,
+                Failure::Machine,
                 format!("cannot write what is too large for the memory: {error}"),
             );
         }
         match cause.downcast_ref::<DataFusionError>() {
             Some(DataFusionError::ResourcesExhausted(text)) => {
-                return (Blame::Machine, exhausted(text, pool));
+                return (Failure::Machine, exhausted(text, pool));
             }
-            Some(DataFusionError::Internal(_)) => return (Blame::Internal, message(error)),
+            Some(DataFusionError::Internal(_)) => return (Failure::Internal, message(error)),
             _ => {}
         }
         if let Some(error) = cause.downcast_ref::<ArrowError>()
-            && let Some(blamed) = arrow(error)
+            && let Some(meaning) = arrow(error)
         {
-            return blamed;
+            return meaning;
         }
     }
-    (Blame::Pipeline, message(error))
+    (Failure::Pipeline, message(error))
 }
 
 /// What is to be said of an error.
 pub(crate) fn said(error: &DataFusionError) -> String {
-    blame(error, None).1
+    meaning(error, None).1
 }
 
 /// What can be done about a value that cannot be computed.
@@ -260,22 +270,22 @@ fn cast(text: &str) -> String {
     format!("'{value}' cannot be cast to {data_type}")
 }
 
-/// Whose fault an error of the arrays is; none for one that only wraps another.
-fn arrow(error: &ArrowError) -> Option<(Blame, String)> {
+/// What an error of the arrays is about; none for one that only wraps another.
+fn arrow(error: &ArrowError) -> Option<(Failure, String)> {
     Some(match error {
         ArrowError::ExternalError(_) | ArrowError::IoError(..) => return None,
-        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Blame::Input, cast(text)),
-        ArrowError::DivideByZero => (Blame::Pipeline, "division by zero".to_owned()),
-        ArrowError::ArithmeticOverflow(text) => (Blame::Pipeline, text.clone()),
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => (Failure::Input, cast(text)),
+        ArrowError::DivideByZero => (Failure::Pipeline, "division by zero".to_owned()),
+        ArrowError::ArithmeticOverflow(text) => (Failure::Pipeline, text.clone()),
         ArrowError::ComputeError(text) | ArrowError::InvalidArgumentError(text) => {
-            (Blame::Pipeline, text.clone())
+            (Failure::Pipeline, text.clone())
         }
         ArrowError::OffsetOverflowError(_) => (
-            Blame::Pipeline,
+            Failure::Pipeline,
             "the texts or lists of a few rows together are beyond 2 GiB".to_owned(),
         ),
-        ArrowError::MemoryError(text) => (Blame::Machine, text.clone()),
-        other => (Blame::Pipeline, other.to_string()),
+        ArrowError::MemoryError(text) => (Failure::Machine, text.clone()),
+        other => (Failure::Pipeline, other.to_string()),
     })
 }
 
@@ -288,20 +298,6 @@ fn exhausted(text: &str, pool: Option<&Pool>) -> String {
         }
         _ => format!("not enough memory: {text}"),
     }
-}
-
-/// What a query reads of the input comes through relations, whose failures have types of their own. Other accesses are to
-/// temporary files: they fail for the machine, but where a library gives its own errors this form. (An error that names a
-/// path has lost the system's number, so kinds are excluded, not listed.)
-fn is_of_the_machine(error: &io::Error) -> bool {
-    !matches!(
-        error.kind(),
-        ErrorKind::Other
-            | ErrorKind::InvalidData
-            | ErrorKind::InvalidInput
-            | ErrorKind::UnexpectedEof
-            | ErrorKind::Unsupported
-    )
 }
 
 fn missing_column(error: &DataFusionError) -> Option<&Column> {
@@ -344,6 +340,8 @@ fn message(error: &DataFusionError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use super::*;
 
     /// As a library for temporary files gives it: kind and path, but no longer the system's number.
@@ -357,8 +355,8 @@ mod tests {
         // EIO and ESTALE have no kind that can be named.
         for number in [5, 13, 28, 30, 116] {
             let error = io::Error::from_raw_os_error(number);
-            let (blamed, _) = blame(&with_path(&error), None);
-            assert_eq!(blamed, Blame::Machine, "{error}");
+            let (failure, _) = meaning(&with_path(&error), None);
+            assert_eq!(failure, Failure::Machine, "{error}");
         }
     }
 
@@ -369,8 +367,8 @@ mod tests {
             ErrorKind::InvalidData,
             ErrorKind::UnexpectedEof,
         ] {
-            let (blamed, _) = blame(&DataFusionError::IoError(io::Error::from(kind)), None);
-            assert_eq!(blamed, Blame::Pipeline, "{kind}");
+            let (failure, _) = meaning(&DataFusionError::IoError(io::Error::from(kind)), None);
+            assert_eq!(failure, Failure::Pipeline, "{kind}");
         }
     }
 }

@@ -49,7 +49,7 @@ mod usage;
 mod wildcard;
 
 pub use check::check;
-pub use error::{Blame, Cause, QueryError};
+pub use error::{Cause, QueryError};
 pub use grant::Grant;
 pub use relation::{Relation, RelationColumn, ScanError, Values};
 pub use run::{ColumnSource, ResultColumn, Rows};

@@ -16,9 +16,9 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
+use prep_failure::Failure;
 use prep_spec::model::Query;
 
-use crate::error::Blame;
 use crate::failing;
 use crate::functions::rows_per_batch;
 use crate::grant::{Grant, Pool};
@@ -258,14 +258,10 @@ impl Rows {
                 }
                 Err(error) => QueryError::run(error, Some(&self.running.pool)),
             };
-            let is_memory = matches!(
-                error,
-                QueryError::Run {
-                    blame: Blame::Machine,
-                    ..
-                }
-            );
-            if !is_memory || !self.is_fresh || self.running.pool.lacking() == 0 {
+            if error.failure() != Failure::Machine
+                || !self.is_fresh
+                || self.running.pool.lacking() == 0
+            {
                 return Err(self.with_row(error).await);
             }
             self.is_fresh = false;
@@ -277,7 +273,7 @@ impl Rows {
     /// A failure of a value, with the row where it can be told.
     async fn with_row(&self, error: QueryError) -> QueryError {
         let QueryError::Run {
-            blame: blame @ (Blame::Input | Blame::Pipeline),
+            failure: failure @ (Failure::Input | Failure::Pipeline),
             help,
             cause: None,
             ..
@@ -289,7 +285,7 @@ impl Rows {
         let found = failing::find(&self.session, &state, &self.plan, &self.grant);
         match found.await {
             Some(failing) => QueryError::Run {
-                blame: *blame,
+                failure: *failure,
                 message: failing.message,
                 place: failing.place,
                 help: help.clone(),

@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
-use prep_sql::{Blame, Grant, QueryError};
+use prep_failure::Failure;
+use prep_sql::{Grant, QueryError};
 use support::{Tables, table, values};
 
 const ROWS: i64 = 20_000;
@@ -66,21 +67,21 @@ async fn the_row_is_named() {
     for (number, query) in QUERIES.iter().enumerate() {
         let bad = 1 + (number as i64 * 7919 + 4242) % ROWS;
         let tables = tables(bad);
-        for (expression, blame, value) in [
-            ("CAST(b AS BIGINT)", Blame::Input, "`b` is 'x'"),
-            ("(a / d)", Blame::Pipeline, "`d` is 0"),
-            ("(a + CAST(b AS BIGINT) * 2)", Blame::Input, "`b` is 'x'"),
+        for (expression, failure, value) in [
+            ("CAST(b AS BIGINT)", Failure::Input, "`b` is 'x'"),
+            ("(a / d)", Failure::Pipeline, "`d` is 0"),
+            ("(a + CAST(b AS BIGINT) * 2)", Failure::Input, "`b` is 'x'"),
         ] {
             let text = query.replace("{}", expression);
             let Err(QueryError::Run {
-                blame: found,
+                failure: found,
                 message,
                 ..
             }) = values(&text, &tables, &grant).await
             else {
                 panic!("{text} does not fail");
             };
-            assert_eq!(found, blame, "{text}: {message}");
+            assert_eq!(found, failure, "{text}: {message}");
             let row = format!("in row {bad} of `t`");
             assert!(message.contains(&row), "{text}: {message}, not {row}");
             assert!(message.contains(value), "{text}: {message}");

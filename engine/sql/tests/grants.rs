@@ -18,8 +18,9 @@ use std::time::{Duration, Instant};
 use arrow::array::{ArrayRef, AsArray, Int64Array, StringArray};
 use arrow::datatypes::Int64Type;
 use arrow::row::{RowConverter, SortField};
+use prep_failure::Failure;
 use prep_spec::model::Query;
-use prep_sql::{Blame, Grant, QueryError, Session};
+use prep_sql::{Grant, QueryError, Session};
 use support::{Tables, table, used, values};
 
 const MB: u64 = 1 << 20;
@@ -76,11 +77,11 @@ async fn memory_is_bounded() {
     let cases = [
         (
             "SELECT unnest(range(0, 1000000000)) AS x FROM small",
-            Err(Blame::Pipeline),
+            Err(Failure::Pipeline),
         ),
         (
             "SELECT unnest(range(0, 20000000)) AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT unnest(range(0, 2000)) AS x FROM small",
@@ -92,20 +93,23 @@ async fn memory_is_bounded() {
         ),
         (
             "SELECT array_repeat(id, 1000000000) AS x FROM small",
-            Err(Blame::Pipeline),
+            Err(Failure::Pipeline),
         ),
         (
             "SELECT array_repeat(name, 1000000) AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT repeat(name, 200000000) AS x FROM small",
-            Err(Blame::Pipeline),
+            Err(Failure::Pipeline),
         ),
-        ("SELECT repeat('x', 3000000000) AS x", Err(Blame::Pipeline)),
+        (
+            "SELECT repeat('x', 3000000000) AS x",
+            Err(Failure::Pipeline),
+        ),
         (
             "SELECT repeat(name, 1000000) AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT length(repeat(name, 1000)) AS x FROM large LIMIT 100000",
@@ -113,11 +117,11 @@ async fn memory_is_bounded() {
         ),
         (
             "SELECT lpad(name, 1147483647, 'x') AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT rpad(name, 2147483647, 'é') AS x FROM small",
-            Err(Blame::Pipeline),
+            Err(Failure::Pipeline),
         ),
         (
             "SELECT lpad(CAST(id AS VARCHAR), 12, '0') AS x FROM large",
@@ -125,19 +129,19 @@ async fn memory_is_bounded() {
         ),
         (
             "SELECT replace(repeat(name, 1000), '0', repeat('y', 5000)) AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT regexp_replace(repeat(name, 500), '.', repeat('y', 4000), 'g') AS x FROM small",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT string_agg(repeat(name, 20), ',' ORDER BY id) AS x FROM large",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         (
             "SELECT array_agg(repeat(name, 20) ORDER BY id) AS x FROM large",
-            Err(Blame::Machine),
+            Err(Failure::Machine),
         ),
         // What sorts, joins and groups goes to disk.
         (
@@ -202,13 +206,18 @@ async fn memory_is_bounded() {
                 assert_eq!(found.0, *expected, "{text}");
                 held.push((text, *found));
             }
-            (Err(QueryError::Run { blame, message, .. }), Err(expected)) => {
-                assert_eq!(blame, expected, "{text}: {message}");
-                let says = *blame != Blame::Machine || message.contains("--memory");
+            (
+                Err(QueryError::Run {
+                    failure, message, ..
+                }),
+                Err(expected),
+            ) => {
+                assert_eq!(failure, expected, "{text}: {message}");
+                let says = *failure != Failure::Machine || message.contains("--memory");
                 assert!(says, "{text}: {message}");
             }
             // Found before the query runs.
-            (Err(QueryError::Refused { .. }), Err(Blame::Pipeline)) => {}
+            (Err(QueryError::Refused { .. }), Err(Failure::Pipeline)) => {}
             _ => panic!("{text}: {found:?}, not {expected:?}"),
         }
         let taken = peak().saturating_sub(before) / MB;
@@ -218,8 +227,8 @@ async fn memory_is_bounded() {
     for (text, expected) in held {
         for memory in [1024, 8] {
             match rows(text, &Grant::of(memory * MB)).await {
-                Err(QueryError::Run { blame, .. }) if memory == 8 => {
-                    assert_eq!(blame, Blame::Machine, "{text}");
+                Err(QueryError::Run { failure, .. }) if memory == 8 => {
+                    assert_eq!(failure, Failure::Machine, "{text}");
                 }
                 found => assert_eq!(found.expect(text), expected, "{text} with {memory} MB"),
             }
@@ -278,10 +287,10 @@ async fn a_query_stops_when_it_is_told_to() {
         });
         let ended = values(&text, &tables(), &grant).await.expect_err(&text);
         let late = timer.join().expect("the timer").elapsed();
-        let QueryError::Run { blame, .. } = &ended else {
+        let QueryError::Run { failure, .. } = &ended else {
             panic!("{text}: {ended:?}");
         };
-        assert_eq!(*blame, Blame::Stopped, "{text}: {ended}");
+        assert_eq!(*failure, Failure::Cancelled, "{text}: {ended}");
         // Alone it takes some 20 ms, beside other tests on a busy machine a second or two; without the flag, for ever.
         assert!(late < Duration::from_secs(20), "{text}: {late:?}");
     }

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
-use prep_sql::{Blame, Grant, QueryError};
+use prep_failure::Failure;
+use prep_sql::{Grant, QueryError};
 use support::{Tables, table, values};
 
 /// Expressions that are tried: a fixed budget of a few seconds.
@@ -188,8 +189,10 @@ fn assert_refused(text: &str, error: &QueryError) {
     let message = match error {
         // Constants are computed before the query runs.
         QueryError::Refused { message, .. } => message,
-        QueryError::Run { blame, message, .. } => {
-            assert_eq!(*blame, Blame::Pipeline, "{text}: {message}");
+        QueryError::Run {
+            failure, message, ..
+        } => {
+            assert_eq!(*failure, Failure::Pipeline, "{text}: {message}");
             message
         }
         _ => panic!("{text}: {error:?}"),
@@ -319,9 +322,9 @@ async fn casts_beyond_64_bits_are_refused() {
         "SELECT CAST(CAST(a AS VARCHAR) || '00' AS BIGINT) AS x FROM whole",
     ] {
         let error = column(text, &tables).await.expect_err(text);
-        let QueryError::Run { blame, .. } = &error else {
+        let QueryError::Run { failure, .. } = &error else {
             panic!("{text}: {error:?}");
         };
-        assert_eq!(*blame, Blame::Input, "{text}: {error}");
+        assert_eq!(*failure, Failure::Input, "{text}: {error}");
     }
 }

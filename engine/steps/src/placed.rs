@@ -153,16 +153,7 @@ impl Placed {
             None => (None, None),
         };
         let Some(span) = span else { return error };
-        let code = match failure {
-            Failure::Input => "input",
-            Failure::Check => "check",
-            Failure::Pipeline => "pipeline",
-            Failure::Machine => "machine",
-            Failure::Away => "away",
-            Failure::Cancelled => "stopped",
-            Failure::Internal => "internal",
-        };
-        let found = Diagnostic::error(code, span, chain(&error));
+        let found = Diagnostic::error(failure.name(), span, chain(&error));
         let found = Diagnostic { help, ..found };
         let source = self.source.clone();
         StepError::new(

@@ -14,9 +14,10 @@ use datafusion::logical_expr::{
     ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::scalar::ScalarValue;
+use prep_failure::Failure;
 
 use super::bounded::{allowed, sum_of_lengths, within};
-use crate::error::{Blame, Fault};
+use crate::error::Fault;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Arithmetic {
@@ -167,7 +168,7 @@ impl Checked {
             (Some([operand]), _) => format!("beyond 64-bit integers: -({operand})"),
             _ => error.to_string(),
         };
-        Fault::error(Blame::Pipeline, message)
+        Fault::error(Failure::Pipeline, message)
     }
 
     fn fails(&self, left: &ArrayRef, right: &ArrayRef) -> bool {

@@ -16,9 +16,10 @@ use datafusion::logical_expr::{
     ScalarUDFImpl, Signature,
 };
 use datafusion::scalar::ScalarValue;
+use prep_failure::Failure;
 
 use crate::Grant;
-use crate::error::{Blame, Fault};
+use crate::error::Fault;
 
 /// Bytes that a call may return where nothing says it: while constants are folded before the query is given its memory.
 const CALL: u64 = 64 << 20;
@@ -58,7 +59,7 @@ pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
             "{name} makes a value of {} MB; a value has at most 2147 MB",
             size.largest / 1_000_000
         );
-        return Err(Fault::error(Blame::Pipeline, message));
+        return Err(Fault::error(Failure::Pipeline, message));
     }
     if size.total > allowed {
         // A call may return an eighth of the query's memory.
@@ -67,7 +68,7 @@ pub(super) fn within(name: &str, size: Size, allowed: u64) -> Result<()> {
             "{name} makes {} MB of a few rows: the query needs {needed} MB or more; raise --memory",
             size.total.div_ceil(1_000_000)
         );
-        return Err(Fault::error(Blame::Machine, message));
+        return Err(Fault::error(Failure::Machine, message));
     }
     Ok(())
 }

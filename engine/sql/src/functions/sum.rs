@@ -19,8 +19,9 @@ use datafusion::logical_expr::{
     Accumulator, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF, Signature,
 };
 use datafusion::scalar::ScalarValue;
+use prep_failure::Failure;
 
-use crate::error::{Blame, Fault};
+use crate::error::Fault;
 
 /// DataFusion's `sum` where it adds floats, this one where it adds whole numbers.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -105,7 +106,7 @@ where
 {
     let beyond = || {
         Fault::error(
-            Blame::Pipeline,
+            Failure::Pipeline,
             format!("sum() is beyond 64-bit integers: {sum}"),
         )
     };

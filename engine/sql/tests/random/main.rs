@@ -28,8 +28,9 @@ mod table;
 mod value;
 mod windows;
 
+use prep_failure::Failure;
 use prep_spec::model::Query;
-use prep_sql::{Blame, QueryError, Session};
+use prep_sql::{QueryError, Session};
 
 use grammar::Generator;
 use table::{HEAD, Memories, Wanted, memories, rows};
@@ -101,8 +102,8 @@ impl Runs {
                         Wanted::AnyOrder => &sorted,
                         _ => expected,
                     };
-                    if let Err(QueryError::Run { blame, .. }) = &found
-                        && *blame == Blame::Machine
+                    if let Err(QueryError::Run { failure, .. }) = &found
+                        && *failure == Failure::Machine
                         && seed.is_multiple_of(LARGE)
                     {
                         self.short_of_memory += 1;

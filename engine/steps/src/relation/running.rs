@@ -2,9 +2,9 @@
 
 use arrow::array::RecordBatch;
 use prep_cache::{Permit, probe};
-use prep_core::{Context, Failure, Inputs, StepError, causes};
+use prep_core::{Context, Failure, Inputs, StepError};
 use prep_spec::model::Query;
-use prep_sql::{Blame, Grant, QueryError, ResultColumn, Rows, Session};
+use prep_sql::{Grant, QueryError, ResultColumn, Rows, Session};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{OpenTable, relations};
@@ -110,28 +110,11 @@ fn runtime(
 
 /// What a query's failure means, and where it stands.
 fn failed(query: &Query, error: QueryError) -> StepError {
-    let failure = match &error {
-        QueryError::Plan { .. }
-        | QueryError::Refused { .. }
-        | QueryError::Order(_)
-        | QueryError::Unsupported(_) => Failure::Pipeline,
-        QueryError::Run { blame, .. } => match blame {
-            // A table may be opened while the query runs; whose fault that was is known.
-            Blame::Input => causes(&error)
-                .find_map(|cause| cause.downcast_ref::<StepError>())
-                .map_or(Failure::Input, StepError::failure),
-            Blame::Pipeline => Failure::Pipeline,
-            Blame::Machine => Failure::Machine,
-            Blame::Stopped => return StepError::Cancelled,
-            Blame::Internal => Failure::Internal,
-        },
-    };
-    let (place, help) = match &error {
-        QueryError::Plan { place, .. } => (*place, None),
-        QueryError::Refused { place, help, .. } => (*place, help.clone()),
-        QueryError::Run { place, help, .. } => (*place, help.clone()),
-        QueryError::Order(_) | QueryError::Unsupported(_) => (None, None),
-    };
+    let failure = error.failure();
+    if failure == Failure::Cancelled {
+        return StepError::Cancelled;
+    }
+    let (place, help) = (error.place(), error.help().map(str::to_owned));
     let word = Subject::Query(Box::new(query.clone()), place);
     helped(failure, word, error, help)
 }
