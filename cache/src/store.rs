@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::error::free_bytes;
 use crate::folder::make_folder;
@@ -12,6 +12,7 @@ use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
 use crate::{Access, Accesses, Digest, Permit, StoreError, Threads, Tier, leftovers};
+use parking_lot::Mutex;
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -154,11 +155,11 @@ impl Store {
 
     /// The SHA-256 of an object that this process wrote with sums: whoever wants it need not read the object again.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
-        held(&self.inner.sums).get(digest).copied()
+        self.inner.sums.lock().get(digest).copied()
     }
 
     pub(crate) fn set_sha256(&self, digest: Digest, sum: [u8; 32]) {
-        held(&self.inner.sums).insert(digest, sum);
+        self.inner.sums.lock().insert(digest, sum);
     }
 
     /// The same store, whose accesses to files are announced to these.
@@ -240,45 +241,40 @@ impl Store {
     }
 
     pub(crate) fn is_verified(&self, digest: &Digest, stamp: Stamp) -> bool {
-        held(&self.inner.verified).get(digest) == Some(&stamp)
+        self.inner.verified.lock().get(digest) == Some(&stamp)
     }
 
     pub(crate) fn set_verified(&self, digest: Digest, stamp: Stamp) {
-        held(&self.inner.verified).insert(digest, stamp);
+        self.inner.verified.lock().insert(digest, stamp);
     }
 
     pub(crate) fn forget_verified(&self, digest: &Digest) {
-        held(&self.inner.verified).remove(digest);
+        self.inner.verified.lock().remove(digest);
     }
 
     /// Runs `verify` with no other thread verifying the same object.
     pub(crate) fn one_at_a_time<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
-        let gate = Arc::clone(held(&self.inner.verifying).entry(*digest).or_default());
-        let entered = held(&gate);
+        let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
+        let entered = gate.lock();
         let result = verify();
-        held(&self.inner.verifying).remove(digest);
+        self.inner.verifying.lock().remove(digest);
         drop(entered);
         result
     }
 
     pub(crate) fn has_refused(&self, device: u64, mode: LinkMode) -> bool {
-        held(&self.inner.refused).contains(&(device, mode))
+        self.inner.refused.lock().contains(&(device, mode))
     }
 
     /// Asks `is_shared` once per device.
     pub(crate) fn is_shared_device(&self, device: u64, is_shared: impl FnOnce() -> bool) -> bool {
-        let mut devices = held(&self.inner.shared_devices);
+        let mut devices = self.inner.shared_devices.lock();
         *devices.entry(device).or_insert_with(is_shared)
     }
 
     pub(crate) fn set_refused(&self, device: u64, mode: LinkMode) {
-        held(&self.inner.refused).insert((device, mode));
+        self.inner.refused.lock().insert((device, mode));
     }
-}
-
-/// Locks a mutex whose data no panic can leave half-changed.
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes `bytes` to `file`, naming `path` in the error.

@@ -5,13 +5,13 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 
 use super::look::is_gone;
-use super::{Mode, Taker, lock_ignoring_poison, prefix, token};
+use super::{Mode, Taker, prefix, token};
 use crate::machine;
 use crate::process::ProcessId;
 
@@ -109,7 +109,7 @@ impl Held {
 
     /// Shows that the holder is alive. False if the lock is lost or released.
     pub(super) fn beat(&self) -> io::Result<bool> {
-        let mut state = lock_ignoring_poison(&self.state);
+        let mut state = self.state.lock();
         if state.is_released || self.is_lost.load(Ordering::Relaxed) {
             return Ok(false);
         }
@@ -145,13 +145,11 @@ impl Held {
     /// Writes heartbeats until the lease is dropped or lost.
     pub(super) fn keep_alive(&self) {
         loop {
-            let state = lock_ignoring_poison(&self.state);
-            let waited =
-                self.released
-                    .wait_timeout_while(state, self.taker.timing.heartbeat, |state| {
-                        !state.is_released
-                    });
-            drop(waited);
+            let mut state = self.state.lock();
+            let heartbeat = self.taker.timing.heartbeat;
+            let is_held = |state: &mut HeldState| !state.is_released;
+            self.released.wait_while_for(&mut state, is_held, heartbeat);
+            drop(state);
             // After an error, a later heartbeat may succeed.
             if matches!(self.beat(), Ok(false)) {
                 return;

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::held::parse;
-use super::{Mode, Taker, lock_ignoring_poison, prefix, token};
+use super::{Mode, Taker, prefix, token};
 use crate::process::ProcessState;
+use parking_lot::Mutex;
 
 /// Times that the directory is listed, because a file was renamed or removed before it was read.
 const MAX_LISTINGS: usize = 100;
@@ -170,7 +170,7 @@ struct Observed {
 }
 
 fn observe(path: &Path, content: &[u8]) -> Observed {
-    let mut seen = lock_ignoring_poison(&SEEN);
+    let mut seen = SEEN.lock();
     let seen = seen
         .get_or_insert_default()
         .entry(path.to_owned())
@@ -194,7 +194,7 @@ fn observe(path: &Path, content: &[u8]) -> Observed {
 
 /// Forgets the files of `holders` that are gone.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
-    if let Some(seen) = lock_ignoring_poison(&SEEN).as_mut() {
+    if let Some(seen) = SEEN.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));
     }
 }

@@ -46,8 +46,8 @@ mod tests;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::machine;
@@ -141,7 +141,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let held = &self.0;
-        lock_ignoring_poison(&held.state).is_released = true;
+        held.state.lock().is_released = true;
         held.released.notify_all();
         // If the file cannot be removed, others treat its holder as dead later.
         let _ = fs::remove_file(&held.path);
@@ -182,7 +182,7 @@ fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, C
         }
         std::thread::sleep(STEP_BACK_PAUSE);
     }
-    lock_ignoring_poison(&held.state).has_lock = true;
+    held.state.lock().has_lock = true;
     // If this process was suspended meanwhile, others may have treated it as dead.
     if !held.beat()? || held.since_heartbeat() >= taker.timing.silence {
         return Ok(Err(Conflict::Doubtful));
@@ -222,8 +222,4 @@ fn token() -> String {
         .get(..32)
         .unwrap_or_default()
         .to_owned()
-}
-
-fn lock_ignoring_poison<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use prep_core::{Event, Reporter, StepOutcome};
 
 /// The kind of step that ends a competition.
@@ -36,7 +37,7 @@ impl Watch {
     }
 
     fn times(&self) -> MutexGuard<'_, HashMap<String, (Instant, Instant)>> {
-        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+        self.times.lock()
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use parking_lot::{Mutex, RwLock};
 use prep_cache::{Access, Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
 
 use crate::held::{Held, HeldObjects};
@@ -173,8 +174,7 @@ impl Context {
     /// [`held`](Context::held) gives them, and `claim` the room that it takes.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.held.hold(object, opened, claim);
-        let mut holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
-        holding.push(held);
+        self.holding.lock().push(held);
     }
 
     /// An object that is held in memory.
@@ -188,8 +188,7 @@ impl Context {
 
     /// What this step holds.
     pub(crate) fn take_holding(&self) -> Vec<Arc<Held>> {
-        let mut holding = self.holding.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut holding)
+        std::mem::take(&mut *self.holding.lock())
     }
 
     /// Length of an object that is held or stored.
@@ -209,34 +208,30 @@ impl Context {
 
     /// Remembers where content lies that is not in the store (a bundle).
     pub fn set_location(&self, content: Digest, path: PathBuf) {
-        if let Ok(mut locations) = self.locations.write() {
-            locations.insert(content, Location::Path(path));
-        }
+        let location = Location::Path(path);
+        self.locations.write().insert(content, location);
     }
 
     /// Remembers how to read content that lies on another machine.
     pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
-        if let Ok(mut locations) = self.locations.write() {
-            locations.insert(content, Location::Ranges(ranges));
-        }
+        let location = Location::Ranges(ranges);
+        self.locations.write().insert(content, location);
     }
 
     /// Where content lies that is not in the store.
     pub fn location(&self, content: &Digest) -> Option<Location> {
-        self.locations.read().ok()?.get(content).cloned()
+        self.locations.read().get(content).cloned()
     }
 
     /// Notes that this content was needed and is not there.
     pub(crate) fn set_lost(&self, content: Digest) {
-        if let Ok(mut lost) = self.lost.write() {
-            lost.insert(content);
-        }
+        self.lost.write().insert(content);
     }
 
     /// Whether a step needed this content and did not find it. A source that knew its content without having it has to
     /// bring it then.
     pub fn is_lost(&self, content: &Digest) -> bool {
-        self.lost.read().is_ok_and(|lost| lost.contains(content))
+        self.lost.read().contains(content)
     }
 
     /// What `open` makes of a stored object, shared by the steps that use it at the same time.

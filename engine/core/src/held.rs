@@ -6,8 +6,9 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::{Mutex, MutexGuard};
 use prep_cache::{Digest, Stored};
 
 use crate::Claim;
@@ -77,6 +78,6 @@ impl HeldObjects {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<Digest, Weak<Held>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }

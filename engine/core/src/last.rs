@@ -2,8 +2,9 @@
 //! date never does.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_cache::{Store, StoreError};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ impl LastRuns {
     /// # Errors
     /// When the history is there but cannot be read.
     pub fn of(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
-        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut read = self.read.lock();
         if let Some(steps) = read.get(competition) {
             return Ok(steps.clone());
         }

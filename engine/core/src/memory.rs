@@ -1,8 +1,9 @@
 //! Memory that running steps hold together.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 /// An amount of memory that claims are taken from. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
@@ -76,8 +77,7 @@ impl Memory {
         let mine = free.next;
         free.next += 1;
         while free.served != mine || free.bytes < bytes {
-            let woken = self.budget.changed.wait(free);
-            free = woken.unwrap_or_else(PoisonError::into_inner);
+            self.budget.changed.wait(&mut free);
         }
         free.served += 1;
         free.bytes -= bytes;
@@ -115,7 +115,7 @@ impl Memory {
 
 impl Budget {
     fn free(&self) -> MutexGuard<'_, Free> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+        self.free.lock()
     }
 }
 

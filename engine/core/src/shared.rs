@@ -4,8 +4,9 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use prep_cache::Digest;
 
 use crate::StepError;
@@ -47,7 +48,7 @@ impl SharedObjects {
         if bytes > self.room {
             return;
         }
-        let mut kept = held(&self.kept);
+        let mut kept = self.kept.lock();
         kept.retain(|known| !Arc::ptr_eq(&known.opened, &opened));
         kept.push_back(Keeping { opened, bytes });
         let mut taken: u64 = kept.iter().map(|known| known.bytes).sum();
@@ -63,11 +64,11 @@ impl SharedObjects {
         open: impl FnOnce() -> Result<T, StepError>,
     ) -> Result<Arc<T>, StepError> {
         let place = {
-            let mut places = held(&self.places);
+            let mut places = self.places.lock();
             // Places that nobody waits at and whose object nobody uses any more.
             places.retain(|_, place| {
                 Arc::strong_count(place) > 1
-                    || place.try_lock().is_ok_and(|known| {
+                    || place.try_lock().is_some_and(|known| {
                         known.as_ref().is_some_and(|known| known.strong_count() > 0)
                     })
             });
@@ -76,7 +77,7 @@ impl SharedObjects {
                 .or_default()
                 .clone()
         };
-        let mut known = held(&place);
+        let mut known = place.lock();
         let here = known.as_ref().and_then(Weak::upgrade);
         if let Some(here) = here.and_then(|any| any.downcast::<T>().ok()) {
             return Ok(here);
@@ -86,10 +87,6 @@ impl SharedObjects {
         *known = Some(Arc::downgrade(&any));
         Ok(opened)
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

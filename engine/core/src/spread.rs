@@ -1,9 +1,9 @@
 //! Work on many things, spread over the threads that are free.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope};
 
+use parking_lot::Mutex;
 use prep_cache::Permit;
 
 use crate::context::Context;
@@ -53,9 +53,9 @@ impl Context {
             state: std::marker::PhantomData,
         };
         std::thread::scope(|scope| work(scope, &shared, true));
-        match held(&shared.failed).take() {
+        match shared.failed.lock().take() {
             Some(error) => Err(error),
-            None => Ok(std::mem::take(&mut *held(&shared.done))),
+            None => Ok(std::mem::take(&mut *shared.done.lock())),
         }
     }
 }
@@ -94,12 +94,12 @@ fn work<'scope, S, T: Send, Start, Each>(
             Ok(one) => mine.push(one),
             Err(error) => {
                 shared.next.store(shared.count, Ordering::Relaxed);
-                held(&shared.failed).get_or_insert(error);
+                shared.failed.lock().get_or_insert(error);
                 break;
             }
         }
     }
-    held(&shared.done).append(&mut mine);
+    shared.done.lock().append(&mut mine);
 }
 
 impl<S, T, Start, Each> Shared<'_, S, T, Start, Each> {
@@ -113,8 +113,4 @@ impl<S, T, Start, Each> Shared<'_, S, T, Start, Each> {
         self.threads.fetch_add(1, Ordering::Relaxed);
         Some((permit, claim))
     }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prep_contents::archive::Archive;
 use prep_contents::listing::Listing;
 use prep_contents::members::{self, Comparison, Member};
@@ -64,7 +64,7 @@ pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<File
             if compared.as_ref().is_ok_and(Vec::is_empty) {
                 continue;
             }
-            let mut outcome = outcome.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut outcome = outcome.lock();
             match (outcome.as_mut(), compared) {
                 (Ok(found), Ok(more)) => found.extend(more),
                 (Ok(_), Err(error)) => *outcome = Err(error),
@@ -84,9 +84,7 @@ pub fn folders(old: &Path, new: &Path, options: &Options<'_>) -> Result<Vec<File
         }
         run();
     });
-    let mut found = outcome
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner)?;
+    let mut found = outcome.into_inner()?;
     found.extend(one_sided(old, &before, new, &after)?);
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)

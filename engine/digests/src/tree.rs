@@ -15,8 +15,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::sha256::{Hasher, Sha256};
@@ -146,7 +146,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
             let place = folder.join(path);
             let found = digest_of_file(&place);
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = done.lock();
             match found {
                 Ok((sha256, bytes)) => done.0.add(path, sha256, bytes),
                 Err(error) => {
@@ -163,7 +163,7 @@ pub fn digest_of_folder(folder: &Path, threads: usize) -> Result<TreeDigest, (Pa
         }
         work();
     });
-    match done.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match done.into_inner() {
         (_, Some(failed)) => Err(failed),
         (hasher, None) => Ok(hasher.finish()),
     }

@@ -3,8 +3,9 @@
 //! The server starts although nothing is prepared yet, and looks again at every request until there is something.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use prep_app::{Catalog, Error, Grading, Settings};
 
 /// The grading of one competition, once somebody asked for it.
@@ -34,10 +35,10 @@ impl Gradings {
         // Only known ids get a place: clients choose them.
         self.catalog.get(id)?;
         let place = {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut open = self.open.lock();
             Arc::clone(open.entry(id.to_owned()).or_default())
         };
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = place.lock();
         if let Some(grading) = &*place {
             return Ok(Arc::clone(grading));
         }

@@ -14,8 +14,8 @@ pub(crate) mod split;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prep_contents::Resources;
 use prep_contents::listing::Listing;
 
@@ -90,11 +90,11 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
             true => {
                 equal.fetch_add(1, Ordering::Relaxed);
             }
-            false => held(&pairs).push(paired),
+            false => pairs.lock().push(paired),
         }
         Ok(())
     })?;
-    let mut pairs = pairs.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut pairs = pairs.into_inner();
     // What has another name has its content, too.
     let mut left = OneSided::of(&their_list, &our_list);
     let mut named = Vec::new();
@@ -125,10 +125,6 @@ pub fn compare(theirs: &Path, ours: &Path, options: &Options<'_>) -> Result<Comp
     })
 }
 
-fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Calls `work` for each path, several at a time. This thread takes part, so that all is done if no other can be started.
 ///
 /// # Errors
@@ -144,7 +140,7 @@ fn each(
         while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = work(path) {
                 next.store(paths.len(), Ordering::Relaxed);
-                held(&failed).get_or_insert(error);
+                failed.lock().get_or_insert(error);
             }
         }
     };
@@ -159,6 +155,6 @@ fn each(
         }
         run();
     });
-    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failed = failed.into_inner();
     failed.map_or(Ok(()), Err)
 }

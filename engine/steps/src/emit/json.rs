@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use prep_core::{Context, FileValue, Inputs, StepError};
 use prep_formats::json::{Grammar, Object, Printing, Value, WriteOptions, parse, reprint};
 use prep_formats::pandas::ColumnType;
@@ -202,7 +202,7 @@ pub(crate) fn write_json_lines(
     // Buffers to be filled again.
     let spent: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<Row<'static>>| -> Result<Vec<u8>, StepError> {
-        let mut lines = held(&spent).pop().unwrap_or_default();
+        let mut lines = spent.lock().pop().unwrap_or_default();
         lines.clear();
         for row in rows {
             dialect.push_row(row, &mut lines)?;
@@ -217,7 +217,7 @@ pub(crate) fn write_json_lines(
         }
         // Passed on as it is.
         let buffer = out.push(lines).map_err(StepError::machine)?;
-        held(&spent).extend(buffer);
+        spent.lock().extend(buffer);
         Ok(())
     };
     let (count, columns) = in_order(context, &lines, |batches| {
@@ -239,10 +239,6 @@ pub(crate) fn write_json_lines(
         Ok::<_, StepError>(found)
     })?;
     Ok(FileValue::table(out.commit()?, count, columns))
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A cell that holds JSON.

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use parking_lot::Mutex;
 use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
 use prep_core::{Cancel, Cancellable, Context, Location, StepError};
 use prep_formats::checked::Checked;
@@ -235,7 +236,7 @@ impl Opener {
     }
 
     fn layered_as(&self, layers: &Digest) -> Result<Base, ContentError> {
-        let mut layered = self.layered.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut layered = self.layered.lock();
         if let Some(open) = layered.get(layers) {
             return Ok(open.clone());
         }
@@ -262,7 +263,7 @@ impl Opener {
     }
 
     fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
-        let mut bases = self.bases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bases = self.bases.lock();
         if let Some(open) = bases.get(&(*base, private)) {
             return Ok(open.clone());
         }

@@ -6,8 +6,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use prep_cache::Access;
 use prep_core::{Claim, Context};
 use prep_formats::inflated::Deflated;
@@ -94,7 +95,7 @@ impl LayeredFile {
     }
 
     fn copied(&self) -> io::Result<&File> {
-        let _alone = self.copying.lock().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.copying.lock();
         if let Some(copy) = self.copy.get() {
             return Ok(copy);
         }

@@ -6,10 +6,11 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::ArrayRef;
 use arrow::compute::concat_batches;
+use parking_lot::{Mutex, MutexGuard};
 use prep_cache::{Digest, MappedObject, PrivateObject, Store, Stored};
 use prep_core::{Context, StepError};
 use prep_formats::pandas::{
@@ -182,7 +183,7 @@ impl StoredText {
     }
 
     fn index(&self) -> MutexGuard<'_, RowIndex> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+        self.index.lock()
     }
 
     /// Bytes of memory that keeping the text takes.

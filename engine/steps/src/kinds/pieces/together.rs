@@ -9,10 +9,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read};
 use std::mem;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::value::fill;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Bytes that are inflated at a time.
 const CHUNK: usize = 1 << 18;
@@ -81,16 +82,15 @@ impl Together {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Waits for a move; true if there was none for too long.
-    fn wait<'s>(&self, mut state: MutexGuard<'s, State>) -> (MutexGuard<'s, State>, bool) {
+    fn wait(&self, state: &mut MutexGuard<'_, State>) -> bool {
         state.waiting += 1;
-        let waited = self.moved.wait_timeout(state, PATIENCE);
-        let (mut state, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        let waited = self.moved.wait_for(state, PATIENCE);
         state.waiting -= 1;
-        (state, waited.timed_out())
+        waited.timed_out()
     }
 
     /// Wakes those who wait; mostly nobody does, and asking the kernel is not free.
@@ -267,8 +267,7 @@ impl Reader {
             }
             match (state.slowest(), &state.source) {
                 (Some((number, place)), _) if state.window.len() >= WINDOW && place < at => {
-                    let timed_out;
-                    (state, timed_out) = self.together.wait(state);
+                    let timed_out = self.together.wait(&mut state);
                     if timed_out && state.places.get(&number) == Some(&place) {
                         state.places.remove(&number);
                         state.evict();
@@ -276,7 +275,9 @@ impl Reader {
                         self.together.tell(&state);
                     }
                 }
-                (_, Source::Taken) => state = self.together.wait(state).0,
+                (_, Source::Taken) => {
+                    self.together.wait(&mut state);
+                }
                 (_, Source::Ended) => return false,
                 (_, Source::Here(_)) => {
                     if let Source::Here(reader) = mem::replace(&mut state.source, Source::Taken) {

@@ -15,7 +15,6 @@ mod sums;
 mod write;
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
@@ -324,7 +323,7 @@ impl Sink for Publish {
         };
         // Nothing is called complete that another machine may be changing.
         context.check()?;
-        let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut files = files.into_inner();
         sums::complete(context, &prepared, &desired, &mut files)?;
         let trees = sums::of_written(&desired, &files);
         // The same bytes have the same checksums, whether or not they were compared this time.

@@ -9,8 +9,8 @@ use std::io::{self, BufRead, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use prep_cache::{Access, Accesses, Digest};
 use prep_core::{Context, StepError};
 use prep_digests::{Hasher, Sha256, digest_of_file};
@@ -224,7 +224,7 @@ fn write_files(
         let written = write(&file, &opened, worker)?;
         context.progress.add_bytes(content.bytes());
         context.progress.add_file();
-        let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = files.lock();
         if let Some(file) = files.get_mut(place as usize) {
             *file = Some(written);
         }
