@@ -16,7 +16,7 @@ use std::path::Path;
 use tempfile::NamedTempFile;
 
 use crate::machine::is_shared;
-use crate::{Access, Store, StoreError};
+use crate::{Store, StoreError};
 
 impl Store {
     /// Returns the errors of delayed writes to `file`, as far as its file system reports them later than the writes
@@ -32,26 +32,28 @@ impl Store {
         }
     }
 
-    /// Renames the complete file `temp` to `path`. Makes the directory of `path` only after the rename failed: it
-    /// usually exists.
+    /// Renames the complete file `temp` to `path`, whose directory is made if it is missing.
     pub(crate) fn rename_into(&self, temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
-        let error = |source| StoreError::io("commit", path, source);
         self.confirm_written(temp.as_file(), temp.path())
             .map_err(|source| StoreError::io("write", temp.path(), source))?;
-        self.accesses()
-            .before(Access::Rename, path)
-            .map_err(error)?;
-        let failed = match temp.persist(path) {
-            Ok(_) => return Ok(()),
-            Err(failed) => failed,
-        };
-        match path.parent() {
-            Some(parent) if failed.error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(parent).map_err(error)?;
-                failed.file.persist(path).map_err(|e| error(e.error))?;
-                Ok(())
-            }
-            _ => Err(error(failed.error)),
-        }
+        persist(temp, path).map_err(|source| StoreError::io("commit", path, source))
     }
+}
+
+/// Renames the file `temp` to `path`. Makes the directory of `path` only after the rename failed: it usually exists.
+///
+/// # Errors
+/// When it cannot be renamed; it is removed then.
+pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
+    let rename = || fs::rename(temp.path(), path);
+    rename().or_else(|failed| match path.parent() {
+        Some(parent) if failed.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(parent)?;
+            rename()
+        }
+        _ => Err(failed),
+    })?;
+    // The temporary name is gone; nothing is left to remove.
+    let _ = temp.into_temp_path().keep();
+    Ok(())
 }

@@ -56,7 +56,6 @@
 //! The files are laid out as in `layout.rs`, in folders with a version in
 //! their names. Only Unix-like systems are supported.
 
-mod access;
 mod behind;
 mod buffer;
 mod commit;
@@ -87,8 +86,8 @@ mod verify;
 mod walk;
 mod writer;
 
-pub use access::{Access, Accesses, Watch, Watched};
 pub use buffer::Buffer;
+pub use commit::persist;
 pub use digest::{Digest, DigestError};
 pub use error::StoreError;
 pub use folder::make_folder;

@@ -12,10 +12,11 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+use crate::commit::persist;
 use crate::object::Object;
 use crate::private::is_marked;
 use crate::writer::READ_ONLY;
-use crate::{Access, Digest, Store, StoreError};
+use crate::{Digest, Store, StoreError};
 
 /// How an object got its name outside the store, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,8 +64,6 @@ impl Store {
     ) -> Result<LinkMode, StoreError> {
         let object = self.open_object(digest)?;
         let error = |source| StoreError::writing("write", dest, object.len(), source);
-        let announced = self.accesses().before(Access::Create, dest);
-        announced.map_err(error)?;
         let dir = match dest.parent() {
             Some(dir) if !dir.as_os_str().is_empty() => dir,
             _ => Path::new("."),
@@ -98,8 +97,7 @@ impl Store {
         let temp = temp_in(dir)?;
         copy_bytes(object, temp.as_file())?;
         self.confirm_written(temp.as_file(), dir)?;
-        temp.persist(dest)?;
-        Ok(())
+        persist(temp, dest)
     }
 }
 
@@ -166,8 +164,7 @@ fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
 fn reflink(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let temp = temp_in(dir)?;
     rustix::fs::ioctl_ficlone(temp.as_file(), object.file())?;
-    temp.persist(dest)?;
-    Ok(())
+    persist(temp, dest)
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::layout::Bucket;
 use crate::lease::{Lease, Mode};
 use crate::machine::is_shared;
-use crate::{Access, Digest, Store, StoreError};
+use crate::{Digest, Store, StoreError};
 
 /// Between two looks at a lock that cannot be waited for in another way.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -86,10 +86,7 @@ impl Store {
     /// As [`lock`](Self::lock).
     pub fn try_lock(&self, name: &str) -> Result<Option<LockGuard>, StoreError> {
         self.must_be_writable()?;
-        let path = self.lock_path(name);
-        let announced = self.accesses().before(Access::Create, &path);
-        announced.map_err(|source| StoreError::io("lock", &path, source))?;
-        acquire(&path, Mode::Exclusive, false)
+        acquire(&self.lock_path(name), Mode::Exclusive, false)
     }
 
     /// Keeps garbage collection out, of this and of all other processes,

@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::layout::Bucket;
 use crate::lock::is_file_at;
 use crate::stamp::Stamp;
-use crate::{Access, Accesses, Digest, Store, StoreError, digest};
+use crate::{Digest, Store, StoreError, digest};
 
 /// Largest piece that is read at once while hashing.
 const CHUNK: u64 = 1024 * 1024;
@@ -26,7 +26,6 @@ pub struct Object {
     path: PathBuf,
     file: File,
     len: u64,
-    accesses: Accesses,
 }
 
 impl Object {
@@ -37,7 +36,6 @@ impl Object {
             path: self.path.clone(),
             file,
             len: self.len,
-            accesses: self.accesses.clone(),
         }
     }
 
@@ -87,7 +85,6 @@ pub struct ObjectReader<'a> {
 impl Read for ObjectReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let object = self.object;
-        object.accesses.before(Access::Read, &object.path)?;
         let read = object.file.read_at(buffer, self.position)?;
         self.position += read as u64;
         Ok(read)
@@ -159,8 +156,7 @@ impl Store {
 
     fn open_unverified(&self, digest: &Digest) -> Result<Object, StoreError> {
         let path = self.object_path(digest);
-        let announced = self.accesses().before(Access::Open, &path);
-        let file = match announced.and_then(|()| File::open(&path)) {
+        let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Err(StoreError::Missing { digest: *digest });
@@ -176,7 +172,6 @@ impl Store {
             path,
             file,
             len,
-            accesses: self.accesses().clone(),
         })
     }
 

@@ -40,7 +40,7 @@ use crate::link::copy_into;
 use crate::lock::is_file_at;
 use crate::object::Object;
 use crate::stamp::Stamp;
-use crate::{Access, Digest, Store, StoreError};
+use crate::{Digest, Store, StoreError};
 
 /// The mark: the owner's execute permission.
 const MARK: u32 = 0o100;
@@ -136,9 +136,7 @@ impl Store {
     fn private_copy(&self, object: &Object) -> Result<Object, StoreError> {
         let temp = self.temp_file()?;
         let error = |source| StoreError::writing("copy", object.path(), object.len(), source);
-        let announced = self.accesses().before(Access::Write, temp.path());
-        announced
-            .and_then(|()| copy_into(object, temp.as_file()))
+        copy_into(object, temp.as_file())
             .map_err(|source| self.blame_for_copy(object, error(source)))?;
         let copy = temp.reopen().map_err(error)?;
         let opened = object.copied_to(copy);

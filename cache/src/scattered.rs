@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 use crate::digest::next;
 use crate::writer::{Hashes, PIECE};
-use crate::{Access, Store, StoreError, Stored};
+use crate::{Store, StoreError, Stored};
 
 /// An object being written, in which room may be left for bytes that come later. It enters the store with
 /// [`commit`](Self::commit); dropped before that, it leaves nothing.
@@ -57,10 +57,8 @@ impl ScatteredWriter {
     /// When they cannot be written.
     pub fn write_at(&self, bytes: &[u8], place: u64) -> Result<(), StoreError> {
         let path = self.temp.path();
-        let announced = self.store.accesses().before(Access::Write, path);
-        announced
-            .and_then(|()| self.temp.as_file().write_all_at(bytes, place))
-            .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
+        let written = self.temp.as_file().write_all_at(bytes, place);
+        written.map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
     }
 
     fn write_buffer(&mut self) -> Result<(), StoreError> {
@@ -84,8 +82,7 @@ impl ScatteredWriter {
         let error = |source| StoreError::io("read", path, source);
         // Room at the end that nothing was written to.
         self.temp.as_file().set_len(self.len).map_err(error)?;
-        let file = self.temp.reopen().map_err(error)?;
-        let mut file = self.store.accesses().reader(path, file);
+        let mut file = self.temp.reopen().map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
         let mut piece = vec![0; PIECE];
         loop {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::digest::hex;
 use crate::layout::Bucket;
 use crate::store::write_all;
-use crate::{Access, Accesses, Digest, Store, StoreError};
+use crate::{Digest, Store, StoreError};
 
 /// Length of the first line without its end.
 const SEAL: usize = 2 * Digest::LEN;
@@ -41,13 +41,12 @@ impl Store {
         key: &Digest,
     ) -> Result<Loaded<T>, StoreError> {
         let path = bucket.file(self.root(), key);
-        let announced = self.accesses().before(Access::Open, &path);
-        let file = match announced.and_then(|()| File::open(&path)) {
+        let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Loaded::Absent),
             Err(error) => return Err(StoreError::io("open", &path, error)),
         };
-        let Some(bytes) = contents(self.accesses(), &file, &path)? else {
+        let Some(bytes) = contents(&file, &path)? else {
             return Ok(Loaded::Garbled);
         };
         Ok(match unseal(bucket, key, &bytes) {
@@ -67,21 +66,20 @@ impl Store {
         let bytes = sealed(bucket, key, record)
             .map_err(|error| StoreError::io("write as JSON", &path, error.into()))?;
         let temp = self.temp_file()?;
-        write_all(self.accesses(), temp.as_file(), temp.path(), &bytes)?;
+        write_all(temp.as_file(), temp.path(), &bytes)?;
         self.rename_into(temp, &path)
     }
 }
 
 /// All bytes of a record's file in one read; `None` if it cannot be a record.
-fn contents(accesses: &Accesses, file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
     let len = file.metadata().map_err(error)?.len();
     if len > LONGEST {
         return Ok(None);
     }
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
-    let announced = accesses.before(Access::Read, path);
-    match announced.and_then(|()| file.read_exact_at(&mut bytes, 0)) {
+    match file.read_exact_at(&mut bytes, 0) {
         Ok(()) => Ok(Some(bytes)),
         Err(source) if source.kind() == ErrorKind::UnexpectedEof => Ok(None),
         Err(source) => Err(error(source)),

@@ -22,12 +22,11 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::access::Watched;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::stamp::Stamp;
-use crate::{Access, Digest, Permit, Store, StoreError};
+use crate::{Digest, Permit, Store, StoreError};
 
 /// Longer than the tick of any kernel's clock.
 const TICK: Duration = Duration::from_millis(20);
@@ -168,21 +167,20 @@ impl Store {
         &self,
         path: &Path,
         expected: Option<Stamp>,
-        read: impl FnOnce(Watched<&File>) -> io::Result<(T, u64)>,
+        read: impl FnOnce(&File) -> io::Result<(T, u64)>,
     ) -> Result<(T, Stamp), StoreError> {
         let error = |source| StoreError::io("read", path, source);
         let changed = || StoreError::Changed {
             path: path.to_path_buf(),
         };
-        let announced = self.accesses().before(Access::Open, path);
-        let file = announced.and_then(|()| File::open(path)).map_err(error)?;
+        let file = File::open(path).map_err(error)?;
         let before = file.metadata().map_err(error)?;
         let stamp = Stamp::of_outside(&before);
         if expected.is_some_and(|expected| !expected.agrees_with(stamp)) {
             return Err(changed());
         }
         wait_for_age(&before);
-        let (made, len) = read(self.accesses().reader(path, &file)).map_err(error)?;
+        let (made, len) = read(&file).map_err(error)?;
         // By name, too: a writer that replaces files leaves ours untouched.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);

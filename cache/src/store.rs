@@ -6,13 +6,14 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use crate::error::free_bytes;
 use crate::folder::make_folder;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
-use crate::{Access, Accesses, Digest, Permit, StoreError, Threads, Tier, leftovers};
-use parking_lot::Mutex;
+use crate::{Digest, Permit, StoreError, Threads, Tier, leftovers};
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -27,7 +28,6 @@ pub struct Store {
     threads: Option<Threads>,
     /// Writers compute SHA-256, too.
     pub(crate) with_sums: bool,
-    accesses: Accesses,
     /// Where else results are looked for.
     pub(crate) tier: Option<Arc<dyn Tier>>,
 }
@@ -119,7 +119,6 @@ impl Store {
             inner: Arc::new(inner),
             threads: None,
             with_sums: false,
-            accesses: Accesses::default(),
             tier: None,
         }
     }
@@ -160,20 +159,6 @@ impl Store {
 
     pub(crate) fn set_sha256(&self, digest: Digest, sum: [u8; 32]) {
         self.inner.sums.lock().insert(digest, sum);
-    }
-
-    /// The same store, whose accesses to files are announced to these.
-    #[must_use]
-    pub fn with_accesses(&self, accesses: Accesses) -> Store {
-        Store {
-            accesses,
-            ..self.clone()
-        }
-    }
-
-    /// To whom accesses to files are announced.
-    pub fn accesses(&self) -> &Accesses {
-        &self.accesses
     }
 
     /// One more thread; none if all are taken.
@@ -278,15 +263,8 @@ impl Store {
 }
 
 /// Writes `bytes` to `file`, naming `path` in the error.
-pub(crate) fn write_all(
-    accesses: &Accesses,
-    mut file: &File,
-    path: &Path,
-    bytes: &[u8],
-) -> Result<(), StoreError> {
-    let announced = accesses.before(Access::Write, path);
-    announced
-        .and_then(|()| file.write_all(bytes))
+pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    file.write_all(bytes)
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))
 }
 
@@ -303,7 +281,7 @@ mod tests {
             return Ok(());
         }
         let full = OpenOptions::new().write(true).open(path)?;
-        match write_all(&Accesses::default(), &full, path, &[1; 5000]) {
+        match write_all(&full, path, &[1; 5000]) {
             Err(error @ StoreError::NoSpace { needed: 5000, .. }) => {
                 let text = error.to_string();
                 assert!(text.starts_with("no space left to write /dev/full: 5000 bytes needed"));

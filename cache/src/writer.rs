@@ -16,7 +16,7 @@ use crate::behind::Behind;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
-use crate::{Access, Buffer, Digest, Store, StoreError};
+use crate::{Buffer, Digest, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
@@ -162,7 +162,7 @@ impl Store {
     }
 
     fn append(&self, temp: &NamedTempFile, bytes: &[u8]) -> Result<(), StoreError> {
-        write_all(self.accesses(), temp.as_file(), temp.path(), bytes)
+        write_all(temp.as_file(), temp.path(), bytes)
     }
 
     /// A file in `tmp` that holds `bytes`.
@@ -189,12 +189,9 @@ impl Store {
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
-        let announced = self.accesses().before(Access::Create, &dir);
-        let made = announced.and_then(|()| {
-            tempfile::Builder::new()
-                .permissions(Permissions::from_mode(READ_ONLY))
-                .tempfile_in(&dir)
-        });
+        let made = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(READ_ONLY))
+            .tempfile_in(&dir);
         let temp = made.map_err(|error| StoreError::io("create a file in", &dir, error))?;
         // Tells the sweeper that the writer lives. Where there are no locks,
         // the sweeper goes by age.
@@ -344,13 +341,11 @@ impl ObjectWriter {
     /// # Errors
     /// When the last bytes cannot be written, or when an earlier write failed.
     pub fn read_back(self) -> Result<Box<dyn io::Read>, StoreError> {
-        let accesses = self.store.accesses().clone();
         let mut temp = match self.end()?.0 {
             Place::File(temp) => temp,
             Place::Memory(memory) => return Ok(Box::new(Cursor::new(memory))),
         };
-        let rewound = accesses.before(Access::Read, temp.path());
-        let rewound = rewound.and_then(|()| temp.rewind());
+        let rewound = temp.rewind();
         rewound.map_err(|error| StoreError::io("read", temp.path(), error))?;
         Ok(Box::new(temp))
     }

@@ -3,21 +3,25 @@
 #![allow(
     clippy::expect_used,
     clippy::panic,
+    clippy::print_stderr,
     clippy::unwrap_used,
     reason = "a test that panics has failed"
 )]
 
 mod common;
+#[path = "../../tests/faults/mod.rs"]
+mod faults;
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use common::{Outcome, bytes, fresh, object_file, stranger};
-use prep_cache::{Access, Accesses, Digest, LinkMode, Store, StoreError, Watch};
+use prep_cache::{Digest, LinkMode, Store, StoreError};
 
 fn only_file(dir: &Path) -> Result<bool, std::io::Error> {
     Ok(fs::read_dir(dir)?.count() == 1)
@@ -223,55 +227,63 @@ fn objects_are_opened_and_published_at_the_same_time() -> Outcome {
     Ok(())
 }
 
-/// Runs an action once, before the access of this kind and path.
-struct Before {
-    access: Access,
-    path: PathBuf,
-    action: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-}
+/// The folder of the test, in the process whose access waits at the gate.
+const ROOT: &str = "PREP_GATED";
 
-impl Watch for Before {
-    fn before(&self, access: Access, path: &Path) -> std::io::Result<()> {
-        if access == self.access && path == self.path {
-            let action = self.action.lock().unwrap().take();
-            if let Some(action) = action {
-                action();
-            }
+/// Runs `test` once more, in a process whose first access of the kind `meets` to a path with `part` waits at the gate.
+fn again_at_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
+    let library = match faults::library(root) {
+        Ok(library) => library,
+        Err(why) => {
+            eprintln!("skipped: {why}");
+            return Ok(());
         }
-        Ok(())
-    }
-}
-
-fn before(
-    store: &Store,
-    access: Access,
-    path: &Path,
-    action: impl FnOnce() + Send + 'static,
-) -> Store {
-    store.with_accesses(Accesses::watched_by(Arc::new(Before {
-        access,
-        path: path.to_owned(),
-        action: Mutex::new(Some(Box::new(action))),
-    })))
+    };
+    let ended = Command::new(std::env::current_exe()?)
+        .args([test, "--exact"])
+        .env(ROOT, root)
+        .env("LD_PRELOAD", library)
+        .env("TROUBLE", "gate")
+        .env("TROUBLE_ROOT", root)
+        .env("TROUBLE_NUMBER", "0")
+        .env("TROUBLE_MEETS", meets)
+        .env("TROUBLE_WHERE", part)
+        .env("TROUBLE_GATE", root.join("gate"))
+        .env("TROUBLE_COUNT", root.join("count"))
+        .output()?;
+    assert!(ended.status.success(), "{ended:?}");
+    assert_ne!(
+        fs::read_to_string(root.join("count"))?,
+        "0",
+        "nothing waited"
+    );
+    Ok(())
 }
 
 /// The linker opens the object, then another process replaces it by a private copy, then the linker links.
 #[test]
 fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() -> Outcome {
-    let (dir, store) = fresh()?;
     let content = b"id,label\n1,a\n";
-    let digest = store.put(content)?;
-    store.materialise(&digest, &dir.path().join("first"))?;
+    let digest = Digest::of(content);
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
+        let (dir, store) = fresh()?;
+        store.put(content)?;
+        store.materialise(&digest, &dir.path().join("first"))?;
+        fs::create_dir(dir.path().join("data"))?;
+        let test = "a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name";
+        return again_at_gate(test, dir.path(), "c", "/data/");
+    };
+    let store = Store::open(&root.join("store"))?;
     let (mapped, other) = (Arc::new(Mutex::new(None)), stranger(&store)?);
-    let published = dir.path().join("second");
-    let linker = before(&store, Access::Create, &published, {
+    let published = root.join("data/second");
+    faults::act_at(root.join("gate"), {
         let mapped = Arc::clone(&mapped);
-        move || {
+        move |_| {
             let object = other.open_private(&digest).unwrap();
             *mapped.lock().unwrap() = Some((object.map().unwrap(), object));
         }
     });
-    linker.materialise(&digest, &published)?;
+    store.materialise(&digest, &published)?;
     let mapped = mapped.lock().unwrap().take().ok_or("not opened")?;
     assert_eq!(mapped.1.file().metadata()?.nlink(), 1);
     assert_eq!(fs::read(&published)?, content);
@@ -285,20 +297,24 @@ fn a_private_copy_that_appears_while_the_object_is_linked_gets_no_public_name() 
 /// left: the published one.
 #[test]
 fn a_file_whose_only_name_is_a_published_one_is_not_private() -> Outcome {
-    let (dir, store) = fresh()?;
     let content = b"id,label\n1,a\n";
-    let digest = store.put(content)?;
-    let published = dir.path().join("published");
-    store.materialise(&digest, &published)?;
-    // The second process has opened the object before it reads it for its digest.
-    let (first, second) = (stranger(&store)?, stranger(&store)?);
-    let path = object_file(&store, &digest);
-    let second = before(&second, Access::Read, &path, move || {
+    let digest = Digest::of(content);
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else {
+        let (dir, store) = fresh()?;
+        store.put(content)?;
+        store.materialise(&digest, &dir.path().join("published"))?;
+        // The second process has opened the object before it reads it for its digest.
+        let test = "a_file_whose_only_name_is_a_published_one_is_not_private";
+        return again_at_gate(test, dir.path(), "r", "/objects-v1/");
+    };
+    let second = Store::open(&root.join("store"))?;
+    let first = stranger(&second)?;
+    faults::act_at(root.join("gate"), move |_| {
         first.open_private(&digest).unwrap();
     });
     let object = second.open_private(&digest)?;
     let mapped = object.map()?;
-    cut(&published)?;
+    cut(&root.join("published"))?;
     assert_eq!(mapped.as_ref(), content);
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! The program from outside: tests start `prep` as a user would, in folders of their own, and look at exit codes, messages
-//! and files. (`faults` links the library, to stand between it and the files.)
+//! and files. (`faults` also runs the library in processes of its own.)
 //!
 //! ```text
 //! cases/        raw bundle -> prepared files -> scores, against what the benchmark itself made of the same input

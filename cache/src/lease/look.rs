@@ -6,10 +6,11 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+
 use super::held::parse;
 use super::{Mode, Taker, prefix, token};
 use crate::process::ProcessState;
-use parking_lot::Mutex;
 
 /// Times that the directory is listed, because a file was renamed or removed before it was read.
 const MAX_LISTINGS: usize = 100;

@@ -16,7 +16,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Accesses, Catalog, Options, Plan, Run, Settings, Task};
+use prep_app::{Catalog, Options, Plan, Run, Settings, Task};
 use prep_core::{Cancel, NullReporter};
 use prep_fetch::{FetchError, LazyNetwork};
 
@@ -33,7 +33,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         memory: 4 << 30,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         boot: None,
-        accesses: Accesses::default(),
         remote: None,
     };
     let options = Options {

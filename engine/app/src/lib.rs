@@ -92,7 +92,6 @@ pub use leaks::leaks;
 pub use moments::diff_moments;
 pub use note::Note;
 pub use plan::{Plan, PlannedStep, Runs, Task};
-pub use prep_cache::{Access, Accesses, Watch as WatchAccesses};
 pub use prep_steps::Expand;
 pub use prepared::{manifest, not_prepared};
 pub use push::{Pushed, push, remote_of};

@@ -66,7 +66,7 @@ impl Run {
         notes: &dyn Fn(Note),
     ) -> Result<Run, Error> {
         let settings = task.settings;
-        let store = Store::open(&settings.store_dir)?.with_accesses(settings.accesses.clone());
+        let store = Store::open(&settings.store_dir)?;
         // From the first lookup and the first note on, nothing is collected.
         let in_use = cancel.in_use(&store)?;
         let engine = prep_sql::Session::new(&store.temp_dir());

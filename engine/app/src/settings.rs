@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use prep_cache::{Accesses, Store};
+use prep_cache::Store;
 use prep_core::Limits;
 use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
@@ -26,8 +26,6 @@ pub struct Settings {
     pub program: String,
     /// Changes whenever the machine starts; none where that cannot be told.
     pub boot: Option<String>,
-    /// Who is told of accesses to files while something is prepared.
-    pub accesses: Accesses,
     /// A store that many machines share, in which results are looked for and to which they are offered.
     pub remote: Option<Link>,
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use prep_app::{Accesses, Settings};
+use prep_app::Settings;
 use prep_core::units;
 use prep_fetch::{CredentialsError, Found};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -301,7 +301,6 @@ impl Resolved {
                 .unwrap_or_else(|| around.memory.unwrap_or(UNKNOWN_MEMORY) / 2),
             program: around.program.clone(),
             boot: around.boot.clone(),
-            accesses: Accesses::default(),
             remote: None,
         };
         Ok(Resolved {

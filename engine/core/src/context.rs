@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
-use prep_cache::{Access, Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
+use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
 
 use crate::held::{Held, HeldObjects};
 use crate::memory::Memory;
@@ -279,9 +279,7 @@ impl Context {
     /// # Errors
     /// When it cannot be made.
     pub fn temp_file(&self) -> io::Result<File> {
-        let folder = self.temp_dir();
-        self.store.accesses().before(Access::Create, &folder)?;
-        tempfile::tempfile_in(&folder)
+        tempfile::tempfile_in(self.temp_dir())
     }
 
     /// A folder for temporary files on the store's file system.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+
 /// An amount of memory that claims are taken from. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {

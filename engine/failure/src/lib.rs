@@ -8,8 +8,7 @@
 //! use std::io;
 //! let full = io::Error::from(io::ErrorKind::StorageFull);
 //! let wrapped = io::Error::other(full);
-//! let found = prep_failure::causes(&wrapped).find_map(|cause| cause.downcast_ref::<io::Error>()?.into());
-//! assert!(found.is_some());
+//! assert!(prep_failure::causes(&wrapped).all(|cause| cause.is::<io::Error>()));
 //! assert_eq!(prep_failure::chain(&wrapped), "no storage space");
 //! ```
 
@@ -20,7 +19,7 @@ use std::io::{self, ErrorKind};
 pub type BoxError = Box<dyn Error + Send + Sync + 'static>;
 
 /// What a failure is about. It decides the exit code, so that callers need not parse messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// The bundle or a file in it is missing, damaged, or not what the pipeline declares.

@@ -1,10 +1,7 @@
 //! Files of a bundle that are cut short, empty, or changed, though the archive vouches for them; and little memory.
 
-use std::sync::Arc;
-
 use prep_core::Failure;
 
-use super::trouble::Trouble;
 use super::world::{ENOUGH, Ending, World};
 use super::{Chance, tries};
 use crate::kinds;
@@ -47,9 +44,7 @@ fn whatever_is_wrong_with_a_file_it_is_the_input_s_fault() {
             let note = format!("{}: {name}, way {way}, seed {}", world.id, chance.seed);
             world.clear();
             let archive = kinds::archive(&spoilt_members);
-            let ending = world.with_bundle(&archive, || {
-                world.prepare(&Arc::new(Trouble::new(None)), ENOUGH)
-            });
+            let ending = world.with_bundle(&archive, || world.prepare(ENOUGH));
             match ending {
                 // What was spoilt is text, say, and still is.
                 Ending::Done => assert!(world.is_complete(), "{note}"),
@@ -81,7 +76,7 @@ fn with_little_memory_there_is_the_same_tree_or_a_word_about_memory() {
         let whole = world.prepare_well(&"enough");
         for memory in [1 << 10, 1 << 20, 16 << 20] {
             world.clear();
-            match world.prepare(&Arc::new(Trouble::new(None)), memory) {
+            match world.prepare(memory) {
                 Ending::Done => {
                     let tree = world.sandbox.tree(&world.id);
                     assert_eq!(tree.contents(), whole.contents(), "{}", world.id);

@@ -1,38 +1,16 @@
-//! The same from outside: a library that is preloaded makes accesses of the program itself go wrong (`trouble.c`), and the
+//! The same from outside: a library that is preloaded makes accesses of the program itself go wrong (`tests/faults/trouble.c`), and the
 //! program says so by its exit code. Every fault meets every pipeline of `kinds`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use super::Chance;
 use super::world::World;
+use super::{Chance, worker};
 use crate::kinds;
-use crate::support::{Ended, Snapshot, skipped};
+use crate::support::{Ended, Snapshot};
 
 /// Attempts to let a fault be noticed: some accesses may fail without harm (what is only kept to save time, say).
 const ATTEMPTS: usize = 12;
-
-/// The library; none where it cannot be made, or be preloaded.
-pub(crate) fn library(folder: &Path) -> Option<PathBuf> {
-    if !cfg!(target_os = "linux") {
-        skipped("what is preloaded to make accesses fail is written for Linux");
-        return None;
-    }
-    let source =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/end_to_end/faults/trouble.c");
-    let made = folder.join("trouble.so");
-    let compiled = Command::new("cc")
-        .args(["-shared", "-fPIC", "-O1", "-o"])
-        .args([&made, &source])
-        .arg("-ldl")
-        .status();
-    if !compiled.is_ok_and(|status| status.success()) {
-        skipped("there is no C compiler for what is preloaded to make accesses fail");
-        return None;
-    }
-    Some(made)
-}
 
 /// A run in which the access of this number goes wrong; returns how many there were, too.
 fn run(world: &World, library: &Path, fault: &str, number: Option<usize>) -> (Ended, usize) {
@@ -67,8 +45,7 @@ fn mend(world: &World, whole: &Snapshot, ended: &Ended, note: &str) {
 #[test]
 fn the_exit_code_says_what_kind_of_fault_it_was() {
     let mut chance = Chance::new();
-    let folder = tempfile::tempdir().expect("folder");
-    let Some(library) = library(folder.path()) else {
+    let Some(library) = worker::preloaded() else {
         return;
     };
     for folder in kinds::folders() {
@@ -82,14 +59,14 @@ fn the_exit_code_says_what_kind_of_fault_it_was() {
             ("stop", 130, "stopped"),
         ] {
             world.clear();
-            let (quiet, accesses) = run(&world, &library, fault, None);
+            let (quiet, accesses) = run(&world, library, fault, None);
             quiet.code(0);
             assert!(accesses > 10, "{}: {accesses} accesses", world.id);
             let noticed = (0..ATTEMPTS).any(|_| {
                 let number = chance.below(accesses);
                 let note = format!("{}: {fault} at {number}, seed {}", world.id, chance.seed);
                 world.clear();
-                let (ended, _) = run(&world, &library, fault, Some(number));
+                let (ended, _) = run(&world, library, fault, Some(number));
                 // Before the program listens to signals, they end it; shells call that 130, too.
                 let is_early = fault == "stop" && ended.code.is_none();
                 let noticed = ended.code != Some(0) && !is_early;

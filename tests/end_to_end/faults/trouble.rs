@@ -1,16 +1,16 @@
 //! What goes wrong, and when: at one access to a file in one step.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::path::Path;
 
-use prep_app::{Access, WatchAccesses};
-use prep_core::{Cancel, Event, Failure, Reporter};
+use prep_core::Failure;
+use serde::{Deserialize, Serialize};
+
+use crate::support::Snapshot;
 
 /// A thing that can go wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Fault {
     /// One read fails as on a bad block.
     Reader,
@@ -24,6 +24,8 @@ pub enum Fault {
     Damage,
     /// The bundle loses its second half.
     Cut,
+    /// All published files are cut.
+    CutPublished,
 }
 
 impl Fault {
@@ -36,16 +38,22 @@ impl Fault {
         Fault::Cut,
     ];
 
-    /// Whether it can happen at this access.
-    pub fn can_meet(self, access: Access, path: &Path) -> bool {
+    /// How the library is told of it: `TROUBLE`, `TROUBLE_MEETS`, `TROUBLE_WHERE`.
+    pub fn told_as(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Fault::Reader => !access.is_change(),
-            Fault::Writer => access.is_change(),
-            Fault::Full => matches!(access, Access::Create | Access::Write | Access::Rename),
-            Fault::Stop => true,
-            Fault::Damage => access == Access::Open && is_object(path),
-            Fault::Cut => !access.is_change() && is_bundle(path),
+            Fault::Reader => ("reader", "or", ""),
+            Fault::Writer => ("writer", "cwnd", ""),
+            Fault::Full => ("full", "cwn", ""),
+            Fault::Stop | Fault::CutPublished => ("gate", "orcwnd", ""),
+            Fault::Damage => ("gate", "o", "/objects-v1/"),
+            Fault::Cut => ("gate", "or", "/source/"),
         }
+    }
+
+    /// Whether it can happen at this access.
+    pub fn can_meet(self, seen: &Seen) -> bool {
+        let (_, meets, path) = self.told_as();
+        meets.contains(&seen.access) && seen.path.contains(path)
     }
 
     /// What a failure that comes of it is about, and what its message says.
@@ -55,99 +63,39 @@ impl Fault {
             Fault::Full => (&[Failure::Machine], "no space left"),
             Fault::Stop => (&[Failure::Cancelled], "stopped"),
             Fault::Damage => (&[Failure::Machine], "damaged"),
-            Fault::Cut => (&[Failure::Input, Failure::Machine], ""),
-        }
-    }
-}
-
-fn is_object(path: &Path) -> bool {
-    path.components()
-        .any(|part| part.as_os_str() == "objects-v1")
-}
-
-fn is_bundle(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str() == "source")
-}
-
-/// An access that was seen.
-#[derive(Debug, Clone)]
-pub struct Seen {
-    /// The step that was running, with its kind; none between steps.
-    pub step: String,
-    pub kind: &'static str,
-    pub access: Access,
-    pub path: PathBuf,
-}
-
-/// Where something is to go wrong: at the access of this number, among those that the fault can meet in this step.
-#[derive(Debug, Clone)]
-pub struct Target {
-    pub fault: Fault,
-    pub step: String,
-    pub number: usize,
-}
-
-#[derive(Default)]
-struct State {
-    step: String,
-    kind: &'static str,
-    seen: Vec<Seen>,
-    met: usize,
-    struck: bool,
-}
-
-/// Watches a run, and makes one thing go wrong.
-pub struct Trouble {
-    target: Option<Target>,
-    pub cancel: Cancel,
-    state: Mutex<State>,
-}
-
-impl Trouble {
-    pub fn new(target: Option<Target>) -> Trouble {
-        Trouble {
-            target,
-            cancel: Cancel::default(),
-            state: Mutex::default(),
+            Fault::Cut | Fault::CutPublished => (&[Failure::Input, Failure::Machine], ""),
         }
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
-        self.state.lock().expect("state").seen.clone()
-    }
-
-    /// Whether it went wrong.
-    pub fn has_struck(&self) -> bool {
-        self.state.lock().expect("state").struck
-    }
-
-    fn strike(&self, fault: Fault, path: &Path) -> io::Result<()> {
-        match fault {
-            Fault::Reader | Fault::Writer => Err(io::Error::from_raw_os_error(5)),
-            Fault::Full => Err(io::Error::from_raw_os_error(28)),
-            Fault::Stop => {
-                self.cancel.cancel();
-                Ok(())
-            }
-            Fault::Damage => {
-                if path.exists() {
-                    flip(path);
+    /// Does to the file of an access what the library cannot. `prepared` has the published files.
+    pub fn act(self, path: &Path, prepared: &Path) {
+        match self {
+            Fault::Damage => flip(path),
+            Fault::Cut => cut(path, |length| length / 2),
+            Fault::CutPublished => {
+                for inner in Snapshot::of(prepared).files() {
+                    let path = prepared.join(inner);
+                    fs::set_permissions(&path, Permissions::from_mode(0o644)).expect("mode");
+                    cut(&path, |_| 1);
                 }
-                Ok(())
             }
-            Fault::Cut => {
-                let file = OpenOptions::new().write(true).open(path).expect("bundle");
-                let half = file.metadata().expect("length").len() / 2;
-                file.set_len(half).expect("cut");
-                Ok(())
-            }
+            Fault::Reader | Fault::Writer | Fault::Full | Fault::Stop => {}
         }
     }
+}
+
+fn cut(path: &Path, to: fn(u64) -> u64) {
+    let file = OpenOptions::new().write(true).open(path).expect("a file");
+    let length = file.metadata().expect("length").len();
+    file.set_len(to(length)).expect("cut");
 }
 
 /// Changes a byte of a file. Other names of the file keep what they have.
 fn flip(path: &Path) {
-    let mut bytes = fs::read(path).expect("object");
+    // Some objects are looked for that are not there.
+    let Ok(mut bytes) = fs::read(path) else {
+        return;
+    };
     let Some(byte) = bytes.first_mut() else {
         return;
     };
@@ -159,55 +107,40 @@ fn flip(path: &Path) {
     file.set_permissions(mode).expect("mode");
 }
 
-impl WatchAccesses for Trouble {
-    fn before(&self, access: Access, path: &Path) -> io::Result<()> {
-        let mut state = self.state.lock().expect("state");
-        let Some(target) = &self.target else {
-            let (step, kind) = (state.step.clone(), state.kind);
-            let path = path.to_owned();
-            state.seen.push(Seen {
-                step,
-                kind,
-                access,
-                path,
-            });
-            return Ok(());
-        };
-        let fault = target.fault;
-        if !fault.can_meet(access, path) {
-            return Ok(());
-        }
-        if state.struck {
-            return match fault {
-                Fault::Full => self.strike(fault, path),
-                _ => Ok(()),
+/// An access that was seen.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    /// The step that was running, with its kind; none between steps.
+    pub step: String,
+    pub kind: String,
+    pub access: String,
+    pub path: String,
+}
+
+impl Seen {
+    /// All accesses of a library's log.
+    pub fn all(log: &str) -> Vec<Seen> {
+        let line = |line: &str| {
+            let parts: Vec<&str> = line.splitn(4, '\t').collect();
+            let [step, kind, access, path] = parts[..] else {
+                panic!("a line of the log: {line}");
             };
-        }
-        if state.step != target.step {
-            return Ok(());
-        }
-        state.met += 1;
-        if state.met <= target.number {
-            return Ok(());
-        }
-        state.struck = true;
-        self.strike(fault, path)
+            Seen {
+                step: step.to_owned(),
+                kind: kind.to_owned(),
+                access: access.to_owned(),
+                path: path.to_owned(),
+            }
+        };
+        log.lines().map(line).collect()
     }
 }
 
-impl Reporter for Trouble {
-    fn event(&self, event: &Event) {
-        let mut state = self.state.lock().expect("state");
-        match event {
-            Event::StepStarted { step, kind, .. } => {
-                state.step.clone_from(step);
-                state.kind = kind;
-            }
-            Event::StepEnded { .. } => {
-                state.step.clear();
-                state.kind = "";
-            }
-            Event::Started { .. } | Event::Finished => {}
-        }
-    }
+/// Where something is to go wrong: at the access of this number, among those that the fault can meet in this step, or in
+/// the whole run.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub fault: Fault,
+    pub step: Option<String>,
+    pub number: usize,
 }

@@ -1,13 +1,15 @@
-//! A competition of one of the folders in `kinds`, prepared in this process.
+//! A competition of one of the folders in `kinds`, prepared in this process or in one where something goes wrong.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prep_app::{Accesses, Catalog, Options, Run, Settings, Task, WatchAccesses};
-use prep_core::{Cancel, Failure, Reporter};
+use prep_app::{Catalog, Options, Run, Settings, Task};
+use prep_core::{Cancel, Failure, NullReporter, Reporter};
 use prep_fetch::{FetchError, LazyNetwork};
+use serde::{Deserialize, Serialize};
 
-use super::trouble::Trouble;
+use super::trouble::{Seen, Target};
+use super::worker;
 use crate::kinds;
 use crate::support::{Archive, Sandbox, Snapshot, names_in};
 
@@ -21,7 +23,7 @@ pub struct World {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
     Done,
     Failed(Vec<(Failure, String)>),
@@ -57,71 +59,34 @@ impl World {
         self.sandbox.bundle(&self.id, &self.bundle);
     }
 
-    pub fn prepare(&self, trouble: &Arc<Trouble>, memory: u64) -> Ending {
-        self.prepare_until(trouble.clone(), &trouble.cancel, memory)
+    /// Prepares in this process. Nothing goes wrong.
+    pub fn prepare(&self, memory: u64) -> Ending {
+        let (root, quiet) = (self.root(), Arc::new(NullReporter));
+        prepare_in(&root, &self.id, quiet, &Cancel::default(), memory)
     }
 
-    /// Prepares, and tells the watcher of accesses and steps.
-    pub fn prepare_watched<W>(&self, watcher: Arc<W>, memory: u64) -> Ending
-    where
-        W: WatchAccesses + Reporter + 'static,
-    {
-        self.prepare_until(watcher, &Cancel::default(), memory)
+    /// Prepares in a process of its own, in which something goes wrong.
+    pub fn prepare_with(&self, target: &Target) -> worker::Run {
+        worker::prepare(&self.root(), &self.id, Some(target))
     }
 
-    fn prepare_until<W>(&self, watcher: Arc<W>, cancel: &Cancel, memory: u64) -> Ending
-    where
-        W: WatchAccesses + Reporter + 'static,
-    {
-        let settings = Settings {
-            data_dir: self.sandbox.data(),
-            store_dir: self.sandbox.store(),
-            pipelines: Some(self.sandbox.path("pipelines")),
-            // One step at a time, so that it is known whose every access is.
-            jobs: 1,
-            memory,
-            program: "test".to_owned(),
-            boot: None,
-            accesses: Accesses::watched_by(watcher.clone()),
-            remote: None,
-        };
-        let options = Options {
-            source: Some(self.sandbox.source()),
-            download: false,
-            check_outputs: false,
-            ..Options::default()
-        };
-        let catalog = Catalog::of(&settings).expect("pipelines");
-        let network = LazyNetwork::new(|| Err(FetchError::NotAllowed));
-        let task = Task {
-            settings: &settings,
-            catalog: &catalog,
-            options: &options,
-            network: &network,
-        };
-        let ids = [self.id.clone()];
-        let run = Run::begin(&task, &ids, cancel, &|_| {});
-        let preparation = match run.and_then(|run| run.execute(watcher)) {
-            Ok(preparation) => preparation,
-            Err(error) if error.failure() == Failure::Cancelled => return Ending::Stopped,
-            Err(error) => return Ending::Failed(vec![(error.failure(), error.to_string())]),
-        };
-        let failures = preparation.summaries.iter().flat_map(|one| &one.failures);
-        let failures: Vec<(Failure, String)> = failures
-            .map(|failed| (failed.failure, failed.message.clone()))
-            .collect();
-        match failures.is_empty() {
-            _ if preparation.interrupted => Ending::Stopped,
-            true => Ending::Done,
-            false => Ending::Failed(failures),
-        }
+    /// Prepares in a process of its own, and lists its accesses to files.
+    pub fn prepare_seen(&self) -> Vec<Seen> {
+        let run = worker::prepare(&self.root(), &self.id, None);
+        assert_eq!(run.ending, Ending::Done, "{}", self.id);
+        run.seen
+    }
+
+    fn root(&self) -> PathBuf {
+        let source = self.sandbox.source();
+        source.parent().expect("a folder").to_owned()
     }
 
     /// A run in which nothing goes wrong.
     #[track_caller]
     pub fn prepare_well(&self, note: &dyn std::fmt::Display) -> Snapshot {
         self.sandbox.bundle(&self.id, &self.bundle);
-        let ending = self.prepare(&Arc::new(Trouble::new(None)), ENOUGH);
+        let ending = self.prepare(ENOUGH);
         assert_eq!(ending, Ending::Done, "{note}: the next run");
         let names = self.sandbox.names_in_home(&self.id);
         let expected = [
@@ -141,5 +106,55 @@ impl World {
         let manifest = prep_app::manifest(&self.sandbox.data(), &self.id).expect("manifest");
         let prepared = self.sandbox.prepared(&self.id);
         manifest.is_some_and(|manifest| manifest.is_intact(&prepared))
+    }
+}
+
+/// Prepares a competition in the sandbox at `root`.
+pub fn prepare_in(
+    root: &Path,
+    id: &str,
+    reporter: Arc<dyn Reporter>,
+    cancel: &Cancel,
+    memory: u64,
+) -> Ending {
+    let settings = Settings {
+        data_dir: root.join("data"),
+        store_dir: root.join("store"),
+        pipelines: Some(root.join("pipelines")),
+        // One step at a time, so that it is known whose every access is.
+        jobs: 1,
+        memory,
+        program: "test".to_owned(),
+        boot: None,
+        remote: None,
+    };
+    let options = Options {
+        source: Some(root.join("source")),
+        download: false,
+        check_outputs: false,
+        ..Options::default()
+    };
+    let catalog = Catalog::of(&settings).expect("pipelines");
+    let network = LazyNetwork::new(|| Err(FetchError::NotAllowed));
+    let task = Task {
+        settings: &settings,
+        catalog: &catalog,
+        options: &options,
+        network: &network,
+    };
+    let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {});
+    let preparation = match run.and_then(|run| run.execute(reporter)) {
+        Ok(preparation) => preparation,
+        Err(error) if error.failure() == Failure::Cancelled => return Ending::Stopped,
+        Err(error) => return Ending::Failed(vec![(error.failure(), error.to_string())]),
+    };
+    let failures = preparation.summaries.iter().flat_map(|one| &one.failures);
+    let failures: Vec<(Failure, String)> = failures
+        .map(|failed| (failed.failure, failed.message.clone()))
+        .collect();
+    match failures.is_empty() {
+        _ if preparation.interrupted => Ending::Stopped,
+        true => Ending::Done,
+        false => Ending::Failed(failures),
     }
 }

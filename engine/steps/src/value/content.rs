@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use prep_cache::{Access, Accesses, Digest, Store, StoreError, Threads, Watched};
-use prep_core::{Cancel, Cancellable, Context, Location, StepError};
+use prep_cache::{Digest, Store, StoreError, Threads};
+use prep_core::{Cancel, Context, Location, StepError};
 use prep_formats::checked::Checked;
 use prep_formats::read_at::Section;
 use prep_formats::zip::{MemberInflater, ZipEntry, ZipError};
@@ -107,9 +107,9 @@ const SHORT: u64 = 4 << 20;
 pub struct Opener {
     context: Context,
     /// By base, and whether it was opened for nobody else to write to.
-    bases: Mutex<HashMap<(Digest, bool), Base>>,
+    bases: Mutex<HashMap<(Digest, bool), BaseFile>>,
     /// By the object of its layers.
-    layered: Mutex<HashMap<Digest, Base>>,
+    layered: Mutex<HashMap<Digest, BaseFile>>,
 }
 
 /// Only a content longer than this is read ahead: below, starting a thread takes longer.
@@ -141,20 +141,11 @@ impl<R: Read> Read for Unchanged<R> {
     }
 }
 
-/// An opened base file.
-#[derive(Clone)]
-struct Base {
-    file: BaseFile,
-    path: Arc<PathBuf>,
-}
-
 /// An opened base file and what to read of it.
 pub struct OpenContent<'a> {
     file: BaseFile,
-    path: Arc<PathBuf>,
     content: &'a Content,
     cancel: Cancel,
-    accesses: Accesses,
     threads: Threads,
 }
 
@@ -174,30 +165,23 @@ impl Opener {
     pub fn open<'a>(&self, content: &'a Content) -> Result<OpenContent<'a>, ContentError> {
         // An object as a whole may be published and checked; what is only a part of one is never linked.
         let is_whole = matches!(content, Content::Object { .. });
-        let Base { file, path } = self.holder(content, !is_whole)?;
+        let file = self.holder(content, !is_whole)?;
         Ok(OpenContent {
             file,
-            path,
             content,
             cancel: self.context.cancel.clone(),
-            accesses: self.store().accesses().clone(),
             threads: self.context.threads.clone(),
         })
     }
 
     /// What holds a content: a verified object that nobody can write to, the outside file, or what is packed there.
     pub fn base(&self, content: &Content) -> Result<BaseFile, ContentError> {
-        Ok(self.holder(content, true)?.file)
-    }
-
-    /// What is packed, by the object of its layers.
-    pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
-        Ok(self.layered_as(layers)?.file)
+        self.holder(content, true)
     }
 
     /// The open file behind the digest of an object, which is on this machine.
     pub fn stored(&self, object: &Digest) -> Result<Arc<File>, ContentError> {
-        match self.base_as(object, true)?.file {
+        match self.base_as(object, true)? {
             BaseFile::Here(file) => Ok(file),
             BaseFile::Elsewhere(_) | BaseFile::Layered(_) => Err(ContentError::Io {
                 what: object.to_string(),
@@ -228,14 +212,15 @@ impl Opener {
         }
     }
 
-    fn holder(&self, content: &Content, private: bool) -> Result<Base, ContentError> {
+    fn holder(&self, content: &Content, private: bool) -> Result<BaseFile, ContentError> {
         match content.is_layered() {
-            true => self.layered_as(content.base()),
+            true => self.layered(content.base()),
             false => self.base_as(content.base(), private),
         }
     }
 
-    fn layered_as(&self, layers: &Digest) -> Result<Base, ContentError> {
+    /// What is packed, by the object of its layers.
+    pub(crate) fn layered(&self, layers: &Digest) -> Result<BaseFile, ContentError> {
         let mut layered = self.layered.lock();
         if let Some(open) = layered.get(layers) {
             return Ok(open.clone());
@@ -246,7 +231,7 @@ impl Opener {
             cause,
         };
         let found = Layers::read(&object).map_err(failed)?;
-        let Base { mut file, path } = self.base_as(&found.base, true)?;
+        let mut file = self.base_as(&found.base, true)?;
         // What one step unpacks, those that run beside it need not.
         let shared = self.context.shared(layers, || {
             for layer in found.layers {
@@ -257,12 +242,11 @@ impl Opener {
         });
         let shared = shared.map_err(|error| failed(io::Error::other(error)))?;
         let file = BaseFile::clone(&shared);
-        let open = Base { file, path };
-        layered.insert(*layers, open.clone());
-        Ok(open)
+        layered.insert(*layers, file.clone());
+        Ok(file)
     }
 
-    fn base_as(&self, base: &Digest, private: bool) -> Result<Base, ContentError> {
+    fn base_as(&self, base: &Digest, private: bool) -> Result<BaseFile, ContentError> {
         let mut bases = self.bases.lock();
         if let Some(open) = bases.get(&(*base, private)) {
             return Ok(open.clone());
@@ -270,13 +254,11 @@ impl Opener {
         let outside = match self.context.location(base) {
             Some(Location::Path(path)) => self
                 .outside(base, &path)?
-                .map(|file| (BaseFile::Here(Arc::new(file)), path)),
-            Some(Location::Ranges(content)) => {
-                Some((BaseFile::Elsewhere(content), base.to_string().into()))
-            }
+                .map(|file| BaseFile::Here(Arc::new(file))),
+            Some(Location::Ranges(content)) => Some(BaseFile::Elsewhere(content)),
             None => None,
         };
-        let (file, path) = match outside {
+        let open = match outside {
             Some(open) => open,
             // What is known, but not there any more, its source brings again.
             None => {
@@ -291,25 +273,16 @@ impl Opener {
                     what: base.to_string(),
                     cause,
                 })?;
-                (BaseFile::Here(Arc::new(file)), object.path().to_path_buf())
+                BaseFile::Here(Arc::new(file))
             }
-        };
-        let open = Base {
-            file,
-            path: Arc::new(path),
         };
         bases.insert((*base, private), open.clone());
         Ok(open)
     }
 
-    fn open_outside(&self, path: &Path) -> io::Result<File> {
-        self.store().accesses().before(Access::Open, path)?;
-        File::open(path)
-    }
-
     /// The outside file, if it is there. It must hold what it held when it was read for its digest.
     fn outside(&self, base: &Digest, path: &Path) -> Result<Option<File>, ContentError> {
-        let file = match self.open_outside(path) {
+        let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => {
@@ -334,7 +307,7 @@ impl OpenContent<'_> {
         let file = self.file.clone();
         Ok(match self.content {
             Content::Object { bytes, digest } => Box::new(Unchanged {
-                inner: self.looked_after(Section::new(file.clone(), 0..*bytes)),
+                inner: self.cancel.reader(Section::new(file.clone(), 0..*bytes)),
                 modified: modified(&file),
                 file,
                 base: *digest,
@@ -346,10 +319,10 @@ impl OpenContent<'_> {
                 ..
             } => {
                 let section = Section::new(file, *offset..offset + bytes);
-                Box::new(Checked::new(self.looked_after(section), *bytes, *crc32))
+                Box::new(Checked::new(self.cancel.reader(section), *bytes, *crc32))
             }
             Content::Member { entry, .. } => {
-                Box::new(self.looked_after(entry.clone().into_reader(file)?))
+                Box::new(self.cancel.reader(entry.clone().into_reader(file)?))
             }
         })
     }
@@ -372,11 +345,6 @@ impl OpenContent<'_> {
         })
     }
 
-    /// Ends with an error when the run is cancelled, and is announced.
-    fn looked_after<R: Read>(&self, inner: R) -> Cancellable<Watched<R>> {
-        self.cancel.reader(self.accesses.reader(&self.path, inner))
-    }
-
     pub fn content(&self) -> &Content {
         self.content
     }
@@ -393,14 +361,7 @@ impl OpenContent<'_> {
         buffer: &mut Vec<u8>,
     ) -> Result<(), ContentError> {
         match self.content {
-            Content::Member { entry, .. } => {
-                let announced = self.accesses.before(Access::Read, &self.path);
-                announced.map_err(|cause| ContentError::Io {
-                    what: self.path.display().to_string(),
-                    cause,
-                })?;
-                Ok(inflater.read_into(&self.file, entry, buffer)?)
-            }
+            Content::Member { entry, .. } => Ok(inflater.read_into(&self.file, entry, buffer)?),
             content => {
                 buffer.clear();
                 let mut reader = self.reader()?;

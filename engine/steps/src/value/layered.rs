@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use prep_cache::Access;
 use prep_core::{Claim, Context};
 use prep_formats::inflated::Deflated;
 use prep_formats::read_at::{ReadAt, Section};
@@ -100,7 +99,6 @@ impl LayeredFile {
             return Ok(copy);
         }
         let mut copy = self.context.temp_file()?;
-        let (folder, accesses) = (self.context.temp_dir(), self.context.store.accesses());
         let mut piece = vec![0; PIECE];
         let mut copied = 0;
         loop {
@@ -109,7 +107,6 @@ impl LayeredFile {
             if count == 0 {
                 break;
             }
-            accesses.before(Access::Write, &folder)?;
             copy.write_all(piece.get(..count).unwrap_or_default())?;
             copied += count as u64;
         }

@@ -7,7 +7,7 @@ mod gaps;
 
 use std::io::{Seek, Write};
 
-use prep_cache::{Access, Stored};
+use prep_cache::Stored;
 use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
@@ -165,10 +165,7 @@ impl Step for Pack {
             ArchiveKind::Tar => store(context, &tree, TarWriter::new)?,
             ArchiveKind::SevenZip => {
                 // The format's first bytes are written last, which an object under way cannot do.
-                let (accesses, folder) = (context.store.accesses(), context.temp_dir());
                 let file = context.temp_file().map_err(StepError::machine)?;
-                let announced = accesses.before(Access::Write, &folder);
-                announced.map_err(StepError::machine)?;
                 let archive = SevenZWriter::new(file, SEVEN_ZIP_LEVEL);
                 let mut file = write(context, &Opener::new(context), &tree, archive, None)?;
                 file.rewind().map_err(StepError::machine)?;

@@ -5,7 +5,6 @@ use std::io::{self, BufReader, Read, Seek, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use prep_cache::Access;
 use prep_core::{BoxError, Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::archive::MemberKind;
 use prep_formats::limits::{ArchiveBudget, Limit, Limits};
@@ -292,8 +291,6 @@ impl Redaction<'_> {
     /// A file of its own, which is gone when it is closed.
     fn apart(&self, fill: impl FnOnce(&mut Own<File>) -> io::Result<()>) -> io::Result<File> {
         let mut file = Own(self.context.temp_file().map_err(machine)?);
-        let (folder, accesses) = (self.context.temp_dir(), self.context.store.accesses());
-        accesses.before(Access::Write, &folder).map_err(machine)?;
         fill(&mut file)?;
         Ok(file.0)
     }

@@ -12,8 +12,9 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::value::fill;
 use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use crate::value::fill;
 
 /// Bytes that are inflated at a time.
 const CHUNK: usize = 1 << 18;

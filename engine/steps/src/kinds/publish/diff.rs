@@ -97,14 +97,14 @@ fn surplus(
     changes: &mut Changes,
 ) -> Result<(), StepError> {
     let path = prepared.join(inner);
-    let failed = |cause| PublishError::io("look at", &path, cause);
-    for (number, entry) in fs::read_dir(&path).map_err(failed)?.enumerate() {
+    let failed = PublishError::io("look at", &path);
+    for (number, entry) in fs::read_dir(&path).map_err(&failed)?.enumerate() {
         if number.is_multiple_of(BETWEEN_CHECKS) {
             context.check()?;
         }
-        let entry = entry.map_err(failed)?;
+        let entry = entry.map_err(&failed)?;
         let inner = inner.join(entry.file_name());
-        if entry.file_type().map_err(failed)?.is_dir() {
+        if entry.file_type().map_err(&failed)?.is_dir() {
             surplus(context, prepared, &inner, desired, changes)?;
             if !inner
                 .to_str()

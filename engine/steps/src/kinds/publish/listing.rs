@@ -19,7 +19,7 @@ use std::num::NonZeroU64;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use prep_cache::{Accesses, Digest};
+use prep_cache::Digest;
 use prep_digests::Sha256;
 
 use super::manifest::{ManifestError, replace_with};
@@ -105,7 +105,6 @@ fn inode(number: u64) -> NonZeroU64 {
 
 /// Writes the listing of a tree whose files were written so, by their places in it. Files that were not are left out.
 pub(super) fn write_published(
-    accesses: &Accesses,
     home: &Path,
     tree: &Tree,
     written: &[Option<Written>],
@@ -124,9 +123,7 @@ pub(super) fn write_published(
     let files = listed().count() as u64;
     let origins = || listed().map(|(_, listed)| listed.origin);
     let bases = Bases::used(tree.bases(), origins());
-    replace_with(accesses, home, LISTING, |out| {
-        write(out, &bases, files, listed())
-    })
+    replace_with(home, LISTING, |out| write(out, &bases, files, listed()))
 }
 
 /// Those of some bases that origins refer to.
@@ -298,12 +295,12 @@ impl Listing {
         Ok(())
     }
 
-    pub(super) fn write(&self, accesses: &Accesses, home: &Path) -> Result<(), ManifestError> {
+    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
         let origins = self.files.iter().map(|file| file.origin);
         let bases = Bases::used(&self.bases, origins);
         let files = self.files.iter().enumerate();
         let listed = files.map(|(place, file)| (self.paths.get(place), *file));
-        replace_with(accesses, home, LISTING, |out| {
+        replace_with(home, LISTING, |out| {
             write(out, &bases, self.files.len() as u64, listed)
         })
     }
@@ -375,9 +372,9 @@ mod tests {
         let base = Digest::of(b"base");
         let (tree, written) = sample()?;
         let home = tempfile::tempdir()?;
-        write_published(&Accesses::default(), home.path(), &tree, &written)?;
+        write_published(home.path(), &tree, &written)?;
         let read = Listing::read(home.path());
-        read.write(&Accesses::default(), home.path())?;
+        read.write(home.path())?;
         assert_eq!(Listing::read(home.path()), read);
         assert_eq!(read.len(), 3);
         for (place, file) in tree.files().enumerate() {

@@ -15,7 +15,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use prep_cache::{Access, Accesses, Digest};
+use prep_cache::Digest;
 use prep_digests::{Origin, Sha256, Trees};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -228,30 +228,25 @@ impl Manifest {
         })
     }
 
-    pub(super) fn write(&self, accesses: &Accesses, home: &Path) -> Result<(), ManifestError> {
+    pub(super) fn write(&self, home: &Path) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST);
         let text = serde_json::to_vec_pretty(self).map_err(|error| ManifestError::Io {
             what: "write",
             path: path.clone(),
             cause: error.into(),
         })?;
-        replace_with(accesses, home, MANIFEST, |out| out.write_all(&text))
+        replace_with(home, MANIFEST, |out| out.write_all(&text))
     }
 
     /// From here on, and until [`Manifest::write`], nobody takes the tree for complete. What is written to it is written
     /// in `boot`.
-    pub(super) fn mark_incomplete(
-        accesses: &Accesses,
-        home: &Path,
-        boot: Option<String>,
-    ) -> Result<(), ManifestError> {
+    pub(super) fn mark_incomplete(home: &Path, boot: Option<String>) -> Result<(), ManifestError> {
         let path = home.join(MANIFEST);
         let failed = |what| {
             let path = path.clone();
             move |cause| ManifestError::Io { what, path, cause }
         };
-        let announced = accesses.before(Access::Read, &path);
-        let bytes = match announced.and_then(|()| fs::read(&path)) {
+        let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(cause) => return Err(failed("read")(cause)),
@@ -263,13 +258,8 @@ impl Manifest {
                 boot,
                 ..manifest
             }
-            .write(accesses, home),
-            Err(_) => {
-                let announced = accesses.before(Access::Remove, &path);
-                announced
-                    .and_then(|()| fs::remove_file(&path))
-                    .map_err(failed("remove"))
-            }
+            .write(home),
+            Err(_) => fs::remove_file(&path).map_err(failed("remove")),
         }
     }
 }
@@ -316,7 +306,6 @@ fn walk_folders(
 
 /// Replaces a file of `home` at once by what `write` writes.
 pub(super) fn replace_with(
-    accesses: &Accesses,
     home: &Path,
     name: &str,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
@@ -327,20 +316,15 @@ pub(super) fn replace_with(
         path: target.clone(),
         cause,
     };
-    let announce = |access| accesses.before(access, &target).map_err(failed);
-    announce(Access::Create)?;
     let mut file = tempfile::Builder::new()
         .prefix(super::write::LEFTOVER)
         .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
         .tempfile_in(home)
         .map_err(failed)?;
-    announce(Access::Write)?;
     write(&mut file).map_err(failed)?;
     // A file system of other machines reports errors of writing later.
     if prep_cache::is_shared(home) {
         file.as_file().sync_data().map_err(failed)?;
     }
-    announce(Access::Rename)?;
-    file.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    prep_cache::persist(file, &target).map_err(failed)
 }

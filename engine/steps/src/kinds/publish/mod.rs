@@ -16,7 +16,7 @@ mod write;
 
 use std::path::{Path, PathBuf};
 
-use prep_cache::{Access, Accesses, Digest};
+use prep_cache::Digest;
 use prep_core::{Context, Failure, FileValue, Inputs, Sink, StepError, Value};
 use prep_digests::{Locked, Trees};
 use thiserror::Error;
@@ -49,25 +49,13 @@ pub(crate) enum PublishError {
 }
 
 impl PublishError {
-    fn io(what: &'static str, path: &Path, cause: std::io::Error) -> StepError {
-        StepError::machine(PublishError::Io {
-            what,
-            path: path.to_path_buf(),
-            cause,
-        })
+    /// What a failed access to `path` means. `what` completes "cannot ...".
+    fn io(what: &'static str, path: &Path) -> impl Fn(std::io::Error) -> StepError {
+        move |cause| {
+            let path = path.to_path_buf();
+            StepError::machine(PublishError::Io { what, path, cause })
+        }
     }
-}
-
-/// Does something to a file after announcing it. `what` completes "cannot ...".
-fn touch<T>(
-    accesses: &Accesses,
-    access: Access,
-    what: &'static str,
-    path: &Path,
-    act: impl FnOnce() -> std::io::Result<T>,
-) -> Result<T, StepError> {
-    let done = accesses.before(access, path).and_then(|()| act());
-    done.map_err(|cause| PublishError::io(what, path, cause))
 }
 
 pub(crate) struct Publish {
@@ -273,7 +261,6 @@ impl Sink for Publish {
 
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError> {
         let home = self.home();
-        let accesses = context.store.accesses();
         write::remove_leftovers(context, &home)?;
         let desired = self.desired(context, inputs)?;
         let prepared = home.join("prepared");
@@ -287,7 +274,7 @@ impl Sink for Publish {
             _ => {
                 let old = settle::holding(context, &prepared, &Listing::read(&home))?;
                 // Before the manifest names this boot: another attempt of it would trust the listing.
-                old.write(accesses, &home).map_err(StepError::machine)?;
+                old.write(&home).map_err(StepError::machine)?;
                 old
             }
         };
@@ -298,8 +285,7 @@ impl Sink for Publish {
             require(locked, &wanted)?;
         }
         if !changes.is_empty() {
-            Manifest::mark_incomplete(accesses, &home, self.boot.clone())
-                .map_err(StepError::machine)?;
+            Manifest::mark_incomplete(&home, self.boot.clone()).map_err(StepError::machine)?;
         }
         let nothing_written = changes.write.is_empty();
         let files = write::Files::new(std::mem::take(&mut changes.kept));
@@ -329,7 +315,7 @@ impl Sink for Publish {
         // The same bytes have the same checksums, whether or not they were compared this time.
         let origin = noted.filter(|(before, _)| Some(*before) == trees);
         let origin = origin.map(|(_, origin)| origin);
-        write_published(accesses, &home, &desired, &files).map_err(StepError::machine)?;
+        write_published(&home, &desired, &files).map_err(StepError::machine)?;
         drop((files, desired));
         let manifest = Manifest::complete(
             *key,
@@ -341,7 +327,7 @@ impl Sink for Publish {
             &prepared,
         );
         manifest
-            .and_then(|manifest| manifest.with_origin(origin).write(accesses, &home))
+            .and_then(|manifest| manifest.with_origin(origin).write(&home))
             .map_err(StepError::machine)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prep_cache::{Accesses, Digest};
+use prep_cache::Digest;
 use prep_core::StepError;
 use prep_digests::Origin;
 
@@ -32,9 +32,6 @@ pub fn note_origin(
         Some(before) => origin.or(before),
         None => origin,
     };
-    // No step is at work here: nobody watches.
-    let written = manifest
-        .with_origin(Some(origin))
-        .write(&Accesses::default(), &home);
+    let written = manifest.with_origin(Some(origin)).write(&home);
     written.map_err(StepError::machine)
 }

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prep_cache::Accesses;
 use prep_core::{Context, StepError};
 use prep_digests::{Sha256, digest_of_reader};
 
@@ -38,8 +37,6 @@ pub enum Settled {
 /// damaged.
 pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<Settled, StepError> {
     let home = data_dir.join(competition);
-    // No step is at work here: nobody watches.
-    let unwatched = &Accesses::default();
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Somebody is publishing: the tree is not as it was left before the restart.
         return Ok(Settled::Busy);
@@ -51,13 +48,13 @@ pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<S
             let whole = holding(context, &home.join("prepared"), &Listing::read(&home))?;
             let damaged = manifest.files.abs_diff(whole.len() as u64);
             if damaged == 0 && manifest.complete {
-                let settled = manifest.settled().write(unwatched, &home);
+                let settled = manifest.settled().write(&home);
                 return settled.map(|()| Settled::Whole).map_err(StepError::machine);
             }
             // What is still listed was just read, so that the next publication need not read it again.
-            let written = whole.write(unwatched, &home);
+            let written = whole.write(&home);
             written
-                .and_then(|()| Manifest::mark_incomplete(unwatched, &home, None))
+                .and_then(|()| Manifest::mark_incomplete(&home, None))
                 .map_err(StepError::machine)?;
             damaged
         }
@@ -72,17 +69,15 @@ pub fn settle(context: &Context, data_dir: &Path, competition: &str) -> Result<S
 /// When the data folder cannot be written.
 pub fn distrust(data_dir: &Path, competition: &str, path: &str) -> Result<(), ManifestError> {
     let home = data_dir.join(competition);
-    // No step is at work here: nobody watches.
-    let unwatched = &Accesses::default();
     let Some(_lock) = prep_cache::try_lock_file(&lock_file(&home))? else {
         // Somebody is publishing. If that leaves the file alone, the next look at it finds it again.
         return Ok(());
     };
     let listing = Listing::read(&home);
     let others = listing.only(|place| listing.get(place).is_some_and(|(one, _)| one != path));
-    others.write(unwatched, &home)?;
+    others.write(&home)?;
     match Manifest::read(data_dir, competition)? {
-        Some(manifest) => manifest.incomplete().write(unwatched, &home),
+        Some(manifest) => manifest.incomplete().write(&home),
         None => Ok(()),
     }
 }

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
-use prep_cache::{Access, Accesses, Digest};
+use prep_cache::Digest;
 use prep_core::{Context, StepError};
 use prep_digests::{Hasher, Sha256, digest_of_file};
 use prep_formats::zip::MemberInflater;
 
+use super::PublishError;
 use super::diff::Changes;
 use super::listing::{Listing, Written};
-use super::{PublishError, touch};
 use crate::value::{Content, ContentError, File as TreeFile, OpenContent, Opener, Tree};
 
 /// Names of temporary files and folders begin so; what an interrupted publication left is removed by the next one.
@@ -58,9 +58,8 @@ pub(super) fn all(
     changes: &Changes,
     files: &Files,
 ) -> Result<(), StepError> {
-    let accesses = context.store.accesses();
-    let staging = staging(accesses, home)?;
-    make_folders(accesses, &staging, changes)?;
+    let staging = staging(home)?;
+    make_folders(&staging, changes)?;
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let path = staging.join(file.path());
         let sha256 = worker.write_new(context, &path, file.path(), opened)?;
@@ -68,14 +67,7 @@ pub(super) fn all(
     })?;
     // Nothing becomes visible that another machine may be changing.
     context.check()?;
-    touch(
-        accesses,
-        Access::Rename,
-        "move into place",
-        prepared,
-        || fs::rename(&staging, prepared),
-    )?;
-    Ok(())
+    fs::rename(&staging, prepared).map_err(PublishError::io("move into place", prepared))
 }
 
 /// A later publication: only what changed, file by file.
@@ -89,9 +81,8 @@ pub(super) fn changed(
     files: &Files,
 ) -> Result<(), StepError> {
     // A file may stand where a folder has to be, and a folder where a file has to be.
-    let accesses = context.store.accesses();
     let remove = |path: &Path, remove: fn(&Path) -> io::Result<()>| {
-        touch(accesses, Access::Remove, "remove", path, || remove(path))
+        remove(path).map_err(PublishError::io("remove", path))
     };
     for path in &changes.remove {
         context.check()?;
@@ -100,11 +91,11 @@ pub(super) fn changed(
     for path in &changes.remove_folders {
         remove(&prepared.join(path), |path| fs::remove_dir(path))?;
     }
-    make_folders(accesses, prepared, changes)?;
+    make_folders(prepared, changes)?;
     if changes.write.is_empty() {
         return Ok(());
     }
-    let staging = staging(accesses, home)?;
+    let staging = staging(home)?;
     let number = AtomicUsize::new(0);
     write_files(context, desired, changes, files, &|file, opened, worker| {
         let target = prepared.join(file.path());
@@ -115,10 +106,8 @@ pub(super) fn changed(
             .filter(|listed| listed.bytes == file.bytes() && listed.is_untouched(&target));
         if let Some(listed) = old {
             if sha256.is_none() {
-                let read = touch(accesses, Access::Read, "read", &temporary, || {
-                    digest_of_file(&temporary)
-                });
-                sha256 = Some(read?.0);
+                let read = digest_of_file(&temporary);
+                sha256 = Some(read.map_err(PublishError::io("read", &temporary))?.0);
             }
             if listed.written.sha256() == sha256 {
                 // Another origin, the same bytes: the file stays as it is.
@@ -127,9 +116,7 @@ pub(super) fn changed(
             }
         }
         context.check()?;
-        touch(accesses, Access::Rename, "move into place", &target, || {
-            fs::rename(&temporary, &target)
-        })?;
+        fs::rename(&temporary, &target).map_err(PublishError::io("move into place", &target))?;
         look_at(&target, sha256)
     })?;
     // A file that was the very same as the one in its place is still here: then renaming does nothing.
@@ -138,9 +125,9 @@ pub(super) fn changed(
 
 /// Removes what interrupted publications left beside `prepared`.
 pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), StepError> {
-    let failed = |cause| PublishError::io("clean up", home, cause);
-    for entry in fs::read_dir(home).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
+    let failed = PublishError::io("clean up", home);
+    for entry in fs::read_dir(home).map_err(&failed)? {
+        let entry = entry.map_err(&failed)?;
         if entry.file_name().to_string_lossy().starts_with(LEFTOVER) {
             remove_all(context, &entry.path())?;
         }
@@ -151,44 +138,38 @@ pub(super) fn remove_leftovers(context: &Context, home: &Path) -> Result<(), Ste
 /// Removes a file, or a folder with all that is in it. There may be millions of files.
 fn remove_all(context: &Context, path: &Path) -> Result<(), StepError> {
     context.check()?;
-    let failed = |cause| PublishError::io("clean up", path, cause);
-    let accesses = context.store.accesses();
-    let remove = |act: fn(&Path) -> io::Result<()>| {
-        touch(accesses, Access::Remove, "remove", path, || act(path))
-    };
-    if !fs::symlink_metadata(path).map_err(failed)?.is_dir() {
-        return remove(|path| fs::remove_file(path));
+    let failed = PublishError::io("clean up", path);
+    if !fs::symlink_metadata(path).map_err(&failed)?.is_dir() {
+        return fs::remove_file(path).map_err(failed);
     }
-    for entry in fs::read_dir(path).map_err(failed)? {
-        remove_all(context, &entry.map_err(failed)?.path())?;
+    for entry in fs::read_dir(path).map_err(&failed)? {
+        remove_all(context, &entry.map_err(&failed)?.path())?;
     }
-    remove(|path| fs::remove_dir(path))
+    fs::remove_dir(path).map_err(failed)
 }
 
-fn staging(accesses: &Accesses, home: &Path) -> Result<PathBuf, StepError> {
+fn staging(home: &Path) -> Result<PathBuf, StepError> {
     // Temporary folders are private by default; this one becomes `prepared`, with the mode that the user's umask leaves.
-    let folder = touch(accesses, Access::Create, "make a folder in", home, || {
-        tempfile::Builder::new()
-            .prefix(LEFTOVER)
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
-            .tempdir_in(home)
-    })?;
-    Ok(folder.keep())
+    let folder = tempfile::Builder::new()
+        .prefix(LEFTOVER)
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir_in(home);
+    Ok(folder
+        .map_err(PublishError::io("make a folder in", home))?
+        .keep())
 }
 
-fn make_folders(accesses: &Accesses, root: &Path, changes: &Changes) -> Result<(), StepError> {
+fn make_folders(root: &Path, changes: &Changes) -> Result<(), StepError> {
     for folder in &changes.folders {
         let path = root.join(folder);
-        touch(accesses, Access::Create, "make the folder", &path, || {
-            fs::create_dir_all(&path)
-        })?;
+        fs::create_dir_all(&path).map_err(PublishError::io("make the folder", &path))?;
     }
     Ok(())
 }
 
 fn look_at(path: &Path, sha256: Option<Sha256>) -> Result<Written, StepError> {
     let metadata = fs::symlink_metadata(path);
-    let metadata = metadata.map_err(|cause| PublishError::io("look at", path, cause))?;
+    let metadata = metadata.map_err(PublishError::io("look at", path))?;
     Ok(Written::of(&metadata, sha256))
 }
 
@@ -294,18 +275,15 @@ impl Worker {
             context.store.materialise(digest, path)?;
             return Ok(None);
         }
-        let accesses = context.store.accesses();
         let mode = if name == OF_THE_USER { 0o666 } else { 0o444 };
-        let mut file = touch(accesses, Access::Create, "make", path, || {
-            create(path, mode)
-        })?;
+        let mut file = create(path, mode).map_err(PublishError::io("make", path))?;
+        let failed = PublishError::io("write", path);
+        let confirm = |file: &File| context.store.confirm_written(file, path);
         if content.bytes() <= WHOLE {
             let read = opened.read_into(&mut self.inflater, &mut self.bytes);
             read.map_err(|cause| content_error(name, cause))?;
-            touch(accesses, Access::Write, "write", path, || {
-                file.write_all(&self.bytes)?;
-                context.store.confirm_written(&file, path)
-            })?;
+            let written = file.write_all(&self.bytes).and_then(|()| confirm(&file));
+            written.map_err(failed)?;
             return Ok(Some(Sha256::of(&self.bytes)));
         }
         let mut hasher = Hasher::default();
@@ -322,15 +300,11 @@ impl Worker {
                 }
             };
             hasher.update(piece);
-            touch(accesses, Access::Write, "write", path, || {
-                file.write_all(piece)
-            })?;
+            file.write_all(piece).map_err(&failed)?;
             let count = piece.len();
             reader.consume(count);
         }
-        touch(accesses, Access::Write, "write", path, || {
-            context.store.confirm_written(&file, path)
-        })?;
+        confirm(&file).map_err(failed)?;
         Ok(Some(hasher.finish()))
     }
 }

@@ -2,10 +2,9 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::PathBuf;
 
-use prep_cache::{Access, Digest};
-use prep_core::{Context, Location};
+use prep_cache::Digest;
+use prep_core::Context;
 use prep_formats::inflated::{Index, Windows};
 use prep_formats::read_at::{ReadAt, Section};
 use prep_formats::zip::{MemberIndexer, ZipEntry, ZipError};
@@ -19,7 +18,6 @@ pub(super) struct Bundled<'a> {
     context: &'a Context,
     pub bundle: Digest,
     file: BaseFile,
-    path: PathBuf,
     /// Its bytes in the bundle.
     pub range: Range<u64>,
     /// Its member, if it is one.
@@ -33,11 +31,9 @@ impl<'a> Bundled<'a> {
         opener: &Opener,
         content: &'a Content,
     ) -> Result<Option<Bundled<'a>>, Cause> {
-        let path = match context.location(content.base()) {
-            Some(Location::Path(path)) => path,
-            Some(Location::Ranges(_)) => content.base().to_string().into(),
-            None => return Ok(None),
-        };
+        if context.location(content.base()).is_none() {
+            return Ok(None);
+        }
         let file = opener.base(content)?;
         let (range, entry) = match content {
             Content::Member { entry, .. } => (entry.locate(&file)?, Some(entry)),
@@ -49,7 +45,6 @@ impl<'a> Bundled<'a> {
             context,
             bundle,
             file,
-            path,
             range,
             entry,
         }))
@@ -82,12 +77,10 @@ impl<'a> Bundled<'a> {
     }
 }
 
-/// The bundle; reading is announced, counted, and ends when the run is cancelled.
+/// The bundle; reading is counted, and ends when the run is cancelled.
 impl ReadAt for Bundled<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         self.context.check().map_err(io::Error::other)?;
-        let accesses = self.context.store.accesses();
-        accesses.before(Access::Read, &self.path)?;
         let count = self.file.read_at(buf, offset)?;
         self.context.progress.add_bytes(count as u64);
         Ok(count)

@@ -44,11 +44,7 @@ pub(super) fn list(
         content => content.range(),
     };
     let budget = limits(context).budget(range.end - range.start);
-    let announced = context
-        .store
-        .accesses()
-        .reader(prefix.as_ref(), Section::new(&file, range));
-    let archive = context.cancel.reader(announced);
+    let archive = context.cancel.reader(Section::new(&file, range));
     let archive = SevenZReader::open(io::BufReader::new(archive), &budget)?;
     join(context, prefix, |visit| Ok(archive.read(visit)?))
 }

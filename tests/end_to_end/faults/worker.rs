@@ -1,0 +1,137 @@
+//! The process in which something goes wrong. The library that makes accesses fail is preloaded into it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
+
+use prep_core::{Cancel, Event, Reporter};
+use serde::{Deserialize, Serialize};
+
+use super::library;
+use super::trouble::{Fault, Seen, Target};
+use super::world::{ENOUGH, Ending, prepare_in};
+use crate::support::skipped;
+
+/// The variable that has the job of the process, as JSON.
+const JOB: &str = "PREP_FAULTS_JOB";
+
+#[derive(Serialize, Deserialize)]
+struct Job {
+    /// The folder of the sandbox.
+    root: PathBuf,
+    id: String,
+    fault: Option<Fault>,
+}
+
+/// What came of a run.
+pub struct Run {
+    pub ending: Ending,
+    /// Whether something went wrong.
+    pub struck: bool,
+    pub seen: Vec<Seen>,
+}
+
+/// The library; none where there is none.
+pub fn preloaded() -> Option<&'static Path> {
+    static LIBRARY: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
+    let made = LIBRARY.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("folder");
+        let made = library(folder.path())?;
+        Some((folder, made))
+    });
+    made.as_ref().map(|(_, made)| made.as_path())
+}
+
+/// Prepares in a process of its own.
+pub fn prepare(root: &Path, id: &str, target: Option<&Target>) -> Run {
+    let Some(library) = preloaded() else {
+        panic!("who asks for a run looks for the library first");
+    };
+    let job = Job {
+        root: root.to_owned(),
+        id: id.to_owned(),
+        fault: target.map(|target| target.fault),
+    };
+    let files = ["count", "log", "gate", "ending"].map(|name| root.join(name));
+    let [count, log, gate, ending] = &files;
+    for file in &files {
+        let _ = fs::remove_file(file);
+    }
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command
+        .args(["faults::worker::worker", "--exact", "--ignored"])
+        .env(JOB, serde_json::to_string(&job).expect("JSON"))
+        .env("LD_PRELOAD", library)
+        .env("TROUBLE", "reader")
+        .env("TROUBLE_ROOT", root)
+        .env("TROUBLE_COUNT", count)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    match target {
+        None => {
+            command.env("TROUBLE_LOG", log);
+        }
+        Some(target) => {
+            let (fault, meets, path) = target.fault.told_as();
+            command
+                .env("TROUBLE", fault)
+                .env("TROUBLE_MEETS", meets)
+                .env("TROUBLE_WHERE", path)
+                .env("TROUBLE_GATE", gate)
+                .env("TROUBLE_NUMBER", target.number.to_string());
+            if let Some(step) = &target.step {
+                command.env("TROUBLE_STEP", step);
+            }
+        }
+    }
+    let ended = command.output().expect("a process");
+    let text = fs::read_to_string(ending);
+    let text = text.unwrap_or_else(|_| panic!("{id} with {target:?}: {ended:?}"));
+    let met: usize = fs::read_to_string(count)
+        .expect("the library was loaded")
+        .parse()
+        .expect("a number");
+    Run {
+        ending: serde_json::from_str(&text).expect("an ending"),
+        struck: target.is_some_and(|target| met > target.number),
+        seen: Seen::all(&fs::read_to_string(log).unwrap_or_default()),
+    }
+}
+
+/// Tells the library which step is running.
+struct Steps;
+
+impl Reporter for Steps {
+    fn event(&self, event: &Event) {
+        let step = match event {
+            Event::StepStarted { step, kind, .. } => format!("/step/{kind}/{step}"),
+            Event::StepEnded { .. } => "/step//".to_owned(),
+            Event::Started { .. } | Event::Finished => return,
+        };
+        // There is no such file.
+        let _ = File::open(step);
+    }
+}
+
+#[test]
+#[ignore = "the process in which something goes wrong; other tests start it"]
+fn worker() {
+    let Some(job) = std::env::var_os(JOB) else {
+        skipped("no test has started this process");
+        return;
+    };
+    let job: Job = serde_json::from_str(job.to_str().expect("UTF-8")).expect("a job");
+    let cancel = Cancel::default();
+    if let Some(fault) = job.fault {
+        let prepared = job.root.join("data").join(&job.id).join("prepared");
+        let cancel = cancel.clone();
+        super::library::act_at(job.root.join("gate"), move |path| match fault {
+            Fault::Stop => cancel.cancel(),
+            fault => fault.act(path, &prepared),
+        });
+    }
+    let ending = prepare_in(&job.root, &job.id, Arc::new(Steps), &cancel, ENOUGH);
+    let text = serde_json::to_string(&ending).expect("JSON");
+    fs::write(job.root.join("ending"), text).expect("written");
+}

@@ -1,0 +1,41 @@
+//! Makes accesses to files go wrong: a library that is preloaded stands between a program and the C library (`trouble.c`).
+//! Tests of several crates use it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use std::{fs, thread};
+
+/// Makes the library in `folder`.
+///
+/// # Errors
+/// Why it cannot be made or preloaded here.
+pub fn library(folder: &Path) -> Result<PathBuf, &'static str> {
+    if !cfg!(target_os = "linux") {
+        return Err("the library that makes accesses fail is written for Linux");
+    }
+    let (source, made) = (folder.join("trouble.c"), folder.join("trouble.so"));
+    fs::write(&source, include_str!("trouble.c")).expect("written");
+    let compiled = Command::new("cc")
+        .args(["-shared", "-fPIC", "-O1", "-o"])
+        .args([&made, &source])
+        .arg("-ldl")
+        .status();
+    match compiled.is_ok_and(|status| status.success()) {
+        true => Ok(made),
+        false => Err("there is no C compiler for the library that makes accesses fail"),
+    }
+}
+
+/// Acts when an access waits at the gate, then lets it go on. The thread ends with the process if none comes.
+pub fn act_at(gate: PathBuf, act: impl FnOnce(&Path) + Send + 'static) {
+    thread::spawn(move || {
+        loop {
+            if let Ok(path) = fs::read_to_string(&gate) {
+                act(Path::new(&path));
+                return fs::remove_file(&gate).expect("the gate opens");
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+}
