@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::{Mutex, RwLock};
 use prep_cache::{Digest, LedgerEntry, LockGuard, Store, Stored, Threads};
 
-use crate::held::{Held, HeldObjects};
 use crate::memory::Memory;
-use crate::shared::SharedObjects;
+use crate::objects::{Held, Objects};
 use crate::{Cancel, Claim, StepError};
 
 /// Limits for everything that runs at the same time.
@@ -94,8 +93,7 @@ pub struct Context {
     pub only_found: bool,
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
-    shared: Arc<SharedObjects>,
-    held: Arc<HeldObjects>,
+    objects: Arc<Objects>,
     /// What this step holds.
     holding: Arc<Mutex<Vec<Arc<Held>>>>,
 }
@@ -114,8 +112,7 @@ impl Context {
             only_found: false,
             locations: Arc::default(),
             lost: Arc::default(),
-            shared: Arc::new(SharedObjects::new(limits.memory / KEPT)),
-            held: Arc::new(HeldObjects::new(None)),
+            objects: Arc::new(Objects::new(limits.memory / KEPT, None)),
             holding: Arc::default(),
         }
     }
@@ -123,8 +120,9 @@ impl Context {
     /// The same surroundings, where steps may hold results in memory that need not be stored, so many bytes of them.
     #[must_use]
     pub fn with_room_to_hold(self, bytes: u64) -> Context {
+        let room_to_keep = self.limits.memory / KEPT;
         Context {
-            held: Arc::new(HeldObjects::new(Some(bytes))),
+            objects: Arc::new(Objects::new(room_to_keep, Some(bytes))),
             ..self
         }
     }
@@ -167,23 +165,23 @@ impl Context {
 
     /// Room for a result that is held in memory, in bytes, if there is some.
     pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
-        self.held.try_claim(bytes)
+        self.objects.try_claim_to_hold(bytes)
     }
 
     /// Holds a result of this step, which is not in the store, for the steps that come next: `opened` is what
     /// [`held`](Context::held) gives them, and `claim` the room that it takes.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
-        let held = self.held.hold(object, opened, claim);
+        let held = self.objects.hold(object, opened, claim);
         self.holding.lock().push(held);
     }
 
     /// An object that is held in memory.
     pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
-        self.held.get(object)
+        self.objects.held(object)
     }
 
     pub(crate) fn is_held(&self, object: &Digest) -> bool {
-        self.held.len_of(object).is_some()
+        self.objects.held_len(object).is_some()
     }
 
     /// What this step holds.
@@ -193,8 +191,8 @@ impl Context {
 
     /// Length of an object that is held or stored.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
-        self.held
-            .len_of(object)
+        self.objects
+            .held_len(object)
             .or_else(|| self.store.len_of(object))
     }
 
@@ -240,7 +238,7 @@ impl Context {
         object: &Digest,
         open: impl FnOnce() -> Result<T, StepError>,
     ) -> Result<Arc<T>, StepError> {
-        self.shared.get(object, open)
+        self.objects.shared(object, open)
     }
 
     /// The same, kept for the steps that come next while there is room for the `bytes` of memory that it has: opening a
@@ -251,8 +249,8 @@ impl Context {
         open: impl FnOnce() -> Result<T, StepError>,
         bytes: impl FnOnce(&T) -> u64,
     ) -> Result<Arc<T>, StepError> {
-        let opened = self.shared.get(object, open)?;
-        self.shared.keep(opened.clone(), bytes(&opened));
+        let opened = self.objects.shared(object, open)?;
+        self.objects.keep(opened.clone(), bytes(&opened));
         Ok(opened)
     }
 

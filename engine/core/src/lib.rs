@@ -6,7 +6,7 @@
 //! resolve   forward: keys and what the ledger knows; backward: what is needed (work) -> Resolution
 //! reason    why a step runs: the comparison of two key records, field by field        last      what ran last time
 //! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
-//! held      results in memory that are not worth their disk
+//! objects   opened objects in memory: shared, kept, and held in place of being stored
 //! units     sizes and durations in messages
 //! event     what happened, as data; progress bars, logs and JSON are readers of it
 //! ```
@@ -26,15 +26,14 @@ mod event;
 mod figures;
 mod file;
 mod graph;
-mod held;
 mod key;
 mod last;
 mod loopback;
 mod memory;
+mod objects;
 mod reason;
 mod resolve;
 mod run;
-mod shared;
 mod spread;
 mod timings;
 pub mod units;

@@ -13,7 +13,7 @@ use prep_cache::{
 use super::Shared;
 use crate::figures::millis;
 use crate::graph::NodeId;
-use crate::held::Held;
+use crate::objects::Held;
 use crate::resolve::{State, resolve_with};
 use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value, Waited,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prep_cache::Digest;
 
 use crate::graph::NodeId;
-use crate::held::Held;
+use crate::objects::Held;
 
 /// Results in memory, each with the nodes that may want it and have not ended. Without such nodes it goes.
 #[derive(Default)]

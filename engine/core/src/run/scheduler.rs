@@ -10,7 +10,7 @@ use super::execute::{Ended, Ending, Task};
 use super::holding::Holding;
 use super::{RunOptions, RunReport, Shared};
 use crate::graph::NodeId;
-use crate::held::Held;
+use crate::objects::Held;
 use crate::resolve::{State, missing_output};
 use crate::{Event, Failure, Figures, Reason, Resolution, StepError, StepOutcome, chain};
 

@@ -1,0 +1,199 @@
+//! Opened objects in memory, under one of three rules.
+//!
+//! - *Shared*: for as long as a step uses it. Steps that run side by side open it once.
+//! - *Kept*: after its use, too, until more recent ones need the room. For small ones that took a pass over their bytes.
+//! - *Held*: not in the store at all, because to read it back takes as long as to make it. The step claims room; the ledger's
+//!   entry calls the object unstored. The scheduler keeps it until all steps that are given it have ended. A later run that
+//!   needs it finds it missing and runs the step again, as for any object that was lost.
+
+use std::any::{Any, TypeId};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use prep_cache::{Digest, Stored};
+
+use crate::memory::Memory;
+use crate::{Claim, StepError};
+
+/// The opened form of an object.
+type Opened = Arc<dyn Any + Send + Sync>;
+
+/// A place for one opened object. Its lock is held while the object is opened, so that nobody opens it a second time
+/// meanwhile; others are opened at the same time.
+type Place = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
+
+/// The number of objects that are kept at most: each may be mapped into memory.
+const MOST_KEPT: usize = 64;
+
+/// An object in memory. It is there as long as this lives.
+pub(crate) struct Held {
+    object: Stored,
+    opened: Opened,
+    _claim: Claim,
+}
+
+impl Held {
+    pub fn object(&self) -> &Digest {
+        &self.object.digest
+    }
+}
+
+pub(crate) struct Objects {
+    places: Mutex<HashMap<(Digest, TypeId), Place>>,
+    /// With the bytes of memory that each has, the one that was used last at the end.
+    kept: Mutex<VecDeque<(Opened, u64)>>,
+    /// Bytes of memory that kept ones may have together.
+    room_to_keep: u64,
+    held: Mutex<HashMap<Digest, Weak<Held>>>,
+    /// None: all results are stored.
+    room_to_hold: Option<Memory>,
+}
+
+impl Objects {
+    /// Room in bytes for objects that are kept, and for those that are held. None: no result is held.
+    pub fn new(room_to_keep: u64, room_to_hold: Option<u64>) -> Objects {
+        Objects {
+            places: Mutex::default(),
+            kept: Mutex::default(),
+            room_to_keep,
+            held: Mutex::default(),
+            room_to_hold: room_to_hold.map(Memory::new),
+        }
+    }
+
+    /// What `open` makes of an object, shared with all who use it now.
+    pub fn shared<T: Any + Send + Sync>(
+        &self,
+        object: &Digest,
+        open: impl FnOnce() -> Result<T, StepError>,
+    ) -> Result<Arc<T>, StepError> {
+        let place = {
+            let mut places = self.places.lock();
+            // Places that nobody waits at and whose object nobody uses any more.
+            places.retain(|_, place| {
+                let is_used = |known: &Option<Weak<_>>| {
+                    known.as_ref().is_some_and(|known| known.strong_count() > 0)
+                };
+                Arc::strong_count(place) > 1
+                    || place.try_lock().is_some_and(|known| is_used(&known))
+            });
+            places
+                .entry((*object, TypeId::of::<T>()))
+                .or_default()
+                .clone()
+        };
+        let mut known = place.lock();
+        let here = known.as_ref().and_then(Weak::upgrade);
+        if let Some(here) = here.and_then(|any| any.downcast::<T>().ok()) {
+            return Ok(here);
+        }
+        let opened: Arc<T> = Arc::new(open()?);
+        let any: Opened = opened.clone();
+        *known = Some(Arc::downgrade(&any));
+        Ok(opened)
+    }
+
+    /// Keeps an opened object that has `bytes` of memory, in place of those that were used longest ago.
+    pub fn keep(&self, opened: Opened, bytes: u64) {
+        if bytes > self.room_to_keep {
+            return;
+        }
+        let mut kept = self.kept.lock();
+        kept.retain(|(known, _)| !Arc::ptr_eq(known, &opened));
+        kept.push_back((opened, bytes));
+        let mut taken: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
+        while kept.len() > MOST_KEPT || taken > self.room_to_keep {
+            taken -= kept.pop_front().map_or(0, |(_, bytes)| bytes);
+        }
+    }
+
+    pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
+        self.room_to_hold.as_ref()?.try_claim(bytes)
+    }
+
+    /// Holds an object for as long as what is returned lives.
+    pub fn hold(&self, object: Stored, opened: Opened, claim: Claim) -> Arc<Held> {
+        let held = Arc::new(Held {
+            object,
+            opened,
+            _claim: claim,
+        });
+        let mut known = self.held.lock();
+        known.retain(|_, held| held.strong_count() > 0);
+        known.insert(object.digest, Arc::downgrade(&held));
+        held
+    }
+
+    /// The opened form of an object that is held.
+    pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
+        self.find(object)?.opened.clone().downcast().ok()
+    }
+
+    /// Length of an object that is held.
+    pub fn held_len(&self, object: &Digest) -> Option<u64> {
+        Some(self.find(object)?.object.len)
+    }
+
+    fn find(&self, object: &Digest) -> Option<Arc<Held>> {
+        self.held.lock().get(object)?.upgrade()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    #[test]
+    fn an_object_is_opened_once_while_it_is_used_and_again_afterwards() {
+        let objects = Objects::new(100, None);
+        let object = Digest::of(b"a");
+        let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
+        let first = objects.shared(&object, || Ok(1_u32));
+        assert!(matches!(open(2), Ok(1)));
+        // Another form of the same object is another thing.
+        assert!(matches!(objects.shared(&object, || Ok("text")), Ok(text) if *text == "text"));
+        drop(first);
+        assert!(matches!(open(3), Ok(3)));
+        let failed = objects.shared::<u32>(&object, || Err(StepError::Cancelled));
+        assert!(failed.is_err());
+        assert!(matches!(open(4), Ok(4)), "a failure is not kept");
+    }
+
+    #[test]
+    fn the_last_objects_that_have_room_are_kept() {
+        let objects = Objects::new(100, None);
+        let open = |name: &[u8], number: u32, bytes: u64| {
+            let opened = objects.shared(&Digest::of(name), || Ok(number)).unwrap();
+            objects.keep(opened.clone(), bytes);
+            *opened
+        };
+        assert_eq!(open(b"a", 1, 40), 1);
+        assert_eq!(open(b"b", 2, 40), 2);
+        assert_eq!(open(b"a", 3, 40), 1, "kept, and used last now");
+        assert_eq!(open(b"c", 4, 40), 4);
+        assert_eq!(open(b"b", 5, 40), 5, "made room for c");
+        assert_eq!(open(b"d", 6, 101), 6);
+        assert_eq!(open(b"d", 7, 101), 7, "too large to be kept");
+        assert_eq!(open(b"c", 8, 40), 4);
+    }
+
+    #[test]
+    fn different_objects_are_opened_at_the_same_time() {
+        let objects = Objects::new(100, None);
+        // Passed only when both are being opened.
+        let both = Barrier::new(2);
+        std::thread::scope(|scope| {
+            for name in [b"a", b"b"] {
+                let (objects, both) = (&objects, &both);
+                scope.spawn(move || {
+                    let opened = objects.shared(&Digest::of(name), || Ok(both.wait().is_leader()));
+                    assert!(opened.is_ok());
+                });
+            }
+        });
+    }
+}
