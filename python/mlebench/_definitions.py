@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mlebench import _program
+from mlebench import _files, _program
 
 STAMP = "program"
 
@@ -52,10 +52,9 @@ def _write(folder: Path, stamp: str) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK):
             return False
-        _program.call("definitions", folder, "--quiet", "--data-dir", folder, "--cache-dir", folder)
-        draft = folder / f".{STAMP}.{os.getpid()}"
-        draft.write_text(stamp)
-        draft.replace(folder / STAMP)
+        text = _program.call("definitions", "--quiet", "--data-dir", folder, "--cache-dir", folder)
+        _files.write(folder, json.loads(text))
+        _files.replace(folder / STAMP, stamp)
     except OSError:
         return False
     return True

@@ -1,0 +1,82 @@
+"""The files that the benchmark's own package keeps of each competition, made of what `prep definitions` prints."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+# The functions of a competition: name, imports, parameters, their names, result.
+FUNCTIONS = [
+    ("grade", "from typing import Any", "submission: Any, answers: Any", "submission, answers", "float"),
+    ("prepare", "from pathlib import Path", "raw: Path, public: Path, private: Path", "raw, public, private", "Path"),
+]
+
+
+def replace(path: Path, text: str) -> None:
+    """Writes a file as a whole: others may be reading it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
+
+
+def write(folder: Path, definitions: dict[str, Any]) -> None:
+    """Writes a folder per competition, the lists of competitions, and last the index."""
+    competitions = definitions["competitions"]
+    for name, facts in competitions.items():
+        for file, text in _files(name, facts).items():
+            replace(folder / name / file, text)
+    for name, ids in definitions["lists"].items():
+        replace(folder / "splits" / f"{name}.txt", "\n".join(ids))
+    kept = {
+        name: {key: value for key, value in facts.items() if key not in ("leaderboard", "checksums")}
+        for name, facts in competitions.items()
+    }
+    # Last: whoever finds it finds the rest.
+    replace(folder / "index.json", json.dumps(kept, ensure_ascii=False) + "\n")
+
+
+def _files(name: str, facts: dict[str, Any]) -> dict[str, str]:
+    files = {
+        "leaderboard.csv": facts["leaderboard"],
+        "description.md": facts["description"],
+        "checksums.yaml": _checksums(facts["checksums"]),
+        "config.yaml": _config(name, facts),
+    }
+    for function, imports, parameters, names, result in FUNCTIONS:
+        files[f"{function}.py"] = (
+            f'"""The program does it; see mlebench._competition."""\n\n{imports}\n\n'
+            f"from mlebench import _competition\n\n\n"
+            f"def {function}({parameters}) -> {result}:\n"
+            f"    return _competition.{function}({json.dumps(name, ensure_ascii=False)}, {names})\n"
+        )
+    return files
+
+
+def _config(name: str, facts: dict[str, Any]) -> str:
+    gold = ""
+    if facts["gold_submission"] != facts["answers"]:
+        gold = f"  gold_submission: {name}/prepared/{facts['gold_submission']}\n"
+    return (
+        f"id: {name}\nname: {json.dumps(facts['name'], ensure_ascii=False)}\n"
+        f"competition_type: {facts['competition_type']}\n"
+        f"description: mlebench/competitions/{name}/description.md\n\n"
+        f"dataset:\n  answers: {name}/prepared/{facts['answers']}\n"
+        f"  sample_submission: {name}/prepared/{facts['sample_submission']}\n{gold}\n"
+        f"grader:\n  name: {facts['metric']}\n  grade_fn: mlebench.competitions.{name}.grade:grade\n\n"
+        f"preparer: mlebench.competitions.{name}.prepare:prepare\n"
+    )
+
+
+def _checksums(sums: dict[str, Any]) -> str:
+    """The published checksums as YAML, in the benchmark's form."""
+    text = ""
+    for section in ("private", "public"):
+        files = sums.get(section) or {}
+        text += f"{section}:\n" if files else f"{section}: {{}}\n"
+        text += "".join(f"  {name}: {files[name]}\n" for name in sorted(files))
+    if "bundle" in sums:
+        text += f"zip: {sums['bundle']}\n"
+    return text
