@@ -5,7 +5,6 @@
 //! that ended because of the machine starts again, one that ended because of its input does not. Nothing in the text is
 //! a secret.
 
-use std::fmt::Write;
 use std::path::PathBuf;
 
 use prep_core::units;
@@ -76,64 +75,58 @@ const PERMANENT: [u8; 5] = [1, 2, 3, 4, 5];
 /// Attempts of a job.
 const ATTEMPTS: usize = 3;
 
+const SLURM: &str = include_str!("../../templates/slurm.sh");
+const JOB: &str = include_str!("../../templates/job.yaml");
+
+/// A template with values in place of its `@NAME@`. A value is never searched for further names.
+fn filled(template: &str, values: &[(&str, String)]) -> String {
+    let mut text = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('@') {
+        text.push_str(before);
+        let value = after.split_once('@').and_then(|(name, behind)| {
+            let mut values = values.iter();
+            Some((&values.find(|(own, _)| *own == name)?.1, behind))
+        });
+        rest = match value {
+            Some((value, behind)) => {
+                text.push_str(value);
+                behind
+            }
+            // An array of the shell: `${common[@]}`.
+            None => {
+                text.push('@');
+                after
+            }
+        };
+    }
+    text + rest
+}
+
 /// A script that submits two arrays.
 pub fn slurm(plan: &JobPlan) -> String {
     let count = plan.ids.len();
-    let (remote, data) = (
-        quoted(&plan.remote),
-        quoted(&plan.data_dir.display().to_string()),
-    );
-    let (last, memory) = (count.saturating_sub(1), plan.memory_limit());
-    let mut text = String::new();
-    // Writing into a text does not fail.
-    let _ = write!(
-        text,
-        r#"#!/usr/bin/env bash
-# {summary}. Printed by `prep jobs slurm`; submit with `bash THIS-FILE`.
-# PREP names the program on the nodes, PREP_SCRATCH a folder of each node's own. Credentials come from the nodes.
-set -euo pipefail
-export PREP=${{PREP:-prep}} PREP_SCRATCH=${{PREP_SCRATCH:-${{TMPDIR:-/tmp}}/prep}}
-
-# Starts a job anew when the machine was at fault: a task that was killed alone is not requeued by Slurm itself.
-job() {{
-    cat <<JOB
-#!/usr/bin/env bash
-code=0
-$1 || code=\$?
-case \$code in
-{transient})
-    if [ "\${{SLURM_RESTART_COUNT:-0}}" -lt {ATTEMPTS} ]; then
-        echo "exit code \$code: starting again"
-        scontrol requeue "\${{SLURM_ARRAY_JOB_ID}}_\${{SLURM_ARRAY_TASK_ID}}" && sleep 60
-    fi;;
-esac
-exit \$code
-JOB
-}}
-
-ids={ids}
-common=(--parsable --requeue --open-mode=append --time={hours}:00:00 --array)
-
-# The same script submitted twice: the second waits for the first, and finds everything done.
-fetch=$(job "$PREP fetch --unit {count} --remote {remote} --data-dir {data} --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
-    sbatch "${{common[@]}}" 0-{last}%{downloads} --job-name=prep-fetch --dependency=singleton \
-        --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
-prepare=$(job "$PREP run --unit {count} --remote {remote} --data-dir {data} --cache-dir $PREP_SCRATCH/store --jobs {processors} --memory {bytes} --discard-bundle $ids" |
-    sbatch "${{common[@]}}" 0-{last}%{workers} --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
-        --cpus-per-task={processors} --mem={memory}M --tmp={disk}M --output=prep-prepare-%a.log)
-echo "submitted: downloads $fetch, preparation $prepare"
-"#,
-        transient = TRANSIENT.map(|code| code.to_string()).join("|"),
-        summary = plan.summary(),
-        ids = quoted(&plan.ids()),
-        hours = plan.hours,
-        downloads = plan.downloads,
-        workers = plan.workers,
-        processors = plan.processors,
-        bytes = plan.memory,
-        disk = plan.disk_limit(),
-    );
-    text
+    let values = [
+        ("SUMMARY", plan.summary()),
+        (
+            "TRANSIENT",
+            TRANSIENT.map(|code| code.to_string()).join("|"),
+        ),
+        ("ATTEMPTS", ATTEMPTS.to_string()),
+        ("IDS", quoted(&plan.ids())),
+        ("COUNT", count.to_string()),
+        ("LAST", count.saturating_sub(1).to_string()),
+        ("REMOTE", quoted(&plan.remote)),
+        ("DATA", quoted(&plan.data_dir.display().to_string())),
+        ("HOURS", plan.hours.to_string()),
+        ("DOWNLOADS", plan.downloads.to_string()),
+        ("WORKERS", plan.workers.to_string()),
+        ("PROCESSORS", plan.processors.to_string()),
+        ("BYTES", plan.memory.to_string()),
+        ("MEMORY", plan.memory_limit().to_string()),
+        ("DISK", plan.disk_limit().to_string()),
+    ];
+    filled(SLURM, &values)
 }
 
 /// A manifest with two indexed jobs.
@@ -176,7 +169,7 @@ pub fn kubernetes(plan: &JobPlan, image: &str, claim: &str) -> String {
         },
     ];
     for job in jobs {
-        job.write(&mut text, plan, image, claim);
+        text.push_str(&job.text(plan, image, claim));
     }
     text
 }
@@ -192,7 +185,7 @@ struct Pod<'a> {
 }
 
 impl Pod<'_> {
-    fn write(&self, text: &mut String, plan: &JobPlan, image: &str, claim: &str) {
+    fn text(&self, plan: &JobPlan, image: &str, claim: &str) -> String {
         let json = |word: &str| serde_json::Value::from(word).to_string();
         let last = [
             "--data-dir",
@@ -204,92 +197,22 @@ impl Pod<'_> {
         let arguments = self.arguments.iter().copied().chain(last);
         let ids = plan.ids.iter().map(String::as_str);
         let arguments: Vec<String> = arguments.chain(ids).map(json).collect();
-        // Writing into a text does not fail.
-        let _ = write!(
-            text,
-            r#"---
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {name}
-spec:
-  suspend: {suspended}
-  completionMode: Indexed
-  completions: {count}
-  parallelism: {side_by_side}
-  backoffLimitPerIndex: {ATTEMPTS}
-  maxFailedIndexes: {count}
-  podFailurePolicy:
-    rules:
-      - action: Ignore
-        onPodConditions:
-          - type: DisruptionTarget
-            status: "True"
-      - action: FailIndex
-        onExitCodes:
-          containerName: prep
-          operator: In
-          values: {PERMANENT:?}
-  template:
-    spec:
-      restartPolicy: Never
-      activeDeadlineSeconds: {deadline}
-      containers:
-        - name: prep
-          image: {image}
-          command: ["prep"]
-          args: [{arguments}]
-          env:
-            - name: XDG_CONFIG_HOME
-              value: /config
-          envFrom:
-            - secretRef:
-                name: prep-credentials
-          resources:
-            requests:
-              cpu: "{processors}"
-              memory: {memory}Mi
-              ephemeral-storage: {disk}Mi
-            limits:
-              memory: {memory}Mi
-          volumeMounts:
-            - name: data
-              mountPath: /data
-            - name: scratch
-              mountPath: /scratch
-            - name: config
-              mountPath: /config/prep
-              readOnly: true
-      volumes:
-        - name: data
-          persistentVolumeClaim:
-            claimName: {claim}
-        - name: scratch
-          emptyDir: {{}}
-        - name: config
-          projected:
-            defaultMode: 0400
-            sources:
-              - secret:
-                  name: prep-config
-                  items:
-                    - key: prep.toml
-                      path: prep.toml
-                    - key: worker.key
-                      path: keys/worker.key
-"#,
-            name = self.name,
-            suspended = self.suspended,
-            count = plan.ids.len(),
-            side_by_side = self.side_by_side,
-            deadline = plan.hours * 3600,
-            image = json(image),
-            arguments = arguments.join(", "),
-            processors = self.processors,
-            memory = self.memory,
-            disk = plan.disk_limit(),
-            claim = json(claim),
-        );
+        let values = [
+            ("NAME", self.name.to_owned()),
+            ("SUSPENDED", self.suspended.to_string()),
+            ("COUNT", plan.ids.len().to_string()),
+            ("SIDE_BY_SIDE", self.side_by_side.to_string()),
+            ("ATTEMPTS", ATTEMPTS.to_string()),
+            ("PERMANENT", format!("{PERMANENT:?}")),
+            ("DEADLINE", (plan.hours * 3600).to_string()),
+            ("IMAGE", json(image)),
+            ("ARGUMENTS", arguments.join(", ")),
+            ("PROCESSORS", self.processors.to_string()),
+            ("MEMORY", self.memory.to_string()),
+            ("DISK", plan.disk_limit().to_string()),
+            ("CLAIM", json(claim)),
+        ];
+        filled(JOB, &values)
     }
 }
 
@@ -321,6 +244,23 @@ mod tests {
             ("", "''"),
         ] {
             assert_eq!(quoted(word), expected);
+        }
+    }
+
+    #[test]
+    fn every_name_of_a_template_has_a_value_and_values_are_taken_as_they_are() {
+        assert_eq!(
+            filled("a@X@b@Y@@X@", &[("X", "@Y@".into()), ("Y", "2".into())]),
+            "a@Y@b2@Y@"
+        );
+        let plan = JobPlan {
+            remote: "s3://@IDS@/team".into(),
+            ..plan()
+        };
+        for text in [slurm(&plan), kubernetes(&plan, "r/prep:1", "data")] {
+            assert!(text.contains("s3://@IDS@/team"), "{text}");
+            let left = text.replace("s3://@IDS@/team", "");
+            assert!(!left.replace("[@]", "").contains('@'), "{left}");
         }
     }
 

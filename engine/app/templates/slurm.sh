@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# @SUMMARY@. Printed by `prep jobs slurm`; submit with `bash THIS-FILE`.
+# PREP names the program on the nodes, PREP_SCRATCH a folder of each node's own. Credentials come from the nodes.
+set -euo pipefail
+export PREP=${PREP:-prep} PREP_SCRATCH=${PREP_SCRATCH:-${TMPDIR:-/tmp}/prep}
+
+# Starts a job anew when the machine was at fault: a task that was killed alone is not requeued by Slurm itself.
+job() {
+    cat <<JOB
+#!/usr/bin/env bash
+code=0
+$1 || code=\$?
+case \$code in
+@TRANSIENT@)
+    if [ "\${SLURM_RESTART_COUNT:-0}" -lt @ATTEMPTS@ ]; then
+        echo "exit code \$code: starting again"
+        scontrol requeue "\${SLURM_ARRAY_JOB_ID}_\${SLURM_ARRAY_TASK_ID}" && sleep 60
+    fi;;
+esac
+exit \$code
+JOB
+}
+
+ids=@IDS@
+common=(--parsable --requeue --open-mode=append --time=@HOURS@:00:00 --array)
+
+# The same script submitted twice: the second waits for the first, and finds everything done.
+fetch=$(job "$PREP fetch --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --discard-bundle $ids" |
+    sbatch "${common[@]}" 0-@LAST@%@DOWNLOADS@ --job-name=prep-fetch --dependency=singleton \
+        --cpus-per-task=2 --mem=4096M --output=prep-fetch-%a.log)
+prepare=$(job "$PREP run --unit @COUNT@ --remote @REMOTE@ --data-dir @DATA@ --cache-dir $PREP_SCRATCH/store --jobs @PROCESSORS@ --memory @BYTES@ --discard-bundle $ids" |
+    sbatch "${common[@]}" 0-@LAST@%@WORKERS@ --job-name=prep-prepare --dependency="aftercorr:$fetch,singleton" \
+        --cpus-per-task=@PROCESSORS@ --mem=@MEMORY@M --tmp=@DISK@M --output=prep-prepare-%a.log)
+echo "submitted: downloads $fetch, preparation $prepare"
