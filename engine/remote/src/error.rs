@@ -14,23 +14,20 @@ pub enum RemoteError {
     #[error("the remote `{remote}`: {cause}")]
     Address { remote: String, cause: String },
 
-    #[error("the remote {remote} cannot be reached; look at the network and the address")]
+    #[error("the remote {remote} cannot be reached")]
     Away { remote: String },
 
     #[error("the remote {remote} does not answer in time, or asks for a slower pace")]
     Slow { remote: String },
 
-    #[error("the remote {remote} is full; make room in it, or raise its quota")]
+    #[error("the remote {remote} is full")]
     Full { remote: String },
 
-    #[error("the remote {remote} may only be read; use credentials that may write")]
+    #[error("the remote {remote} may only be read")]
     ReadOnly { remote: String },
 
     /// What is sent is signed.
-    #[error(
-        "nothing is sent to the remote {remote}, because no key signs it; `prep key new NAME` makes one, `[remote] key` in \
-         prep.toml names one of several"
-    )]
+    #[error("nothing is sent to the remote {remote}, because no key signs it")]
     NoKey { remote: String },
 
     #[error(
@@ -39,13 +36,11 @@ pub enum RemoteError {
     Refused { remote: String },
 
     #[error(
-        "the remote {remote} refuses this machine's clock, which differs too much from its own; set the clock (NTP)"
+        "the remote {remote} refuses this machine's clock, which differs too much from its own"
     )]
     Clock { remote: String },
 
-    #[error(
-        "the remote {remote}: there is no such bucket or folder; make it, or correct the address"
-    )]
+    #[error("the remote {remote}: there is no such bucket or folder")]
     NoPlace { remote: String },
 
     /// An answer that means nothing better.
@@ -54,6 +49,24 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
+    /// What the user can do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            RemoteError::Away { .. } => Some("look at the network and the address"),
+            RemoteError::Full { .. } => Some("make room in it, or raise its quota"),
+            RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
+            RemoteError::NoKey { .. } => Some(
+                "`prep key new NAME` makes one, `[remote] key` in prep.toml names one of several",
+            ),
+            RemoteError::Clock { .. } => Some("set the clock (NTP)"),
+            RemoteError::NoPlace { .. } => Some("make it, or correct the address"),
+            RemoteError::Address { .. }
+            | RemoteError::Slow { .. }
+            | RemoteError::Refused { .. }
+            | RemoteError::Failed { .. } => None,
+        }
+    }
+
     /// What kind of trouble it is; each is said once.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<RemoteError> {
         std::mem::discriminant(self)

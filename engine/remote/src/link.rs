@@ -302,7 +302,10 @@ impl Inner {
             (false, false) => "the run goes on without it",
         };
         self.say_once(Topic::Trouble(error.kind()), || {
-            format!("{error}; {consequence}")
+            let help = error
+                .help()
+                .map_or_else(String::new, |help| format!("; {help}"));
+            format!("{error}{help}; {consequence}")
         });
     }
 
