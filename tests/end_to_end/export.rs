@@ -102,37 +102,6 @@ fn what_is_not_complete_or_in_the_way_is_refused() {
 
 /// An image is the same whenever it is made, and holds what a folder holds.
 #[test]
-fn an_image_holds_what_a_folder_holds() {
-    let sandbox = prepared();
-    for name in ["a.squashfs", "b.squashfs", "folder"] {
-        sandbox
-            .prep(&["export", Harbour::ID, name, "--private"])
-            .code(0);
-    }
-    let bytes = fs::read(sandbox.path("a.squashfs")).unwrap();
-    assert_eq!(bytes, fs::read(sandbox.path("b.squashfs")).unwrap());
-    assert_eq!(bytes[..4], *b"hsqs");
-    let file = std::io::BufReader::new(fs::File::open(sandbox.path("a.squashfs")).unwrap());
-    let image = backhand::FilesystemReader::from_reader(file).unwrap();
-    let mut found = 0;
-    for node in image.files() {
-        if let backhand::InnerNode::File(inner) = &node.inner {
-            let mut content = Vec::new();
-            std::io::Read::read_to_end(&mut image.file(inner).reader(), &mut content).unwrap();
-            let path = node.fullpath.strip_prefix("/").unwrap();
-            assert_eq!(
-                content,
-                fs::read(sandbox.path("folder").join(path)).unwrap(),
-                "{path:?}"
-            );
-            assert_eq!(node.header.permissions & 0o777, 0o644);
-            found += 1;
-        }
-    }
-    assert_eq!(found, 7);
-}
-
-#[test]
 fn archives_are_unpacked_beside_or_in_place() {
     let sandbox = Sandbox::new();
     sandbox.bundle(Harbour::ID, &Harbour::bundle(&Harbour::table()));

@@ -28,6 +28,7 @@ pub fn expand(
     found: &mut Found,
     wanted: Expand,
     staging: &Path,
+    limits: &Limits,
     cancel: &Cancel,
 ) -> Result<(), Error> {
     let archives: Vec<Item> = found
@@ -46,7 +47,7 @@ pub fn expand(
         let Some((_, folder)) = kind(&archive.path) else {
             continue;
         };
-        unpack(archive, &staging, cancel).map_err(|error| {
+        unpack(archive, &staging, limits, cancel).map_err(|error| {
             if cancel.is_cancelled() {
                 return super::interrupted();
             }
@@ -118,7 +119,7 @@ fn base<'a>(staging: &Path, folder: &'a str) -> &'a str {
 }
 
 /// Unpacks one archive: files and folders, into a folder that is there even if the archive is empty.
-fn unpack(archive: &Item, staging: &Path, cancel: &Cancel) -> io::Result<()> {
+fn unpack(archive: &Item, staging: &Path, limits: &Limits, cancel: &Cancel) -> io::Result<()> {
     let Some((kind, _)) = kind(&archive.path) else {
         return Ok(());
     };
@@ -137,7 +138,7 @@ fn unpack(archive: &Item, staging: &Path, cancel: &Cancel) -> io::Result<()> {
     };
     let file = File::open(&archive.source)?;
     let length = file.metadata()?.len();
-    let budget = Limits::default().budget(length);
+    let budget = limits.budget(length);
     match kind {
         Kind::Zip => {
             let listing = ZipListing::read(&file, 0..length, &budget);
@@ -190,7 +191,13 @@ mod tests {
             items: items.iter().copied().cloned().collect(),
             empty: Vec::new(),
         };
-        expand(&mut found, wanted, staging, &Cancel::default())?;
+        expand(
+            &mut found,
+            wanted,
+            staging,
+            &Limits::default(),
+            &Cancel::default(),
+        )?;
         Ok(found)
     }
 

@@ -47,7 +47,7 @@ impl Copier for Folder {
         fs::write(self.root.join(name), text)
     }
 
-    fn finish(self: Box<Self>, _: &Cancel) -> io::Result<()> {
+    fn finish(self: Box<Self>) -> io::Result<()> {
         // Temporary folders are private; what is in this one is not.
         fs::set_permissions(&self.made, fs::Permissions::from_mode(0o755))
     }

@@ -1,5 +1,4 @@
-//! A copy of what is prepared that can be taken elsewhere: plain files, a tar archive or a SquashFS image, with relative
-//! paths and a manifest.
+//! A copy of what is prepared that can be taken elsewhere: plain files or a tar archive, with relative paths and a manifest.
 //!
 //! Files of the data folder share their bytes with the store and are read-only; those of a copy are on their own. The copy
 //! has the layout of a data folder (`ID/prepared/public/...`), so graders and harnesses can be pointed to it. Private files
@@ -9,14 +8,13 @@
 //! ```text
 //! draft    where it is made, and what is left of one    expand      archives in `public` as folders
 //! croissant   what tables and columns there are
-//! folder   plain files       tar   an archive       squashfs    an image
+//! folder   plain files       tar   an archive
 //! ```
 
 mod croissant;
 mod draft;
 mod expand;
 mod folder;
-mod squashfs;
 mod tar;
 
 use std::fs::{self, File};
@@ -45,28 +43,25 @@ pub enum Form {
     Folder,
     /// A tar archive. Equal contents give equal bytes.
     Tar,
-    /// A SquashFS image, compressed with zstd. Equal contents give equal bytes.
-    SquashFs,
 }
 
 impl Form {
-    /// The form of a target with this name: `.tar` and `.squashfs` (or `.sqfs`) are files, all else is a folder.
+    /// The form of a target with this name: `.tar` is an archive, all else is a folder.
     ///
     /// # Errors
     /// When the name is that of an archive which is not written: nobody wants a folder of that name.
     pub fn of(target: &Path) -> Result<Form, Error> {
-        const OTHERS: [&str; 12] = [
-            "7z", "bz2", "gz", "img", "rar", "sfs", "tbz2", "tgz", "txz", "xz", "zip", "zst",
+        const OTHERS: [&str; 14] = [
+            "7z", "bz2", "gz", "img", "rar", "sfs", "sqfs", "squashfs", "tbz2", "tgz", "txz", "xz",
+            "zip", "zst",
         ];
         let suffix = target.extension().and_then(|suffix| suffix.to_str());
         let suffix = suffix.unwrap_or_default().to_ascii_lowercase();
         match suffix.as_str() {
             "tar" => Ok(Form::Tar),
-            "squashfs" | "sqfs" => Ok(Form::SquashFs),
             other if OTHERS.contains(&other) => {
                 let message = format!("copies are not written as .{other}");
-                Err(Error::request(message)
-                    .help("name a .tar or .squashfs (which is compressed), or a folder"))
+                Err(Error::request(message).help("name a .tar or a folder, and convert the copy"))
             }
             _ => Ok(Form::Folder),
         }
@@ -134,7 +129,7 @@ trait Copier {
     /// Writes a text to `ID/name`.
     fn text(&mut self, name: &str, text: &str) -> io::Result<()>;
     /// Completes it.
-    fn finish(self: Box<Self>, cancel: &Cancel) -> io::Result<()>;
+    fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
 /// Makes a copy. It gets its name when it is complete, and nothing of it stays otherwise.
@@ -185,7 +180,8 @@ pub fn export(
     fs::create_dir_all(parent).map_err(failed)?;
     let draft = Draft::new(parent).map_err(failed)?;
     if let Some(expand) = wanted.expand {
-        expand::expand(&mut found, expand, &draft.join("expanded"), cancel)?;
+        let limits = settings.content_limits(1);
+        expand::expand(&mut found, expand, &draft.join("expanded"), &limits, cancel)?;
     }
     let Found { mut items, empty } = found;
     items.sort();
@@ -193,7 +189,6 @@ pub fn export(
     let mut copier: Box<dyn Copier> = match wanted.form {
         Form::Folder => Box::new(folder::Folder::new(&made, id)),
         Form::Tar => Box::new(tar::Tar::new(&made, id).map_err(failed)?),
-        Form::SquashFs => Box::new(squashfs::SquashFs::new(&made, id).map_err(failed)?),
     };
     let mut exported = Exported {
         competition: id.to_owned(),
@@ -217,7 +212,7 @@ pub fn export(
     copier
         .text(MANIFEST, &exported.manifest())
         .map_err(failed)?;
-    copier.finish(cancel).map_err(failed)?;
+    copier.finish().map_err(failed)?;
     fs::rename(&made, target).map_err(failed)?;
     Ok(exported)
 }

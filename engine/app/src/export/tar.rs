@@ -64,7 +64,7 @@ impl Copier for Tar {
         self.append(name, text.len() as u64, &mut text.as_bytes())
     }
 
-    fn finish(self: Box<Self>, _: &Cancel) -> io::Result<()> {
+    fn finish(self: Box<Self>) -> io::Result<()> {
         let out = self.archive.into_inner()?;
         out.into_inner()
             .map_err(io::IntoInnerError::into_error)?

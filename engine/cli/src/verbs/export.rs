@@ -3,31 +3,31 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Expand, Export, Form};
+use prep_app::{Expand, Export, Form};
 use prep_core::units;
 
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::{ExpandArg, Which};
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
-/// Copy what is prepared of a competition, to take it elsewhere: plain files, a tar archive or a SquashFS image, with a manifest
+/// Copy what is prepared of a competition, to take it elsewhere: plain files or a tar archive, with a manifest
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   prep export spaceship-titanic for-agents
   prep export spaceship-titanic grader.tar --private
-  prep export aerial-cactus-identification cactus.squashfs --expand-archives=instead
+  prep export aerial-cactus-identification cactus --expand-archives=instead
 
 The copy has the layout of a data folder, TARGET/ID/prepared/public, with relative paths only; its files share \
 nothing with the store and may be written. Private files are left out unless --private is given. TARGET/ID/manifest.json \
 lists the files with sizes and MD5s; TARGET/ID/croissant.json describes the public ones to programs (MLCommons' Croissant). \
-A target whose name ends in .tar is an archive, one that ends in .squashfs an image to mount; equal contents give equal bytes.")]
+A target whose name ends in .tar is an archive; equal contents give equal bytes.")]
 pub struct ExportArgs {
     /// The competition
     #[arg(value_name = "ID")]
     id: String,
-    /// Folder, .tar or .squashfs to make; it must not be there
+    /// Folder or .tar to make; it must not be there
     #[arg(value_name = "TARGET")]
     target: PathBuf,
     /// Also copy the answers and whatever else is private
@@ -48,7 +48,7 @@ impl ExportArgs {
             expand: self.expand_archives.map(Expand::from),
             target: self.target.clone(),
         };
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let settings = self.which.settings(session);
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let exported = prep_app::export(&catalog, &settings, &self.id, &wanted, &cancel)?;
