@@ -40,13 +40,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         download: false,
         ..Options::default()
     };
-    let catalog = Catalog::of(&settings)?;
-    let network = LazyNetwork::new(|| Err(FetchError::NotAllowed));
     let task = Task {
-        settings: &settings,
-        catalog: &catalog,
-        options: &options,
-        network: &network,
+        catalog: Catalog::of(&settings)?,
+        settings,
+        options,
+        network: LazyNetwork::new(|| Err(FetchError::NotAllowed)),
     };
     let ids = [id.clone()];
 
@@ -73,8 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // Grade.
     let report = prep_app::report(
-        &catalog,
-        &settings,
+        &task.catalog,
+        &task.settings,
         id,
         Path::new(submission),
         None,

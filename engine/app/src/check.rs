@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::catalog::Entry;
 use crate::error::Error;
-use crate::loading::Loader;
+use crate::stages::loader::Loader;
 
 /// Checks the keys, queries and grading of the pipeline in a file, in all variants, and the leaderboard in its folder. Its
 /// competition's id is the name of the folder that holds it.
@@ -21,4 +21,12 @@ pub fn check(path: &Path) -> Result<(), Error> {
     let entry = Entry::of_folder(id, path, folder, text.into())?;
     Loader::without_notes().load(&entry, prep_spec::BASE_VARIANT)?;
     Ok(())
+}
+
+/// The JSON Schema of pipeline files, for editors.
+pub fn schema() -> serde_json::Value {
+    prep_spec::schema::schema(
+        prep_steps::vocabulary(),
+        &prep_grade::schema::grade_schema(),
+    )
 }

@@ -164,16 +164,15 @@ impl From<ResolveError> for Error {
 
 impl From<RemoteError> for Error {
     fn from(error: RemoteError) -> Error {
-        // What stands behind the cause is a way out.
-        let text = error.to_string();
-        let new: fn(&str) -> Error = match &error {
-            RemoteError::Address { .. } => return Error::request(text),
-            RemoteError::NoKey { .. } => |cause| Error::request(cause),
-            _ => |cause| Error::new(Failure::Machine, cause),
+        let new = match &error {
+            RemoteError::Address { .. } | RemoteError::NoKey { .. } => {
+                Error::request(error.to_string())
+            }
+            _ => Error::new(Failure::Machine, error.to_string()),
         };
-        match text.split_once("; ") {
-            Some((cause, help)) => new(cause).help(help),
-            None => new(&text),
+        match error.help() {
+            Some(help) => new.help(help),
+            None => new,
         }
     }
 }

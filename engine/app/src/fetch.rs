@@ -4,34 +4,24 @@ use std::path::PathBuf;
 
 use prep_cache::{Content, Store};
 use prep_core::{Cancel, Context, Failure, Source as _};
-use prep_fetch::KaggleBundle;
 
 use crate::error::Error;
-use crate::plan::Task;
-use crate::push::remote_of;
+use crate::stages::sources;
+use crate::task::Task;
+use crate::team::push::remote_of;
 
 /// Sees that the bundle of a competition is in the data folder or the folder of bundles, whole, and with its published MD5
 /// if that is to be checked. Returns where it is.
 ///
 /// # Errors
 /// When it is not there and cannot be downloaded, or is another one than the published one.
-pub fn fetch(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
+pub fn fetch(task: &Task, id: &str, cancel: &Cancel) -> Result<PathBuf, Error> {
     let entry = task.catalog.get(id)?;
     let pipeline = entry.load(&task.options.variant)?;
     let store = Store::open(&task.settings.store_dir)?;
     let in_use = cancel.in_use(&store)?;
     let context = Context::new(store, task.settings.limits(), cancel.clone()).with_lock(in_use);
-    let options = task.options;
-    let folders: Vec<_> = options.source.iter().map(PathBuf::as_path).collect();
-    let checked = options.check_outputs && options.check_bundle;
-    let bundle = KaggleBundle::new(
-        id,
-        &pipeline.bundle.kaggle,
-        &task.settings.data_dir,
-        &folders,
-        pipeline.bundle.md5.as_deref().filter(|_| checked),
-        task.network.clone(),
-    );
+    let bundle = sources::bundle(id, &pipeline, task);
     bundle.run(&context)?;
     let nowhere = || {
         Error::new(
@@ -48,8 +38,8 @@ pub fn fetch(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<PathBuf, Erro
 ///
 /// # Errors
 /// As [`fetch`]; when the remote does not take it.
-pub fn mirror(task: &Task<'_>, id: &str, cancel: &Cancel) -> Result<bool, Error> {
-    let link = remote_of(task.settings)?;
+pub fn mirror(task: &Task, id: &str, cancel: &Cancel) -> Result<bool, Error> {
+    let link = remote_of(&task.settings)?;
     let store = Store::open(&task.settings.store_dir)?;
     link.remember_in(&store);
     let pipeline = task.catalog.get(id)?.load(&task.options.variant)?;

@@ -5,6 +5,7 @@ use std::path::Path;
 use prep_core::{Context, Failure, StepError};
 use prep_steps::{Manifest, Settled};
 
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::note::Note;
 use crate::settings::Settings;
@@ -16,6 +17,60 @@ use crate::settings::Settings;
 pub fn manifest(data_dir: &Path, id: &str) -> Result<Option<Manifest>, Error> {
     Manifest::read(data_dir, id)
         .map_err(|error| Error::new(Failure::Machine, format!("{id}: {error}")))
+}
+
+/// The state of a competition in a data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreparedState {
+    /// Complete and unchanged, as far as sizes and times tell.
+    Prepared,
+    /// The same, but written before the system started: it is read once by the next run.
+    Unchecked,
+    /// It was complete, and files were changed.
+    Changed,
+    /// A publication was interrupted.
+    Incomplete,
+    NotPrepared,
+}
+
+impl PreparedState {
+    /// The state of a competition whose manifest is `manifest`, in the data directory `data_dir`.
+    pub fn of(manifest: Option<&Manifest>, data_dir: &Path, settings: &Settings) -> PreparedState {
+        let Some(manifest) = manifest else {
+            return PreparedState::NotPrepared;
+        };
+        let prepared = data_dir.join(&manifest.competition).join("prepared");
+        match manifest.is_intact(&prepared) {
+            true if manifest.is_settled(settings.boot.as_deref()) => PreparedState::Prepared,
+            true => PreparedState::Unchecked,
+            false if manifest.complete => PreparedState::Changed,
+            false => PreparedState::Incomplete,
+        }
+    }
+
+    /// The problem of data that are not simply prepared; none where there are no data.
+    pub fn problem(self) -> Option<&'static str> {
+        match self {
+            PreparedState::Prepared | PreparedState::NotPrepared => None,
+            PreparedState::Unchecked => Some("not checked since a restart"),
+            PreparedState::Changed => Some("changed since prepared"),
+            PreparedState::Incomplete => Some("incomplete"),
+        }
+    }
+}
+
+/// The competitions of a catalog that this program prepared in a data directory, by id.
+///
+/// # Errors
+/// If a manifest cannot be read.
+pub fn prepared(catalog: &Catalog, data_dir: &Path) -> Result<Vec<String>, Error> {
+    let mut ids = Vec::new();
+    for entry in catalog.iter() {
+        if manifest(data_dir, &entry.id)?.is_some() {
+            ids.push(entry.id.clone());
+        }
+    }
+    Ok(ids)
 }
 
 /// What `wanted` takes of the manifests of competitions, in their order. They are read side by side: those of many files

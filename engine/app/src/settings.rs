@@ -7,7 +7,6 @@ use prep_cache::Store;
 use prep_core::Limits;
 use prep_remote::Link;
 use prep_spec::BASE_VARIANT;
-use prep_steps::Expand;
 
 /// What is the same for everything that is asked for.
 #[derive(Debug, Clone)]
@@ -83,49 +82,6 @@ impl Settings {
         Limits {
             jobs: self.jobs,
             memory: self.memory,
-        }
-    }
-}
-
-/// What a preparation is to be like.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
-    pub variant: String,
-    /// A folder with bundles that are there already.
-    pub source: Option<PathBuf>,
-    /// Whether bundles that are nowhere are downloaded.
-    pub download: bool,
-    /// Only the members that a pipeline reads.
-    pub partial: bool,
-    /// Bundles are compared with their published MD5.
-    pub check_bundle: bool,
-    /// Outputs are compared with their published checksums.
-    pub check_outputs: bool,
-    /// What becomes of archives in `public`, if they are unpacked where they are published.
-    pub expand: Option<Expand>,
-    /// Nothing is published but what `prep.lock` says.
-    pub locked: bool,
-    /// Other competitions go on when one has failed.
-    pub keep_going: bool,
-    /// Downloaded bundles stay when their competition is prepared.
-    pub keep_bundles: bool,
-}
-
-impl Default for Options {
-    /// All checks, whole bundles, which stay.
-    fn default() -> Options {
-        Options {
-            variant: BASE_VARIANT.to_owned(),
-            source: None,
-            download: true,
-            partial: false,
-            check_bundle: true,
-            check_outputs: true,
-            expand: None,
-            locked: false,
-            keep_going: true,
-            keep_bundles: true,
         }
     }
 }

@@ -4,8 +4,8 @@ use clap::Args;
 use prep_core::units;
 use prep_fetch::{Credentials, FetchError, LazyNetwork, Network, Options};
 
-use crate::Session;
-use crate::args;
+use crate::session::Session;
+use crate::values::at_least_one;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Downloads";
@@ -17,7 +17,7 @@ pub struct Limits {
     #[arg(long, value_name = "SIZE", value_parser = units::parse_bytes, help_heading = HEADING)]
     pub max_rate: Option<u64>,
     /// Connections of all downloads together [default: 16]
-    #[arg(long, value_name = "N", value_parser = args::at_least_one, help_heading = HEADING)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, help_heading = HEADING)]
     pub connections: Option<usize>,
 }
 

@@ -1,13 +1,17 @@
 //! `prep`: prepares and grades the competitions of MLE-bench.
 //!
 //! ```text
-//! args      the command line as a whole         usage     what it says when it is misused     verbs/    one file per verb: its options and what it shows
-//! options   how competitions are prepared       select    which ones are meant     downloads   limits, credentials
-//! settings  folders and limits, from options, variables and the machine
-//! output/   what the user sees: printer, progress, tables, reasons, diagnostics, drawings
-//! remote    a store that many machines share: options, variables, prep.toml
-//! samples   small bundles for a first look      exit, error, interrupt   how it ends
-//! allocator what the process does with freed memory        exhausted   when the system has no more threads or memory
+//! args       the command line as a whole      usage      messages about a wrong command line
+//! verbs/     one file per verb: its options and its output
+//! session    everything that a verb gets      request    what planning, preparing and moving have in common
+//! global     options of all verbs             options    how competitions are prepared
+//! select     which competitions are meant     values     values of options
+//! settings   directories and limits           places, machine    variables, the user's directory, the system
+//! remote     the shared remote                prep_toml, cloud   its file, credentials of clouds
+//! downloads  limits and credentials of downloads
+//! output/    printer, progress, tables, diagnostics
+//! samples    small bundles for a first look   exit, error, interrupt   how the program ends
+//! allocator  reuse of freed memory            exhausted  no more threads or memory
 //! ```
 //!
 //! Everything that plans, prepares or grades is in the library `prep-app` and those below it. This crate parses what is
@@ -15,29 +19,39 @@
 
 mod allocator;
 mod args;
+mod cloud;
 mod downloads;
 mod error;
 mod exhausted;
 mod exit;
+mod global;
 mod interrupt;
+mod machine;
 mod options;
 mod output;
+mod places;
 mod prep_toml;
 mod remote;
+mod request;
 mod samples;
 mod select;
+mod session;
 mod settings;
 mod usage;
+mod values;
 mod verbs;
 
 use std::process::ExitCode;
 
-use prep_app::Settings;
+use clap::CommandFactory;
 
+use crate::args::Cli;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::machine::Surroundings;
 use crate::output::printer::Printer;
-use crate::settings::{Kaggle, Places, Resolved, Surroundings};
+use crate::session::Session;
+use crate::settings::Resolved;
 
 /// Queries are walked by recursion, and those within the language's limits need more than a main thread has.
 const STACK: usize = 64 << 20;
@@ -72,8 +86,9 @@ fn prep() -> ExitCode {
             kaggle: resolved.kaggle,
             places: resolved.places,
             printer: printer.clone(),
+            command: Cli::command,
         };
-        verbs::call(cli.verb, &session)
+        cli.verb.call(&session)
     });
     let exit = ended.unwrap_or_else(|error: CliError| {
         printer.error(&error);
@@ -81,15 +96,3 @@ fn prep() -> ExitCode {
     });
     ExitCode::from(exit)
 }
-
-/// What every verb gets.
-#[derive(Debug, Clone)]
-pub struct Session {
-    pub settings: Settings,
-    pub kaggle: Kaggle,
-    pub places: Places,
-    pub printer: Printer,
-}
-
-/// How a verb ends: an exit code, or the error that ended it.
-pub type Ended = Result<Exit, CliError>;

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use prep_app::{Expand, Options, Settings};
 use prep_spec::{BASE_VARIANT, known_variants};
 
+use crate::downloads;
 use crate::remote::RemoteArgs;
-use crate::{Session, downloads};
+use crate::session::Session;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Preparation";

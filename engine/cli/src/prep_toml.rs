@@ -14,7 +14,7 @@ use toml::value::{Date, Datetime};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::settings::Places;
+use crate::places::Places;
 
 /// The file's name, in the user's folder and in the data folder.
 pub const FILE: &str = "prep.toml";

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use clap::Args;
 use prep_remote::{Address, Config, Credentials, Link, SigningKey, Trusted};
 
-use crate::Session;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::places::Places;
 use crate::prep_toml::{self, File, TrustedKey};
-use crate::settings::Places;
+use crate::session::Session;
 
 /// Heading of these options in the help. A heading of the struct would also apply to the options after it.
 const HEADING: &str = "Remote";

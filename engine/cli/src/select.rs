@@ -49,6 +49,20 @@ impl Selection {
             && self.list.is_none()
     }
 
+    /// The selected ids; those of `otherwise` if nothing is selected.
+    ///
+    /// # Errors
+    /// Those of [`ids`](Self::ids) and of `otherwise`.
+    pub fn ids_or(
+        &self,
+        otherwise: impl FnOnce() -> Result<Vec<String>, CliError>,
+    ) -> Result<Vec<String>, CliError> {
+        match self.is_empty() {
+            true => otherwise(),
+            false => self.ids(),
+        }
+    }
+
     /// The selected ids, each once, in the order of sets, list, single ones. Whether they exist is not checked.
     ///
     /// # Errors

@@ -1,15 +1,16 @@
-//! Where things are and how much may be used. The only place that reads the environment, the home folder and the machine.
+//! Directories and limits: from options, else from variables, else from the system.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prep_app::Settings;
 use prep_core::units;
 use prep_fetch::{CredentialsError, Found};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::args::{Color, Global};
 use crate::error::CliError;
+use crate::global::{Color, Global};
+use crate::machine::Surroundings;
+use crate::places::Places;
 
 /// Everything that an option, a variable or the machine decides.
 #[derive(Debug, Clone)]
@@ -42,147 +43,10 @@ impl Kaggle {
     }
 }
 
-/// Where the user's own settings are, and what is said in variables.
-#[derive(Debug, Clone)]
-pub struct Places {
-    pub variable: fn(&str) -> Option<OsString>,
-    /// The folder of `prep.toml` and keys.
-    pub config_dir: Option<PathBuf>,
-    pub home: Option<PathBuf>,
-    /// Settings that an option decides, and those that a variable does, by their names.
-    pub options: Vec<&'static str>,
-    pub variables: Vec<(&'static str, &'static str)>,
-}
-
-/// Variables in which clouds' own tools are told who asks.
-const CLOUD: [&str; 33] = [
-    "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY",
-    "AWS_SESSION_TOKEN",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AWS_ENDPOINT",
-    "AWS_ALLOW_HTTP",
-    "AWS_WEB_IDENTITY_TOKEN_FILE",
-    "AWS_ROLE_ARN",
-    "AWS_ROLE_SESSION_NAME",
-    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
-    "AWS_VIRTUAL_HOSTED_STYLE_REQUEST",
-    "AWS_SKIP_SIGNATURE",
-    "AWS_REQUEST_PAYER",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-    "GOOGLE_SERVICE_ACCOUNT",
-    "GOOGLE_SERVICE_ACCOUNT_PATH",
-    "GOOGLE_SERVICE_ACCOUNT_KEY",
-    "GOOGLE_SKIP_SIGNATURE",
-    "AZURE_STORAGE_ACCOUNT_NAME",
-    "AZURE_STORAGE_ACCOUNT_KEY",
-    "AZURE_STORAGE_SAS_KEY",
-    "AZURE_STORAGE_SAS_TOKEN",
-    "AZURE_STORAGE_ENDPOINT",
-    "AZURE_CLIENT_ID",
-    "AZURE_CLIENT_SECRET",
-    "AZURE_TENANT_ID",
-    "AZURE_FEDERATED_TOKEN_FILE",
-    "AZURE_USE_AZURE_CLI",
-];
-
-impl Places {
-    /// What decides a setting.
-    pub fn said_by(&self, setting: &str) -> &'static str {
-        let mut variables = self.variables.iter();
-        let variable = variables.find(|(name, _)| *name == setting);
-        match self.options.contains(&setting) {
-            true => "option",
-            false => variable.map_or("default", |(_, variable)| variable),
-        }
-    }
-
-    /// A variable that is set and not empty.
-    pub fn text(&self, name: &str) -> Option<String> {
-        let text = (self.variable)(name)?.into_string().ok()?;
-        (!text.is_empty()).then_some(text)
-    }
-
-    /// The folder of keys.
-    pub fn keys(&self) -> Option<PathBuf> {
-        Some(self.config_dir.as_ref()?.join("keys"))
-    }
-
-    /// What clouds want to know of who asks: from variables; of Amazon's also from the file of its own tools.
-    pub fn cloud(&self) -> Vec<(String, String)> {
-        let set = |name: &&str| Some(((*name).to_owned(), self.text(name)?));
-        let mut found: Vec<(String, String)> = CLOUD.iter().filter_map(set).collect();
-        if !found.iter().any(|(name, _)| name == "AWS_ACCESS_KEY_ID") {
-            found.extend(self.aws_profile());
-        }
-        found
-    }
-
-    /// The profile that Amazon's own tools would take.
-    fn aws_profile(&self) -> Vec<(String, String)> {
-        let usual = || Some(self.home.as_ref()?.join(".aws/credentials"));
-        let named = self.text("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
-        let text = named
-            .or_else(usual)
-            .and_then(|path| std::fs::read_to_string(path).ok())
-            .unwrap_or_default();
-        let wanted = self.text("AWS_PROFILE");
-        let wanted = format!("[{}]", wanted.as_deref().unwrap_or("default"));
-        let section = text
-            .lines()
-            .map(str::trim)
-            .skip_while(|line| *line != wanted);
-        let section = section.skip(1).take_while(|line| !line.starts_with('['));
-        let pairs = section.filter_map(|line| line.split_once('='));
-        let pairs =
-            pairs.map(|(name, value)| (name.trim().to_ascii_uppercase(), value.trim().to_owned()));
-        let is_known = |name: &str| {
-            [
-                "AWS_ACCESS_KEY_ID",
-                "AWS_SECRET_ACCESS_KEY",
-                "AWS_SESSION_TOKEN",
-            ]
-            .contains(&name)
-        };
-        pairs.filter(|(name, _)| is_known(name)).collect()
-    }
-}
-
-/// What the machine and the process's surroundings offer.
-pub struct Surroundings {
-    pub variable: fn(&str) -> Option<OsString>,
-    pub home: Option<PathBuf>,
-    pub processors: usize,
-    /// Bytes of memory that this process may use, if that can be told.
-    pub memory: Option<u64>,
-    /// Files that this process may have open, if that is limited.
-    pub open_files: Option<u64>,
-    pub program: String,
-    pub boot: Option<String>,
-}
-
 /// Memory where the machine's is unknown.
 const UNKNOWN_MEMORY: u64 = 8 << 30;
 
 impl Surroundings {
-    /// Those of this process.
-    pub fn of_process() -> Surroundings {
-        Surroundings {
-            variable: |name| std::env::var_os(name),
-            home: std::env::home_dir(),
-            processors: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: machine_memory(),
-            open_files: open_files(),
-            program: program_stamp(),
-            boot: boot(),
-        }
-    }
-
     /// A variable that is set and not empty.
     fn set(&self, name: &str) -> Option<OsString> {
         (self.variable)(name).filter(|value| !value.is_empty())
@@ -328,64 +192,10 @@ fn jobs_within(files: u64, wanted: usize) -> usize {
     wanted.min(possible).max(1)
 }
 
-/// Raises the limit of open files as far as it goes; returns what it is then.
-fn open_files() -> Option<u64> {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
-    match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => limit.maximum,
-        Err(_) => limit.current,
-    }
-}
-
-/// RAM, or the limit of the control group if that is lower.
-fn machine_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = text
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    let limit = |path: &str| {
-        std::fs::read_to_string(Path::new(path))
-            .ok()?
-            .trim()
-            .parse::<u64>()
-            .ok()
-    };
-    let group = limit("/sys/fs/cgroup/memory.max")
-        .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-    Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
-}
-
-/// The kernel's name for the time since the machine started. Linux has one.
-fn boot() -> Option<String> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let id = text.trim();
-    (!id.is_empty()).then(|| id.to_owned())
-}
-
-fn program_stamp() -> String {
-    let stamp = || {
-        let file = std::env::current_exe().ok()?.metadata().ok()?;
-        let modified = file
-            .modified()
-            .ok()?
-            .duration_since(std::time::UNIX_EPOCH)
-            .ok()?;
-        Some(format!("{} {}", file.len(), modified.as_nanos()))
-    };
-    format!(
-        "{} {}",
-        env!("CARGO_PKG_VERSION"),
-        stamp().unwrap_or_default()
-    )
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn bare(variable: fn(&str) -> Option<OsString>) -> Surroundings {

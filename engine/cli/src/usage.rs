@@ -102,6 +102,6 @@ mod tests {
     #[test]
     fn prepare_is_run() {
         let cli = Cli::try_parse_from(["prep", "prepare", "--lite"]).unwrap();
-        assert!(matches!(cli.verb, crate::args::Verb::Run(_)));
+        assert!(matches!(cli.verb, crate::verbs::Verb::Run(_)));
     }
 }

@@ -33,7 +33,7 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// When a competition is unknown, or the store or the data folder cannot be read.
-pub fn html(task: &Task<'_>, wanted: &Wanted<'_>) -> Result<String, Error> {
+pub fn html(task: &Task, wanted: &Wanted<'_>) -> Result<String, Error> {
     let report = collect::collect(task, wanted)?;
     page::render(&report)
 }

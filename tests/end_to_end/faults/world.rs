@@ -135,12 +135,11 @@ pub fn prepare_in(
         ..Options::default()
     };
     let catalog = Catalog::of(&settings).expect("pipelines");
-    let network = LazyNetwork::new(|| Err(FetchError::NotAllowed));
     let task = Task {
-        settings: &settings,
-        catalog: &catalog,
-        options: &options,
-        network: &network,
+        settings,
+        catalog,
+        options,
+        network: LazyNetwork::new(|| Err(FetchError::NotAllowed)),
     };
     let run = Run::begin(&task, &[id.to_owned()], cancel, &|_| {});
     let preparation = match run.and_then(|run| run.execute(reporter)) {

@@ -95,20 +95,22 @@ pub fn is_table(path: &str) -> bool {
 ///
 /// # Errors
 /// When it cannot be read, or is no zip archive.
-pub fn local(path: &Path) -> Result<Bundle, Error> {
+pub fn local(path: &Path, limits: &Limits) -> Result<Bundle, Error> {
     let failed = |error| Error::reading("read the bundle", path, &error);
     let file = File::open(path).map_err(failed)?;
     let bytes = file.metadata().map_err(failed)?.len();
-    let listing =
-        ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes)).map_err(|error| {
-            Error::new(
-                Failure::Input,
-                format!("the bundle {}: {error}", path.display()),
-            )
-        })?;
-    let mut found = Vec::new();
-    walk(&file, listing.entries, "", &mut found, 0);
-    Ok(sorted(found, None))
+    let listing = ZipListing::read(&file, 0..bytes, &limits.budget(bytes)).map_err(|error| {
+        Error::new(
+            Failure::Input,
+            format!("the bundle {}: {error}", path.display()),
+        )
+    })?;
+    let mut walk = Walk {
+        limits,
+        found: Vec::new(),
+    };
+    walk.entries(&file, listing.entries, "", 0);
+    Ok(sorted(walk.found, None))
 }
 
 /// A bundle at Kaggle: its listing, and the fronts of its tables.
@@ -139,42 +141,76 @@ struct Found {
     table: Option<Table>,
 }
 
-fn walk(
-    base: &dyn ReadAt,
-    entries: Vec<ZipEntry>,
-    prefix: &str,
-    found: &mut Vec<Found>,
-    depth: usize,
-) {
-    let mut tables: BTreeMap<String, usize> = BTreeMap::new();
-    let folder = |path: &str| {
-        path.rsplit_once('/')
-            .map_or("", |(folder, _)| folder)
-            .to_owned()
-    };
-    for entry in entries.iter().filter(|entry| is_table(&entry.path)) {
-        *tables.entry(folder(&entry.path)).or_default() += 1;
-    }
-    for entry in entries {
-        if entry.kind != EntryKind::File || is_hidden(&entry.path) {
-            continue;
-        }
-        let path = format!("{prefix}{}", entry.path);
-        if entry.path.to_ascii_lowercase().ends_with(".zip")
-            && depth < 2
-            && enter(base, &entry, &path, found, depth)
-        {
-            continue;
-        }
-        let few = tables
-            .get(&folder(&entry.path))
-            .is_some_and(|count| *count <= TABLES);
-        let read = || {
-            let member = entry.open(base).ok()?;
-            table(&path, &mut member.take(MOST), entry.size <= MOST)
+/// A walk through a bundle and the archives within it.
+struct Walk<'a> {
+    limits: &'a Limits,
+    found: Vec<Found>,
+}
+
+impl Walk<'_> {
+    fn entries(&mut self, base: &dyn ReadAt, entries: Vec<ZipEntry>, prefix: &str, depth: usize) {
+        let mut tables: BTreeMap<String, usize> = BTreeMap::new();
+        let folder = |path: &str| {
+            path.rsplit_once('/')
+                .map_or("", |(folder, _)| folder)
+                .to_owned()
         };
-        let table = if is_table(&path) && few { read() } else { None };
-        found.push(Found { path, table });
+        for entry in entries.iter().filter(|entry| is_table(&entry.path)) {
+            *tables.entry(folder(&entry.path)).or_default() += 1;
+        }
+        for entry in entries {
+            if entry.kind != EntryKind::File || is_hidden(&entry.path) {
+                continue;
+            }
+            let path = format!("{prefix}{}", entry.path);
+            if entry.path.to_ascii_lowercase().ends_with(".zip")
+                && depth < 2
+                && self.enter(base, &entry, &path, depth)
+            {
+                continue;
+            }
+            let few = tables
+                .get(&folder(&entry.path))
+                .is_some_and(|count| *count <= TABLES);
+            let read = || {
+                let member = entry.open(base).ok()?;
+                table(&path, &mut member.take(MOST), entry.size <= MOST)
+            };
+            let table = if is_table(&path) && few { read() } else { None };
+            self.found.push(Found { path, table });
+        }
+    }
+
+    /// Enters an archive within the archive; false if that cannot be done.
+    fn enter(&mut self, base: &dyn ReadAt, entry: &ZipEntry, path: &str, depth: usize) -> bool {
+        let prefix = format!("{path}/");
+        let budget = self.limits.budget(entry.size);
+        match entry.section(base) {
+            Ok(Some(range)) => match ZipListing::read(base, range, &budget) {
+                Ok(listing) => {
+                    self.entries(base, listing.entries, &prefix, depth + 1);
+                    true
+                }
+                Err(_) => false,
+            },
+            Ok(None) if entry.size <= INNER => {
+                let mut bytes = Vec::new();
+                let Ok(mut member) = entry.open(base) else {
+                    return false;
+                };
+                if member.read_to_end(&mut bytes).is_err() {
+                    return false;
+                }
+                match ZipListing::read(&bytes, 0..bytes.len() as u64, &budget) {
+                    Ok(listing) => {
+                        self.entries(&bytes, listing.entries, &prefix, depth + 1);
+                        true
+                    }
+                    Err(_) => false,
+                }
+            }
+            _ => false,
+        }
     }
 }
 
@@ -182,44 +218,6 @@ fn walk(
 fn is_hidden(path: &str) -> bool {
     path.split('/')
         .any(|part| part.starts_with('.') || part == "__MACOSX")
-}
-
-/// Enters an archive within the archive; false if that cannot be done.
-fn enter(
-    base: &dyn ReadAt,
-    entry: &ZipEntry,
-    path: &str,
-    found: &mut Vec<Found>,
-    depth: usize,
-) -> bool {
-    let prefix = format!("{path}/");
-    let budget = Limits::default().budget(entry.size);
-    match entry.section(base) {
-        Ok(Some(range)) => match ZipListing::read(base, range, &budget) {
-            Ok(listing) => {
-                walk(base, listing.entries, &prefix, found, depth + 1);
-                true
-            }
-            Err(_) => false,
-        },
-        Ok(None) if entry.size <= INNER => {
-            let mut bytes = Vec::new();
-            let Ok(mut member) = entry.open(base) else {
-                return false;
-            };
-            if member.read_to_end(&mut bytes).is_err() {
-                return false;
-            }
-            match ZipListing::read(&bytes, 0..bytes.len() as u64, &budget) {
-                Ok(listing) => {
-                    walk(&bytes, listing.entries, &prefix, found, depth + 1);
-                    true
-                }
-                Err(_) => false,
-            }
-        }
-        _ => false,
-    }
 }
 
 /// A table's columns and first rows; none if pandas would not read it.

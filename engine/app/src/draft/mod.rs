@@ -18,8 +18,9 @@ mod write;
 use std::path::{Path, PathBuf};
 
 use prep_core::{Cancel, Failure};
-use prep_fetch::{LazyNetwork, LocalBundle};
+use prep_fetch::LazyNetwork;
 
+use crate::bundles;
 use crate::error::Error;
 use crate::settings::Settings;
 use bundle::Bundle;
@@ -49,11 +50,13 @@ pub fn draft(
         let message = format!("`{id}` cannot be the name of a competition");
         return Err(Error::request(message).help("use letters, digits and `-`, as Kaggle does"));
     }
-    let mut folders: Vec<&Path> = source.into_iter().collect();
-    folders.push(&settings.data_dir);
-    let local = LocalBundle::new(id, &folders, None);
+    let folders: Vec<&Path> = source.into_iter().collect();
+    let local = bundles::local(settings, id, &folders);
     let (bundle, path) = match local.path() {
-        Some(path) => (bundle::local(path)?, Some(path.to_path_buf())),
+        Some(path) => {
+            let limits = settings.content_limits(1);
+            (bundle::local(path, &limits)?, Some(path.to_path_buf()))
+        }
         None => {
             let network = network.get().map_err(|cause| local.not_fetched(cause))?;
             let cancel = Cancel::default();

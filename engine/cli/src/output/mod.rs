@@ -9,4 +9,5 @@ pub mod printer;
 pub mod progress;
 pub mod summary;
 pub mod table;
+pub mod ticker;
 pub mod timings;

@@ -1,8 +1,6 @@
 //! Bytes on their way to or from the remote, where no step tells of them.
 
 use std::io::IsTerminal;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
@@ -10,6 +8,7 @@ use prep_core::units;
 use prep_remote::Link;
 
 use crate::output::printer::{Level, Printer};
+use crate::output::ticker::Ticker;
 
 const REDRAW: Duration = Duration::from_millis(200);
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -28,59 +27,47 @@ pub fn moved(link: &Link) -> Vec<String> {
 
 /// Tells on stderr how much moved, until it is dropped: in a line that changes on a terminal, now and then elsewhere.
 pub struct Moving {
-    stopped: Arc<(Mutex<bool>, Condvar)>,
-    ticker: Option<JoinHandle<()>>,
+    ticker: Option<Ticker>,
+    bar: Option<ProgressBar>,
 }
 
 impl Moving {
     pub fn new(printer: &Printer, link: &Link) -> Moving {
-        let stopped: Arc<(Mutex<bool>, Condvar)> = Arc::default();
-        let (shared, printer, link) = (stopped.clone(), printer.clone(), link.clone());
-        let ticker = match printer.level > Level::Quiet {
-            // Without a thread nothing is shown.
-            true => std::thread::Builder::new()
-                .spawn(move || tick(&shared, &printer, &link))
-                .ok(),
-            false => None,
+        if printer.level == Level::Quiet {
+            return Moving {
+                ticker: None,
+                bar: None,
+            };
+        }
+        let is_terminal = std::io::stderr().is_terminal();
+        let bar = is_terminal.then(ProgressBar::new_spinner);
+        let interval = if is_terminal { REDRAW } else { LINE_EVERY };
+        let (printer, link, shown, begun) =
+            (printer.clone(), link.clone(), bar.clone(), Instant::now());
+        let tick = move || {
+            let facts = moved(&link);
+            if facts.is_empty() {
+                return;
+            }
+            let time = units::duration(begun.elapsed());
+            let line = format!("{}, {time}", facts.join(", "));
+            match &shown {
+                Some(bar) => bar.set_message(line),
+                None => printer.message(line),
+            }
         };
-        Moving { stopped, ticker }
+        Moving {
+            ticker: Some(Ticker::start(interval, tick)),
+            bar,
+        }
     }
 }
 
 impl Drop for Moving {
     fn drop(&mut self) {
-        let (stopped, wake) = &*self.stopped;
-        *stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        wake.notify_all();
-        if let Some(ticker) = self.ticker.take() {
-            // It says nothing but what it said.
-            let _ = ticker.join();
+        drop(self.ticker.take());
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
-    }
-}
-
-fn tick(stopped: &(Mutex<bool>, Condvar), printer: &Printer, link: &Link) {
-    let bar = std::io::stderr()
-        .is_terminal()
-        .then(ProgressBar::new_spinner);
-    let every = if bar.is_some() { REDRAW } else { LINE_EVERY };
-    let begun = Instant::now();
-    let mut now = stopped.0.lock().unwrap_or_else(PoisonError::into_inner);
-    while !*now {
-        let woken = stopped.1.wait_timeout(now, every);
-        now = woken.unwrap_or_else(PoisonError::into_inner).0;
-        let facts = moved(link);
-        if *now || facts.is_empty() {
-            continue;
-        }
-        let time = units::duration(begun.elapsed());
-        let line = format!("{}, {time}", facts.join(", "));
-        match &bar {
-            Some(bar) => bar.set_message(line),
-            None => printer.message(line),
-        }
-    }
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
     }
 }

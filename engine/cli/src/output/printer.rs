@@ -10,9 +10,9 @@ use prep_app::Note;
 use serde::Serialize;
 use terminal_size::{Width, terminal_size_of};
 
-use crate::args::{Color, Global};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::global::{Color, Global};
 use crate::output::diagnostics;
 use crate::output::table::Table;
 

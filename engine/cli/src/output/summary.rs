@@ -5,9 +5,9 @@ use std::time::Duration;
 use prep_app::{Checksums, Preparation, State, Summary};
 use prep_core::units;
 
-use crate::Session;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::printer::Printer;
 use crate::output::table::{Align, Table};
 
 /// The exit code that a competition asks for.
@@ -17,8 +17,7 @@ pub fn exit(summary: &Summary) -> Exit {
 }
 
 /// The table to stdout, then every failure with its cause to stderr.
-pub fn show(session: &Session, preparation: &Preparation) -> Result<(), CliError> {
-    let printer = &session.printer;
+pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError> {
     if printer.json {
         printer.json(&serde_json::json!({
             "competitions": preparation.summaries,

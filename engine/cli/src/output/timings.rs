@@ -5,18 +5,18 @@ use std::time::Duration;
 
 use prep_core::{Timing, Waited, units, write_trace};
 
-use crate::Session;
 use crate::error::CliError;
 use crate::output::file::write_whole;
+use crate::output::printer::Printer;
 use crate::output::table::{Align, Table};
 
 /// Steps that are shown; the trace has all.
 const SHOWN: usize = 15;
 
 /// The slowest steps to stderr, and all of them to `trace`, for viewers.
-pub fn show(session: &Session, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
+pub fn show(printer: &Printer, timings: &[Timing], trace: Option<&Path>) -> Result<(), CliError> {
     if !timings.is_empty() {
-        session.printer.message(table(timings).render().trim_end());
+        printer.message(table(timings).render().trim_end());
     }
     let Some(path) = trace else { return Ok(()) };
     Ok(write_whole(path, |mut out| write_trace(timings, &mut out))?)

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prep_app::{Audit, Catalog};
+use prep_app::{Audit, Catalog, Settings};
 
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::options::Which;
 use crate::output::audit;
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Explain every mismatch: of bundles, of prepared files with their published checksums, of somebody else's tree
 #[derive(Debug, Args)]
@@ -33,43 +34,38 @@ pub struct AuditArgs {
     /// Folder with bundles: DIR/ID.zip or DIR/ID/ID.zip; the data folder is searched next
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl AuditArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
-        let ids = self.ids(session, &catalog)?;
-        let sources: Vec<&Path> = self.source.iter().map(PathBuf::as_path).collect();
-        let mut audits: Vec<Audit> = Vec::new();
-        let mut exits = Vec::new();
+        let catalog = session.catalog()?;
+        let settings = &self.which.settings(session);
+        let ids = self.selection.ids_or(|| self.found(&catalog, settings))?;
         for id in &ids {
-            let entry = catalog.get(id)?;
-            match prep_app::audit(entry, &session.settings, &sources, self.tree.as_deref()) {
-                Ok(audit) => {
-                    exits.push(audit::exit(audit.verdict));
-                    if !session.printer.json {
-                        session.printer.result(&audit::text(&audit))?;
-                    }
-                    audits.push(audit);
-                }
-                Err(error) => {
-                    exits.push(Exit::of(error.failure()));
-                    session.printer.error(&error.into());
-                }
-            }
+            catalog.get(id)?;
         }
+        let sources: Vec<&Path> = self.source.iter().map(PathBuf::as_path).collect();
+        let (audits, failed) = session.each(&ids, |id| {
+            let entry = catalog.get(id)?;
+            let audit = prep_app::audit(entry, settings, &sources, self.tree.as_deref())?;
+            if !session.printer.json {
+                session.printer.result(&audit::text(&audit))?;
+            }
+            Ok(audit)
+        });
+        let audits: Vec<Audit> = audits.into_iter().map(|(_, audit)| audit).collect();
         if session.printer.json {
             session.printer.json(&audits)?;
         }
-        Ok(Exit::combine(exits))
+        let exits = audits.iter().map(|audit| audit::exit(audit.verdict));
+        Ok(Exit::combine(exits.chain([failed])))
     }
 
-    /// Those asked for, else those of which the data folder or the tree has something.
-    fn ids(&self, session: &Session, catalog: &Catalog) -> Result<Vec<String>, CliError> {
-        if !self.selection.is_empty() {
-            return self.selection.ids();
-        }
-        let data = &session.settings.data_dir;
+    /// The competitions of which the data directory or the tree has something.
+    fn found(&self, catalog: &Catalog, settings: &Settings) -> Result<Vec<String>, CliError> {
+        let data = &settings.data_dir;
         let there = |id: &str| match &self.tree {
             Some(tree) => tree.join(id).join("prepared").is_dir(),
             None => data.join(id).is_dir(),

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
+use crate::session::{Ended, Session};
 use crate::verbs::cache_rerun::{self, CacheRerun};
-use crate::{Ended, Session};
 
 /// Look after the store of results.
 #[derive(Debug, Args)]

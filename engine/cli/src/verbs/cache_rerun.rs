@@ -4,17 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use prep_app::{Catalog, Difference, Place, Rerun, RerunResult, RerunStep, Task};
+use prep_app::{Difference, Place, Rerun, RerunResult, RerunStep};
 use prep_core::{NullReporter, Reporter, units};
 use serde_json::json;
 
-use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
-use crate::options::{Conduct, How};
+use crate::interrupt;
+use crate::options::How;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::verbs::push::prepared;
-use crate::{Ended, Session, interrupt};
+use crate::session::{Ended, Session};
 
 /// Run the steps of competitions again, and compare what they give with the cache
 #[derive(Debug, Args)]
@@ -45,18 +44,9 @@ a result differs.";
 impl CacheRerun {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
-        let catalog = Catalog::of(&session.settings)?;
-        let ids = match self.selection.is_empty() {
-            true => prepared(session, &catalog, &self.how.variant)?,
-            false => self.selection.ids()?,
-        };
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let task = Task {
-            settings: &session.settings,
-            catalog: &catalog,
-            options: &self.how.options(&Conduct::default()),
-            network: &network,
-        };
+        let task = session.local_task(&self.how)?;
+        let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
+        let ids = self.selection.ids_or(prepared)?;
         let scratch = match &self.scratch {
             Some(folder) => folder.clone(),
             None => session.settings.temp_dir(),

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Check pipelines' files: keys, queries, grading, in all variants; needs no bundle
 #[derive(Debug, Args)]

@@ -1,11 +1,10 @@
 //! `prep completions SHELL`.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::args::Cli;
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Print the completions for a shell.
 #[derive(Debug, Args)]
@@ -20,7 +19,8 @@ pub struct Completions {
 impl Completions {
     pub fn call(&self, session: &Session) -> Ended {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "prep", &mut script);
+        let mut command = (session.command)();
+        clap_complete::generate(self.shell, &mut command, "prep", &mut script);
         session.printer.result(&String::from_utf8_lossy(&script))?;
         Ok(Exit::Success)
     }

@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::prep_toml::FILE;
 use crate::remote::{InForce, RemoteArgs, Said};
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 use prep_core::units;
 
 /// Show the settings that are in force, and what says so: options, variables, prep.toml

@@ -16,14 +16,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::grade;
-use super::run::{exit, prepare};
-use crate::downloads::{self, Limits, Purpose};
+use super::run::{carry_out, exit};
+use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::summary;
 use crate::output::table::{Align, Table};
 use crate::samples;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// See it work: prepare and grade small made-up bundles that the program carries
 #[derive(Debug, Args)]
@@ -63,11 +63,8 @@ impl Demo {
                 pipelines: None,
                 ..session.settings.clone()
             },
-            kaggle: session.kaggle.clone(),
-            places: session.places.clone(),
-            printer: session.printer.clone(),
+            ..session.clone()
         };
-        let catalog = Catalog::embedded();
         let ids: Vec<String> = SAMPLES.iter().map(|one| one.id.to_owned()).collect();
         let options = Options {
             source: Some(samples::bundles(dir)),
@@ -76,19 +73,19 @@ impl Demo {
             download: false,
             ..Options::default()
         };
-        let network = downloads::network(&session, &Limits::default(), Purpose::Nothing);
-        let preparation = prepare(&session, &catalog, &ids, &options, &network)?;
+        let task = session.task(options, &Limits::default(), Purpose::Nothing)?;
+        let preparation = carry_out(&session, &task, &ids, false)?;
         if exit(&preparation) != Exit::Success {
-            summary::show(&session, &preparation)?;
+            summary::show(&session.printer, &preparation)?;
             return Ok(exit(&preparation));
         }
         session.printer.message(said(&preparation));
         let list = dir.join("submissions.jsonl");
-        let text = submissions(dir, &catalog, &session.settings)?;
+        let text = submissions(dir, &task.catalog, &session.settings)?;
         samples::put(&list, text.as_bytes())?;
         let graded = grade_list(
             &session.settings,
-            &catalog,
+            &task.catalog,
             &list,
             &dir.join("reports"),
             &Log::off(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use prep_app::{Catalog, Differences};
+use prep_app::Differences;
 use prep_core::units;
 use prep_diff::{FileDifference, TableDifference};
 use prep_spec::{BASE_VARIANT, known_variants};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Show what differs between two variants, pipelines, data folders or runs: what pipelines say, then what came of it
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ impl Diff {
     fn differences(&self, session: &Session) -> Result<Differences, CliError> {
         let is_variant = |name: &str| known_variants().any(|known| known == name);
         let words: Vec<&str> = self.what.iter().map(String::as_str).collect();
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         match words.as_slice() {
             [id, old, new] if is_variant(old) && is_variant(new) => {
                 let variants = [*old, *new];

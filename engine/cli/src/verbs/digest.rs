@@ -1,17 +1,15 @@
 //! `prep digest`: what a score rests on, in one line to be quoted.
 
 use clap::Args;
-use prep_app::Catalog;
 use prep_core::units;
 use prep_digests::{Facts, Sha256, TreeDigest, root_of};
 use serde_json::{Value, json};
 
-use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Show digests of what scores rest on: public files, answers, leaderboard, rules and metric, variant
 #[derive(Debug, Args)]
@@ -35,28 +33,16 @@ pub struct DigestArgs {
 
 impl DigestArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let settings = self.which.settings(session);
-        let ids: Vec<String> = match self.selection.is_empty() {
-            true => {
-                let all = catalog.iter().map(|entry| entry.id.clone());
-                all.filter(|id| settings.data_dir.join(id).join("prepared").is_dir())
-                    .collect()
-            }
-            false => self.selection.ids()?,
-        };
-        let (mut found, mut exits) = (Vec::new(), Vec::new());
-        for id in ids {
-            match prep_app::facts(&catalog, &settings, &id) {
-                Ok(facts) => found.push((id, facts)),
-                Err(error) => {
-                    // With a single competition this is all there is to say.
-                    let error = CliError::from(error);
-                    session.printer.error(&error);
-                    exits.push(error.exit);
-                }
-            }
-        }
+        let ids = self.selection.ids_or(|| {
+            let all = catalog.iter().map(|entry| entry.id.clone());
+            // Also data that another program prepared.
+            let there = |id: &String| settings.data_dir.join(id).join("prepared").is_dir();
+            Ok(all.filter(there).collect())
+        })?;
+        let (found, failed) =
+            session.each(&ids, |id| Ok(prep_app::facts(&catalog, &settings, id)?));
         if session.printer.json {
             session.printer.json(&whole(&found))?;
         } else if let [(id, facts)] = found.as_slice() {
@@ -66,10 +52,10 @@ impl DigestArgs {
             let count = units::count(found.len() as u64, "competition");
             let root = root(&found);
             session.printer.result(&format!("\n{count}: {root}\n"))?;
-        } else if exits.is_empty() {
+        } else if failed == Exit::Success {
             session.printer.message("nothing is prepared here");
         }
-        Ok(Exit::combine(exits))
+        Ok(failed)
     }
 }
 

@@ -10,11 +10,11 @@ use prep_experiments::{
 
 use prep_core::units;
 
-use crate::args::at_least_one;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::experiments;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
+use crate::values::at_least_one;
 
 /// Sum up grading reports: medals and valid submissions in percent, mean and standard error over seeds, by complexity
 #[derive(Debug, Args)]

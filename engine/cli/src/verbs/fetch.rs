@@ -9,10 +9,11 @@ use serde_json::json;
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
+use crate::session::{Ended, Session};
 use crate::verbs::run::share;
-use crate::{Ended, Session, interrupt};
 
 /// Download the bundles of competitions, and prepare nothing
 #[derive(Debug, Args)]
@@ -61,10 +62,10 @@ impl Fetch {
             ..Options::default()
         };
         let task = Task {
-            settings: &session.settings,
-            catalog: &catalog,
-            options: &options,
-            network: &network,
+            settings: session.settings.clone(),
+            catalog,
+            options,
+            network,
         };
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let mut exits = Vec::new();

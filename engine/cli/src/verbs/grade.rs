@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Log, grade_list};
+use prep_app::{Log, grade_list};
 use prep_core::units;
 use prep_grade::report::CompetitionReport;
 
@@ -12,8 +12,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
 use crate::output::table::{Align, Table};
+use crate::session::{Ended, Session};
 use crate::verbs::grade_sample::without_leaderboard;
-use crate::{Ended, Session};
 
 /// Grade the submissions of a list and write the benchmark's report
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ impl LogArgs {
 impl GradeArgs {
     pub fn call(&self, session: &Session) -> Ended {
         let settings = &self.which.settings(session);
-        let catalog = Catalog::of(settings)?;
+        let catalog = session.catalog()?;
         let log = self.log.log(session);
         let graded = grade_list(settings, &catalog, &self.submission, &self.output_dir, &log)?;
         let reports = graded.results.iter();

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Given};
+use prep_app::Given;
 use prep_grade::report::CompetitionReport;
 
 use crate::exit::Exit;
 use crate::options::Which;
+use crate::session::{Ended, Session};
 use crate::verbs::grade::LogArgs;
-use crate::{Ended, Session};
 
 /// Grade one submission; the report is JSON, and also shows the medals' thresholds where there is no submission
 #[derive(Debug, Args)]
@@ -72,7 +72,7 @@ pub fn without_leaderboard(session: &Session, reports: &[&CompetitionReport]) {
 
 impl GradeSample {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let given = self.given.given();
         let report = prep_app::report(
             &catalog,

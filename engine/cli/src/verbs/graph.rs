@@ -5,7 +5,7 @@ use prep_report::graph::{Drawing, dot, svg};
 
 use crate::exit::Exit;
 use crate::options::How;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Draw the steps of a competition and what feeds what
 #[derive(Debug, Args)]

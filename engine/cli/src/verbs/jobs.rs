@@ -1,14 +1,14 @@
 //! `prep jobs`: a script or manifest that prepares many competitions on a cluster. It is printed, and nothing else is done.
 
 use clap::{Args, Subcommand};
-use prep_app::{Catalog, JobPlan, kubernetes, slurm};
+use prep_app::{JobPlan, kubernetes, slurm};
 
-use crate::args;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::remote::{InForce, RemoteArgs};
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
+use crate::values::at_least_one;
 
 /// Print a script or manifest that prepares competitions on a cluster; does nothing else
 #[derive(Debug, Args)]
@@ -56,16 +56,16 @@ struct Common {
     #[command(flatten)]
     remote: RemoteArgs,
     /// Downloads side by side; Kaggle serves an account no faster with more
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = args::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = at_least_one)]
     downloads: usize,
     /// Competitions that are prepared side by side
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = args::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
     workers: usize,
     /// Processors of a worker
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = args::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = at_least_one)]
     processors: usize,
     /// Hours after which a job is taken for stuck
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = args::at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = at_least_one)]
     hours: usize,
 }
 
@@ -89,7 +89,7 @@ impl Jobs {
 
 impl Common {
     fn plan(&self, session: &Session) -> Result<JobPlan, CliError> {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let ids = self.selection.ids()?;
         for id in &ids {
             catalog.get(id)?;

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::remote::key;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Make and list the keys that sign results for a remote
 #[derive(Debug, Args)]

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::Catalog;
 use prep_core::units;
 use prep_leaks::{Level, Report};
 use serde_json::json;
 
-use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Look at prepared data as an attacker would: what of it gives the answers away
 #[derive(Debug, Args)]
@@ -36,29 +34,15 @@ pub struct Leaks {
 
 impl Leaks {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let settings = self.which.settings(session);
         let mut folders = Vec::new();
         folders.extend(self.source.as_deref());
         folders.push(&session.settings.data_dir);
-        let (mut reports, mut exits, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-        for id in self.selection.ids()? {
-            let report = match prep_app::leaks(&catalog, &settings, &id, &folders) {
-                Ok(report) => report,
-                Err(error) => {
-                    let error = CliError::from(error);
-                    session.printer.error(&error);
-                    failed.push(error.exit);
-                    continue;
-                }
-            };
-            exits.push(match report.worst() {
-                Some(Level::Leak) => Exit::Check,
-                Some(Level::Risk) => Exit::Failed,
-                Some(Level::Note) | None => Exit::Success,
-            });
-            reports.push((id, report));
-        }
+        let ids = self.selection.ids()?;
+        let (reports, failed) = session.each(&ids, |id| {
+            Ok(prep_app::leaks(&catalog, &settings, id, &folders)?)
+        });
         if session.printer.json {
             let all: Vec<serde_json::Value> = reports
                 .iter()
@@ -78,12 +62,11 @@ impl Leaks {
                 session.printer.result(&text(id, report))?;
             }
         }
-        // The worst of all.
-        let has = |exit| exits.contains(&exit);
-        Ok(match (has(Exit::Check), has(Exit::Failed)) {
-            (true, _) => Exit::Check,
-            (_, true) => Exit::Failed,
-            _ => Exit::combine(failed),
+        let worst = reports.iter().filter_map(|(_, report)| report.worst());
+        Ok(match worst.max() {
+            Some(Level::Leak) => Exit::Check,
+            Some(Level::Risk) => Exit::Failed,
+            Some(Level::Note) | None => failed,
         })
     }
 }

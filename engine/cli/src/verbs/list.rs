@@ -1,7 +1,7 @@
 //! `prep list`: which competitions there are, and what of them is prepared.
 
 use clap::Args;
-use prep_app::{Catalog, Comparability, Entry};
+use prep_app::{Comparability, Entry, PreparedState};
 use prep_core::units;
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// List competitions: 75 scored ones and 7 for development
 #[derive(Debug, Args)]
@@ -43,16 +43,11 @@ struct Row {
 
 impl List {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
-        let entries: Vec<&Entry> = if self.selection.is_empty() {
-            catalog.iter().collect()
-        } else {
-            self.selection
-                .ids()?
-                .iter()
-                .map(|id| catalog.get(id))
-                .collect::<Result<_, _>>()?
-        };
+        let catalog = session.catalog()?;
+        let all = || Ok(catalog.iter().map(|entry| entry.id.clone()).collect());
+        let ids = self.selection.ids_or(all)?;
+        let entries = ids.iter().map(|id| catalog.get(id));
+        let entries: Vec<&Entry> = entries.collect::<Result<_, _>>()?;
         let rows: Vec<Row> = entries
             .into_iter()
             .map(|entry| row(session, entry))
@@ -83,18 +78,15 @@ fn row(session: &Session, entry: &Entry) -> Result<Row, CliError> {
             Some(comparability) => comparability.mark(),
             None => Some("not verified"),
         };
-        let intact = manifest.is_intact(&data_dir.join(&entry.id).join("prepared"));
-        match intact {
-            true if manifest.is_settled(session.settings.boot.as_deref()) => {
+        match PreparedState::of(Some(&manifest), &data_dir, &session.settings).problem() {
+            None => {
                 variants.push(manifest.variant.clone());
                 shown.push(match mark {
                     Some(mark) => format!("{} ({mark})", manifest.variant),
                     None => manifest.variant.clone(),
                 });
             }
-            true => trouble = Some("not checked since a restart"),
-            false if manifest.complete => trouble = Some("changed since prepared"),
-            false => trouble = Some("incomplete"),
+            problem => trouble = problem,
         }
         if manifest.complete {
             first.get_or_insert((manifest.variant, comparability));
@@ -161,7 +153,7 @@ mod tests {
 
     #[test]
     fn ids_and_states_fit_a_terminal() {
-        let catalog = Catalog::embedded();
+        let catalog = prep_app::Catalog::embedded();
         let row = |entry: &Entry| Row {
             id: entry.id.clone(),
             name: Some("A name that takes its room".into()),

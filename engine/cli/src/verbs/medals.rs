@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::Catalog;
 use prep_grade::json::Json;
 
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Show which medal a score earns, and the scores that earn each
 #[derive(Debug, Args)]
@@ -32,7 +31,7 @@ impl Medals {
         let leaderboard = match (&self.leaderboard, &self.id) {
             (Some(path), _) => prep_app::read_leaderboard(path)?,
             (None, id) => {
-                let catalog = Catalog::of(&session.settings)?;
+                let catalog = session.catalog()?;
                 prep_app::leaderboard(catalog.get(id.as_deref().unwrap_or_default())?)?
             }
         };

@@ -36,45 +36,64 @@ pub mod submissions;
 pub mod validate;
 pub mod why;
 
-use crate::args::Verb;
-use crate::{Ended, Session};
+use clap::Subcommand;
 
-/// Does what a verb says.
-pub fn call(verb: Verb, session: &Session) -> Ended {
-    match verb {
-        Verb::Demo(verb) => verb.call(session),
-        Verb::Run(verb) => verb.call(session),
-        Verb::Push(verb) => verb.call(session),
-        Verb::Pull(verb) => verb.call(session),
-        Verb::Jobs(verb) => verb.call(session),
-        Verb::Key(verb) => verb.call(session),
-        Verb::Config(verb) => verb.call(session),
-        Verb::Plan(verb) => verb.call(session),
-        Verb::Why(verb) => verb.call(session),
-        Verb::Audit(verb) => verb.call(session),
-        Verb::List(verb) => verb.call(session),
-        Verb::Rules(verb) => verb.call(session),
-        Verb::Ls(verb) => verb.call(session),
-        Verb::Graph(verb) => verb.call(session),
-        Verb::Grade(verb) => verb.call(session),
-        Verb::GradeSample(verb) => verb.call(session),
-        Verb::Validate(verb) => verb.call(session),
-        Verb::Score(verb) => verb.call(session),
-        Verb::Medals(verb) => verb.call(session),
-        Verb::Fetch(verb) => verb.call(session),
-        Verb::Definitions(verb) => verb.call(session),
-        Verb::Diff(verb) => verb.call(session),
-        Verb::Digest(verb) => verb.call(session),
-        Verb::Export(verb) => verb.call(session),
-        Verb::Leaks(verb) => verb.call(session),
-        Verb::Serve(verb) => verb.call(session),
-        Verb::New(verb) => verb.call(session),
-        Verb::Check(verb) => verb.call(session),
-        Verb::Report(verb) => verb.call(session),
-        Verb::Experiments(verb) => verb.call(session),
-        Verb::Submissions(verb) => verb.call(session),
-        Verb::Cache(verb) => verb.call(session),
-        Verb::Schema(verb) => verb.call(session),
-        Verb::Completions(verb) => verb.call(session),
-    }
+use crate::session::{Ended, Session};
+
+/// Declares the verbs, and calls the one that was chosen.
+macro_rules! verbs {
+    ($($(#[$attribute:meta])* $name:ident($options:ty),)*) => {
+        #[derive(Debug, Subcommand)]
+        pub enum Verb {
+            $($(#[$attribute])* $name($options),)*
+        }
+
+        impl Verb {
+            /// Does what the verb says.
+            pub fn call(self, session: &Session) -> Ended {
+                match self {
+                    $(Verb::$name(verb) => verb.call(session),)*
+                }
+            }
+        }
+    };
+}
+
+verbs! {
+    Demo(demo::Demo),
+    // The verb of the benchmark's own command.
+    #[command(alias = "prepare")]
+    Run(run::RunArgs),
+    Plan(plan::PlanArgs),
+    Why(why::Why),
+    Audit(audit::AuditArgs),
+    List(list::List),
+    Rules(rules::Rules),
+    Fetch(fetch::Fetch),
+    Ls(ls::Ls),
+    Graph(graph::GraphArgs),
+    Grade(grade::GradeArgs),
+    GradeSample(grade_sample::GradeSample),
+    Validate(validate::Validate),
+    Score(score::Score),
+    Medals(medals::Medals),
+    Diff(diff::Diff),
+    Digest(digest::DigestArgs),
+    Leaks(leaks::Leaks),
+    Export(export::ExportArgs),
+    Serve(serve::Serve),
+    Definitions(definitions::Definitions),
+    Experiments(experiments::ExperimentsArgs),
+    New(new::New),
+    Check(check::Check),
+    Report(report::ReportArgs),
+    Submissions(submissions::Submissions),
+    Push(push::Push),
+    Pull(pull::Pull),
+    Jobs(jobs::Jobs),
+    Key(key::Key),
+    Config(config::ConfigArgs),
+    Cache(cache::Cache),
+    Schema(schema::Schema),
+    Completions(completions::Completions),
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::downloads::{self, Limits, Purpose};
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Look into a bundle and write a first pipeline for it, with comments where something has to be chosen
 #[derive(Debug, Args)]

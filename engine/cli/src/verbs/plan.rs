@@ -1,11 +1,11 @@
 //! `prep plan`: what `run` would do, and why. Writes nothing, not even a store.
 
 use clap::Args;
-use prep_app::{Catalog, Download, FurtherSource, Plan, PlannedStep, Runs, Task, reasons};
+use prep_app::{Download, FurtherSource, Plan, PlannedStep, Runs, reasons};
 use prep_core::{Reason, units};
 use serde::Serialize;
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::Purpose;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::{Conduct, How};
@@ -13,7 +13,7 @@ use crate::output::printer::Level;
 use crate::output::table::{Align, Table};
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Show what `run` would do and why; writes nothing
 #[derive(Debug, Args)]
@@ -83,13 +83,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     let session = &session.linked(&conduct.remote)?;
     let ids = selection.ids()?;
     let purpose = Purpose::question_unless(how.no_download);
-    let network = downloads::network(session, &conduct.limits, purpose);
-    let task = Task {
-        settings: &session.settings,
-        catalog: &Catalog::of(&session.settings)?,
-        options: &how.options(conduct),
-        network: &network,
-    };
+    let task = session.task(how.options(conduct), &conduct.limits, purpose)?;
     let plan = Plan::look(&task, &ids)?;
     let mut downloads = plan.downloads(&task);
     let peak = plan.peak(&task, |one| downloads.get(&one.key())?.moves(how.partial))?;
@@ -97,7 +91,7 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
     let mut plans = Vec::new();
     for competition in &plan.competitions {
         let id = &competition.id;
-        let manifest = prep_app::manifest(&session.settings.folder_of(&how.variant), id)?;
+        let manifest = prep_app::manifest(&task.data_dir(), id)?;
         let steps = plan.steps(id)?;
         let sources = competition.sources.iter().map(|source| PlannedSource {
             download: downloads.remove(&(id.clone(), Some(source.name.clone()))),
@@ -159,18 +153,8 @@ pub fn show(session: &Session, selection: &Selection, how: &How, conduct: &Condu
 /// # Errors
 /// When it cannot be prepared.
 pub fn of_one(session: &Session, id: &str, how: &How) -> Result<Plan, CliError> {
-    let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-    let task = Task {
-        settings: &session.settings,
-        catalog: &Catalog::of(&session.settings)?,
-        options: &how.options(&Conduct::default()),
-        network: &network,
-    };
-    let mut plan = Plan::look(&task, &[id.to_owned()])?;
-    match plan.refused.pop() {
-        Some((_, error)) => Err(error.into()),
-        None => Ok(plan),
-    }
+    let task = session.local_task(how)?;
+    Ok(Plan::look(&task, &[id.to_owned()])?.complete()?)
 }
 
 /// Bytes of the bundle that have to be read.
@@ -204,7 +188,7 @@ impl Planned {
             facts.push(format!("{maybe} more may run"));
         }
         if let Some(download) = &self.download {
-            facts.push(download.text("the bundle"));
+            facts.push(download_text(download, "the bundle"));
         } else if self.bundle.is_none() && yes + maybe > 0 {
             facts.push(match self.mirrored {
                 true => "the bundle is read in the mirror if it is needed".to_owned(),
@@ -214,7 +198,7 @@ impl Planned {
         for one in &self.sources {
             if let Some(download) = &one.download {
                 let name = format!("the source `{}`", one.source.name);
-                let text = download.text(&name);
+                let text = download_text(download, &name);
                 facts.push(match text.starts_with(&name) {
                     true => text,
                     false => format!("{name}: {text}"),
@@ -239,6 +223,28 @@ impl Planned {
             text.push_str(&format!("  {line}\n"));
         }
         text
+    }
+}
+
+/// A download in a few words; `what` is the bundle or a source.
+fn download_text(download: &Download, what: &str) -> String {
+    let bytes = download.bytes.map(units::bytes);
+    match (&download.error, bytes, download.partial_bytes) {
+        (Some(error), ..) => {
+            let cause = error.lines().next().unwrap_or_default();
+            format!("{what} is not there: {cause}")
+        }
+        (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
+            format!("{bytes} to download")
+        }
+        (None, Some(bytes), Some(part)) => {
+            let part = units::bytes(part);
+            format!("{bytes} to download, {part} of them with --partial")
+        }
+        (None, Some(bytes), None) => {
+            format!("{what} is not there, its published size is {bytes}")
+        }
+        (None, None, _) => format!("{what} is not there"),
     }
 }
 
@@ -339,5 +345,36 @@ mod tests {
             ..planned(Vec::new())
         };
         assert_eq!(plan.text(false), "a: up to date\n");
+    }
+
+    #[test]
+    fn what_a_download_moves_is_told_as_well_as_it_is_known() {
+        let download = |bytes, partial_bytes, error: Option<&str>| Download {
+            bytes,
+            partial_bytes,
+            estimated: partial_bytes.is_none(),
+            error: error.map(str::to_owned),
+        };
+        for (download, expected) in [
+            (
+                download(Some(2_000_000), Some(1000), None),
+                "2.00 MB to download, 1.00 kB of them with --partial",
+            ),
+            (
+                download(Some(2_000_000), None, None),
+                "the bundle is not there, its published size is 2.00 MB",
+            ),
+            (
+                download(Some(1000), Some(1000), None),
+                "1.00 kB to download",
+            ),
+            (download(None, None, None), "the bundle is not there"),
+            (
+                download(Some(1), None, Some("rules\nhelp")),
+                "the bundle is not there: rules",
+            ),
+        ] {
+            assert_eq!(download_text(&download, "the bundle"), expected);
+        }
     }
 }

@@ -1,18 +1,17 @@
 //! `prep pull`: prepared data from the remote; nothing is made, only bytes move.
 
 use clap::Args;
-use prep_app::{Catalog, Task, remote_of};
+use prep_app::remote_of;
 use prep_core::units;
 
 use super::run::{carry_out, exit};
-use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::{Conduct, How};
+use crate::options::How;
 use crate::output::summary;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Get prepared competitions from the remote: no step runs but checks, only bytes move
 #[derive(Debug, Args)]
@@ -37,15 +36,12 @@ impl Pull {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
-        let catalog = Catalog::of(&session.settings)?;
-        let ids = match self.selection.is_empty() {
-            true => {
-                let known = link.sources().map_err(prep_app::Error::from)?;
-                let known = known.into_iter().filter(|id| catalog.find(id).is_some());
-                known.collect()
-            }
-            false => self.selection.ids()?,
-        };
+        let task = session.local_task(&self.how)?;
+        let ids = self.selection.ids_or(|| {
+            let known = link.sources().map_err(prep_app::Error::from)?;
+            let known = known.into_iter();
+            Ok(known.filter(|id| task.catalog.find(id).is_some()).collect())
+        })?;
         if ids.is_empty() {
             let message = format!("the remote {} knows no competition", link.remote().shown());
             return Err(CliError::new(Exit::Input, message)
@@ -54,16 +50,8 @@ impl Pull {
         session.printer.message(
             "the rules of each competition are yours to accept, whoever downloaded its data; `prep rules` shows them",
         );
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let options = self.how.options(&Conduct::default());
-        let task = Task {
-            settings: &session.settings,
-            catalog: &catalog,
-            options: &options,
-            network: &network,
-        };
         let preparation = carry_out(session, &task, &ids, true)?;
-        summary::show(session, &preparation)?;
+        summary::show(&session.printer, &preparation)?;
         session.printer.message(format!(
             "{} came from the remote",
             units::bytes(link.remote().received())

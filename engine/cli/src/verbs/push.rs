@@ -1,21 +1,20 @@
 //! `prep push`: results that are here, for other machines.
 
 use clap::Args;
-use prep_app::{Catalog, Pushed, Task, remote_of};
+use prep_app::{Pushed, remote_of};
 use prep_core::units;
 use prep_spec::BASE_VARIANT;
 use serde_json::json;
 
-use crate::downloads::{self, Limits, Purpose};
-use crate::error::CliError;
 use crate::exit::Exit;
-use crate::options::{Conduct, How};
+use crate::interrupt;
+use crate::options::How;
 use crate::output::moving::Moving;
 use crate::output::table::{Align, Table};
 use crate::prep_toml::FILE;
 use crate::remote::RemoteArgs;
 use crate::select::Selection;
-use crate::{Ended, Session, interrupt};
+use crate::session::{Ended, Session};
 
 /// Send what is prepared here to the remote: results of steps, and bundles if the mirror takes them
 #[derive(Debug, Args)]
@@ -40,18 +39,9 @@ impl Push {
     pub fn call(&self, session: &Session) -> Ended {
         let session = &session.linked(&self.remote)?;
         let link = remote_of(&session.settings)?;
-        let catalog = Catalog::of(&session.settings)?;
-        let ids = match self.selection.is_empty() {
-            true => prepared(session, &catalog, &self.how.variant)?,
-            false => self.selection.ids()?,
-        };
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let task = Task {
-            settings: &session.settings,
-            catalog: &catalog,
-            options: &self.how.options(&Conduct::default()),
-            network: &network,
-        };
+        let task = session.local_task(&self.how)?;
+        let prepared = || Ok(prep_app::prepared(&task.catalog, &task.data_dir())?);
+        let ids = self.selection.ids_or(prepared)?;
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let done = |pushed: &Pushed| {
             session.printer.message(format!(
@@ -130,22 +120,6 @@ impl Push {
 /// Nothing of it could be sent.
 fn is_empty(pushed: &Pushed) -> bool {
     pushed.new + pushed.there == 0 && !pushed.not_here.is_empty()
-}
-
-/// Competitions that are prepared as this variant.
-pub fn prepared(
-    session: &Session,
-    catalog: &Catalog,
-    variant: &str,
-) -> Result<Vec<String>, CliError> {
-    let mut ids = Vec::new();
-    let data_dir = session.settings.folder_of(variant);
-    for entry in catalog.iter() {
-        if prep_app::manifest(&data_dir, &entry.id)?.is_some() {
-            ids.push(entry.id.clone());
-        }
-    }
-    Ok(ids)
 }
 
 fn table(all: &[Pushed]) -> Table {

@@ -10,13 +10,13 @@ use prep_report::{Graded, Wanted};
 use prep_spec::known_variants;
 use serde_json::json;
 
-use crate::downloads::{self, Limits, Purpose};
+use crate::downloads::{Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
 use crate::output::file::write_whole;
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Write one HTML page about what is prepared and how it was graded: files, splits in pictures, leaderboards, experiments
 #[derive(Debug, Args)]
@@ -44,33 +44,18 @@ pub struct ReportArgs {
 
 impl ReportArgs {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
-        let graded = self.graded()?;
-        warn_of_unknown(session, &catalog, &graded);
         let variant = &self.which.variant;
-        let ids = match self.selection.is_empty() {
-            true => {
-                let all: Vec<String> = catalog.iter().map(|entry| entry.id.clone()).collect();
-                name_other_variants(session, &all, variant)?;
-                there_is(session, &catalog, &graded, variant)?
-            }
-            false => {
-                let ids = self.selection.ids()?;
-                name_other_variants(session, &ids, variant)?;
-                ids
-            }
+        let options = Options {
+            variant: variant.clone(),
+            download: false,
+            ..Options::default()
         };
-        let network = downloads::network(session, &Limits::default(), Purpose::Nothing);
-        let task = Task {
-            settings: &session.settings,
-            catalog: &catalog,
-            options: &Options {
-                variant: variant.clone(),
-                download: false,
-                ..Options::default()
-            },
-            network: &network,
-        };
+        let task = session.task(options, &Limits::default(), Purpose::Nothing)?;
+        let graded = self.graded()?;
+        warn_of_unknown(session, &task.catalog, &graded);
+        let all = || Ok(task.catalog.iter().map(|entry| entry.id.clone()).collect());
+        name_other_variants(session, &self.selection.ids_or(all)?, variant)?;
+        let ids = self.selection.ids_or(|| there_is(&task, &graded))?;
         let wanted = Wanted {
             ids: &ids,
             graded: &graded,
@@ -155,15 +140,10 @@ fn name_other_variants(session: &Session, ids: &[String], shown: &str) -> Result
 }
 
 /// What is prepared, and what was graded.
-fn there_is(
-    session: &Session,
-    catalog: &Catalog,
-    graded: &[Graded],
-    variant: &str,
-) -> Result<Vec<String>, CliError> {
-    let folder = session.settings.folder_of(variant);
+fn there_is(task: &Task, graded: &[Graded]) -> Result<Vec<String>, CliError> {
+    let folder = task.data_dir();
     let mut ids = Vec::new();
-    for entry in catalog.iter() {
+    for entry in task.catalog.iter() {
         let was_graded = graded.iter().flat_map(|one| &one.reports).any(|report| {
             let mut runs = report.runs.iter();
             runs.any(|run| run.competition == entry.id)

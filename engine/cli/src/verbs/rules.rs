@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// List the rules that are still to be accepted on Kaggle before bundles can be downloaded
 #[derive(Debug, Args)]

@@ -6,16 +6,16 @@ use std::sync::{Arc, OnceLock};
 use clap::Args;
 use prep_app::{Catalog, Options, Preparation, Run, Task, Unit};
 use prep_core::{Cancel, units};
-use prep_fetch::LazyNetwork;
 
-use crate::downloads::{self, Purpose};
+use crate::downloads::Purpose;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt;
 use crate::options::{Conduct, How};
 use crate::output::progress::Display;
 use crate::output::{summary, timings};
 use crate::select::Selection;
-use crate::{Ended, Session, interrupt};
+use crate::session::{Ended, Session};
 
 /// Prepare competitions: everything that is not up to date is made, nothing else
 #[derive(Debug, Args)]
@@ -63,19 +63,21 @@ impl RunArgs {
             return super::plan::show(session, &self.selection, &self.how, &self.conduct);
         }
         let session = &session.linked(&self.conduct.remote)?;
-        let catalog = Catalog::of(&session.settings)?;
-        let ids = share(session, &catalog, self.selection.ids()?, self.unit)?;
+        let ids = self.selection.ids()?;
         let purpose = match self.how.no_download {
             true => Purpose::Nothing,
             false => Purpose::Download,
         };
-        let network = downloads::network(session, &self.conduct.limits, purpose);
-        let mut options = self.how.options(&self.conduct);
-        options.locked = self.locked;
-        let preparation = prepare(session, &catalog, &ids, &options, &network)?;
-        summary::show(session, &preparation)?;
+        let options = Options {
+            locked: self.locked,
+            ..self.how.options(&self.conduct)
+        };
+        let task = session.task(options, &self.conduct.limits, purpose)?;
+        let ids = share(session, &task.catalog, ids, self.unit)?;
+        let preparation = carry_out(session, &task, &ids, false)?;
+        summary::show(&session.printer, &preparation)?;
         if let Some(trace) = &self.timings {
-            timings::show(session, &preparation.timings, trace.as_deref())?;
+            timings::show(&session.printer, &preparation.timings, trace.as_deref())?;
         }
         Ok(exit(&preparation))
     }
@@ -134,27 +136,10 @@ fn unit_number(unit: Unit, session: &Session) -> Result<usize, CliError> {
     }
 }
 
-/// Brings competitions up to date, shows how far it is, and stops at signals.
-pub fn prepare(
-    session: &Session,
-    catalog: &Catalog,
-    ids: &[String],
-    options: &Options,
-    network: &LazyNetwork,
-) -> Result<Preparation, CliError> {
-    let task = Task {
-        settings: &session.settings,
-        catalog,
-        options,
-        network,
-    };
-    carry_out(session, &task, ids, false)
-}
-
-/// Carries out a task; `find_only`: no step runs but checks.
+/// Carries out a task, shows its progress, and stops at signals. `find_only`: no step runs but checks.
 pub fn carry_out(
     session: &Session,
-    task: &Task<'_>,
+    task: &Task,
     ids: &[String],
     find_only: bool,
 ) -> Result<Preparation, CliError> {

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Print the JSON Schema of pipeline files, for editors.
 #[derive(Debug, Args)]
@@ -12,10 +12,7 @@ pub struct Schema {}
 
 impl Schema {
     pub fn call(&self, session: &Session) -> Ended {
-        session.printer.json(&prep_spec::schema::schema(
-            prep_steps::vocabulary(),
-            &prep_grade::schema::grade_schema(),
-        ))?;
+        session.printer.json(&prep_app::schema())?;
         Ok(Exit::Success)
     }
 }

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::{Catalog, Given, Grading, one_line};
+use prep_app::{Given, Grading, one_line};
 use prep_grade::Outcome;
 use prep_grade::json::Json;
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Score a table against given answers by a competition's rules, without medals
 #[derive(Debug, Args)]
@@ -32,7 +32,7 @@ pub struct Score {
 
 impl Score {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let given = Given {
             answers: self.answers.clone(),
             leaderboard: None,

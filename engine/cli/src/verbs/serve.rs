@@ -4,15 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use prep_app::{Catalog, Error};
+use prep_app::Error;
 use prep_core::units;
 use prep_serve::{Event, Options, ServeError, Server};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::args::at_least_one;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::{Ended, Session};
+use crate::options::Which;
+use crate::session::{Ended, Session};
+use crate::values::at_least_one;
 
 /// Validate submissions over HTTP, as the benchmark's server does for agents in containers; never tells a score
 #[derive(Debug, Args)]
@@ -48,12 +49,14 @@ pub struct Serve {
     /// Connections at the same time; further ones wait
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = at_least_one)]
     clients: usize,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Serve {
     pub fn call(&self, session: &Session) -> Ended {
-        let settings = &session.settings;
-        let catalog = Catalog::of(settings)?;
+        let settings = &self.which.settings(session);
+        let catalog = session.catalog()?;
         if let Some(id) = &self.competition {
             catalog.get(id)?.pipeline()?;
         }

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_app::Catalog;
 use prep_core::units;
 use prep_experiments::Places;
 
 use crate::exit::Exit;
 use crate::output::file::write_whole;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 use super::experiments::failed;
 
@@ -49,7 +48,7 @@ impl Submissions {
             code: self.code.clone(),
         };
         let mut text = String::new();
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let mut unknown = BTreeSet::new();
         let (mut runs, mut missing) = (0, 0);
         for path in &self.runs {

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::Which;
+use crate::session::{Ended, Session};
 use crate::verbs::grade_sample::GivenArgs;
-use crate::{Ended, Session};
 
 /// Check whether a submission is valid, without telling its score; ends with 0 or 1
 #[derive(Debug, Args)]
@@ -33,7 +33,7 @@ pub struct Validate {
 
 impl Validate {
     pub fn call(&self, session: &Session) -> Ended {
-        let catalog = Catalog::of(&session.settings)?;
+        let catalog = session.catalog()?;
         let name = self.submission.to_string_lossy();
         if catalog.find(&name).is_some() && !self.submission.exists() {
             let message = format!("`{name}` is a competition, not a submission");

@@ -9,7 +9,7 @@ use super::plan::{of_one, step_table};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::options::How;
-use crate::{Ended, Session};
+use crate::session::{Ended, Session};
 
 /// Show why steps would run now, and why they last ran
 #[derive(Debug, Args)]

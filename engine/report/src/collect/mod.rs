@@ -8,7 +8,7 @@ mod labels;
 mod steps;
 mod thumbnail;
 
-use prep_app::{Catalog, Comparability, Entry, Error, Plan, Task};
+use prep_app::{Comparability, Entry, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
 use prep_grade::medals::Leaderboard;
 use prep_spec::Pipeline;
@@ -35,26 +35,13 @@ pub struct Report {
     pub experiments: Experiments,
 }
 
-/// How far a competition is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    Prepared,
-    /// Complete, but written before the machine started.
-    Unchecked,
-    Changed,
-    Incomplete,
-    NotPrepared,
-    /// The pipeline cannot be used.
-    Refused,
-}
-
 /// One competition.
 pub struct Competition {
     pub id: String,
     pub name: String,
     pub category: String,
     pub sets: Vec<&'static str>,
-    pub state: State,
+    pub state: PreparedState,
     /// Whether scores on what is prepared mean what the benchmark's mean.
     pub comparability: Option<Comparability>,
     /// Why the pipeline cannot be used.
@@ -89,7 +76,7 @@ impl Competition {
 }
 
 /// Collects everything.
-pub fn collect(task: &Task<'_>, wanted: &Wanted<'_>) -> Result<Report, Error> {
+pub fn collect(task: &Task, wanted: &Wanted<'_>) -> Result<Report, Error> {
     let store = Store::look(&task.settings.store_dir)?;
     let share = THUMBNAILS / wanted.ids.len().max(1);
     let competitions = wanted.ids.iter();
@@ -102,7 +89,7 @@ pub fn collect(task: &Task<'_>, wanted: &Wanted<'_>) -> Result<Report, Error> {
 }
 
 fn competition(
-    task: &Task<'_>,
+    task: &Task,
     store: &Store,
     graded: &[Graded],
     id: &str,
@@ -112,17 +99,7 @@ fn competition(
     let data_dir = task.settings.folder_of(&task.options.variant);
     let manifest = prep_app::manifest(&data_dir, id)?;
     let prepared = data_dir.join(id).join("prepared");
-    let mut state = match &manifest {
-        Some(manifest) if manifest.is_intact(&prepared) => {
-            match manifest.is_settled(task.settings.boot.as_deref()) {
-                true => State::Prepared,
-                false => State::Unchecked,
-            }
-        }
-        Some(manifest) if manifest.complete => State::Changed,
-        Some(_) => State::Incomplete,
-        None => State::NotPrepared,
-    };
+    let state = PreparedState::of(manifest.as_ref(), &data_dir, &task.settings);
     let variant = match &manifest {
         Some(manifest) => manifest.variant.clone(),
         None => task.options.variant.clone(),
@@ -133,7 +110,7 @@ fn competition(
     };
     let plan = pipeline
         .as_ref()
-        .map(|_| plan(task, task.catalog, id, &variant))
+        .map(|_| plan(task, id, &variant))
         .transpose()?;
     let plan = plan.and_then(|mut plan| match plan.refused.pop() {
         Some((_, error)) => {
@@ -142,11 +119,8 @@ fn competition(
         }
         None => Some(plan),
     });
-    if problem.is_some() && state == State::NotPrepared {
-        state = State::Refused;
-    }
     let history = store.last_run(id, &variant)?.unwrap_or_default();
-    let complete = matches!(state, State::Prepared | State::Unchecked);
+    let complete = matches!(state, PreparedState::Prepared | PreparedState::Unchecked);
     let looks = match (&manifest, &pipeline) {
         (Some(manifest), Some(pipeline)) if complete => {
             Looks::at(&prepared, manifest, pipeline, thumbnails)
@@ -222,14 +196,9 @@ impl Looks {
     }
 }
 
-fn plan(task: &Task<'_>, catalog: &Catalog, id: &str, variant: &str) -> Result<Plan, Error> {
-    let mut options = task.options.clone();
-    variant.clone_into(&mut options.variant);
-    let task = Task {
-        options: &options,
-        catalog,
-        ..*task
-    };
+fn plan(task: &Task, id: &str, variant: &str) -> Result<Plan, Error> {
+    let mut task = task.clone();
+    variant.clone_into(&mut task.options.variant);
     Plan::look(&task, &[id.to_owned()])
 }
 

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use prep_app::Comparability;
+use prep_app::{Comparability, PreparedState};
 use prep_core::units;
 
 use super::html::{count, escape, table as html_table, time};
-use crate::collect::{Compared, Competition, Report, State};
+use crate::collect::{Compared, Competition, Report};
 
 /// Title and figures.
 pub fn header(report: &Report) -> String {
@@ -72,7 +72,10 @@ pub fn header(report: &Report) -> String {
 }
 
 fn is_ready(competition: &Competition) -> bool {
-    matches!(competition.state, State::Prepared | State::Unchecked)
+    matches!(
+        competition.state,
+        PreparedState::Prepared | PreparedState::Unchecked
+    )
 }
 
 /// All competitions.
@@ -124,15 +127,17 @@ fn row(one: &Competition) -> Vec<String> {
 /// The state as a sign with its words.
 pub fn state(one: &Competition) -> String {
     let (class, text) = match one.state {
-        State::Prepared => match &one.comparability {
+        PreparedState::Prepared => match &one.comparability {
             Some(comparability) => return prepared(comparability, !one.sets.is_empty()),
             None => ("fair", "prepared, not verified"),
         },
-        State::Unchecked => ("fair", "not checked since a restart"),
-        State::Changed => ("bad", "changed since prepared"),
-        State::Incomplete => ("bad", "incomplete"),
-        State::NotPrepared => ("none", "not prepared"),
-        State::Refused => ("bad", "pipeline has mistakes"),
+        PreparedState::NotPrepared if one.problem.is_some() => ("bad", "pipeline has mistakes"),
+        PreparedState::NotPrepared => ("none", "not prepared"),
+        state => {
+            let is_unchecked = state == PreparedState::Unchecked;
+            let class = if is_unchecked { "fair" } else { "bad" };
+            (class, state.problem().unwrap_or_default())
+        }
     };
     format!("<span class=\"state {class}\">{text}</span>")
 }

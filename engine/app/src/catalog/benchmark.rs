@@ -1,0 +1,158 @@
+//! What the benchmark itself says of its competitions: names, types, names of metrics, and where it looks for answers and
+//! submissions. Pipelines do not need it; programs that were written for the benchmark do.
+
+use prep_spec::{BASE_VARIANT, Pipeline};
+use serde_json::{Value, json};
+
+use super::Entry;
+
+/// Facts of the benchmark's 82 competitions, by id.
+const TABLE: &str = include_str!("../../data/benchmark.csv");
+
+/// The benchmark's files that list competitions: name, and the set or the one competition in it.
+const LISTS: &str = include_str!("../../data/lists.csv");
+
+/// One competition of the benchmark. Paths are below `prepared`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    pub id: &'static str,
+    pub name: &'static str,
+    /// `code` for competitions whose submissions were notebooks, else `simple`.
+    pub kind: &'static str,
+    /// What the benchmark calls the metric.
+    pub metric: &'static str,
+    pub answers: &'static str,
+    pub sample_submission: &'static str,
+    /// A submission with the best score.
+    pub gold_submission: &'static str,
+}
+
+/// All of them, in order of their ids.
+pub fn definitions() -> impl Iterator<Item = Definition> {
+    TABLE.lines().skip(1).filter_map(|line| {
+        let mut cells = line.split(',');
+        let mut cell = || cells.next();
+        Some(Definition {
+            id: cell()?,
+            name: cell()?,
+            kind: cell()?,
+            metric: cell()?,
+            answers: cell()?,
+            sample_submission: cell()?,
+            gold_submission: cell()?,
+        })
+    })
+}
+
+/// The one with this id.
+pub fn definition(id: &str) -> Option<Definition> {
+    definitions().find(|one| one.id == id)
+}
+
+/// Everything that a program written for the benchmark wants to know of a competition, its files included: of the
+/// benchmark's competitions what the benchmark says, of others what their pipeline says. None if that is not enough to
+/// grade it.
+pub fn described(entry: &Entry) -> Option<Value> {
+    let (name, facts) = match definition(&entry.id) {
+        Some(one) => {
+            let facts = json!({
+                "name": one.name,
+                "competition_type": one.kind,
+                "metric": one.metric,
+                "answers": one.answers,
+                "sample_submission": one.sample_submission,
+                "gold_submission": one.gold_submission,
+                "benchmark": true,
+            });
+            (one.name.to_owned(), facts)
+        }
+        None => of_pipeline(&entry.load(BASE_VARIANT).ok()?)?,
+    };
+    let description = match entry.description.as_deref() {
+        Some(text) if !text.trim().is_empty() => text.to_owned(),
+        _ => format!("# {name}\n"),
+    };
+    let checksums = entry.checksums.as_deref();
+    let checksums = checksums.and_then(|text| serde_json::from_str(text).ok());
+    let files = json!({
+        "description": description,
+        "leaderboard": entry.leaderboard.as_deref().unwrap_or("score\n"),
+        "checksums": checksums.unwrap_or_else(|| json!({})),
+    });
+    let mut all = facts;
+    if let (Some(all), Value::Object(files)) = (all.as_object_mut(), files) {
+        all.extend(files);
+    }
+    Some(all)
+}
+
+fn of_pipeline(pipeline: &Pipeline) -> Option<(String, Value)> {
+    let grade = &pipeline.grade.as_ref()?.value;
+    let answers = &grade.answers.value;
+    let mut outputs = pipeline.public.iter().map(|output| &output.path.value);
+    let is_sample =
+        |path: &&String| path.to_lowercase().contains("sample") && path.ends_with(".csv");
+    let sample = outputs.find(is_sample);
+    let sample = sample.map_or("sample_submission.csv", String::as_str);
+    let metric = grade.rules.get("metric").and_then(Value::as_str);
+    let facts = json!({
+        "name": pipeline.name,
+        "competition_type": "simple",
+        "metric": metric.unwrap_or("score"),
+        "answers": answers,
+        "sample_submission": format!("public/{sample}"),
+        "gold_submission": answers,
+        "benchmark": false,
+    });
+    Some((pipeline.name.clone(), facts))
+}
+
+/// The benchmark's lists of competitions: the name of each one's file, and its ids in the order of the file.
+pub fn lists() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    LISTS.lines().skip(1).filter_map(|line| {
+        let (name, listed) = line.split_once(',')?;
+        let mut ids = match prep_splits::set(listed) {
+            Some(set) => set.to_vec(),
+            None => vec![listed],
+        };
+        // The benchmark lists its whole by name, its sets by hand.
+        if listed == "all" {
+            ids.sort_unstable();
+        }
+        Some((name, ids))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn lists_name_competitions() {
+        let names: Vec<&str> = lists().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), 7);
+        for (name, ids) in lists() {
+            assert!(!ids.is_empty(), "{name}");
+            for id in ids {
+                assert!(definition(id).is_some(), "{name}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_lie_where_the_pipelines_have_them() {
+        let catalog = Catalog::embedded();
+        assert_eq!(definitions().count(), 82);
+        assert!(definitions().is_sorted_by_key(|one| one.id));
+        for one in definitions() {
+            let entry = catalog.get(one.id).unwrap();
+            assert!(entry.description.is_some() && entry.checksums.is_some());
+            let Ok(pipeline) = entry.load(prep_spec::BASE_VARIANT) else {
+                continue;
+            };
+            let grade = pipeline.grade.unwrap();
+            assert_eq!(grade.value.answers.value, one.answers, "{}", one.id);
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Which competitions there are: those built into the program, and those of a folder of the user.
+//!
+//! ```text
+//! benchmark   what the benchmark says of its competitions     samples   small bundles for a first look
+//! ```
+
+mod benchmark;
+mod samples;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use prep_core::Failure;
+use prep_spec::Pipeline;
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+pub use self::benchmark::{Definition, definition, definitions, described, lists};
+pub use self::samples::{SAMPLES, Sample};
+
+/// A competition's files in the binary.
+pub struct Embedded {
+    id: &'static str,
+    pipeline: Option<&'static str>,
+    description: Option<&'static str>,
+    leaderboard: Option<&'static str>,
+    checksums: Option<&'static str>,
+}
+
+include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Sizes of the bundles in gigabytes, as the benchmark's authors list them.
+const SIZES: &str = include_str!("../../data/sizes.csv");
+
+/// One competition's files. A file may be missing: a leaderboard is there before its pipeline is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub id: String,
+    /// What messages call `pipeline.yaml`.
+    pub file_name: String,
+    /// The folder of the pipeline's file; none of one that is built in.
+    pub folder: Option<PathBuf>,
+    pub pipeline: Option<Cow<'static, str>>,
+    pub description: Option<Cow<'static, str>>,
+    pub leaderboard: Option<Cow<'static, str>>,
+    pub checksums: Option<Cow<'static, str>>,
+}
+
+/// All competitions by id.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// Letters of a part of an id that may tell which one is meant.
+const PART: usize = 4;
+
+impl Catalog {
+    /// The built-in competitions, with those of the settings' folder of pipelines.
+    ///
+    /// # Errors
+    /// When that folder cannot be read, or holds no pipeline.
+    pub fn of(settings: &Settings) -> Result<Catalog, Error> {
+        let mut catalog = Catalog::embedded();
+        if let Some(folder) = &settings.pipelines {
+            catalog.add_folder(folder)?;
+        }
+        Ok(catalog)
+    }
+
+    /// The built-in competitions.
+    pub fn embedded() -> Catalog {
+        let own = |text: Option<&'static str>| text.map(Cow::Borrowed);
+        let entries = EMBEDDED.iter().map(|one| Entry {
+            id: one.id.to_owned(),
+            file_name: format!("pipelines/{}/pipeline.yaml", one.id),
+            folder: None,
+            pipeline: own(one.pipeline),
+            description: own(one.description),
+            leaderboard: own(one.leaderboard),
+            checksums: own(one.checksums),
+        });
+        Catalog {
+            entries: entries.map(|entry| (entry.id.clone(), entry)).collect(),
+        }
+    }
+
+    /// Adds the folders of `dir` that hold a `pipeline.yaml`. Such a folder replaces a built-in competition with the same
+    /// id entirely: a leaderboard, checksums or a description that the folder does not have do not exist.
+    ///
+    /// # Errors
+    /// When the folder cannot be read, or holds no pipeline.
+    pub fn add_folder(&mut self, dir: &Path) -> Result<(), Error> {
+        let failed =
+            |error: std::io::Error| Error::reading("read the folder of pipelines", dir, &error);
+        let mut found = false;
+        for folder in std::fs::read_dir(dir).map_err(failed)? {
+            let folder = folder.map_err(failed)?.path();
+            let (Some(id), path) = (folder.file_name(), folder.join("pipeline.yaml")) else {
+                continue;
+            };
+            let Some(pipeline) = read(&path)? else {
+                continue;
+            };
+            found = true;
+            let id = id.to_string_lossy().into_owned();
+            let entry = Entry::of_folder(id.clone(), &path, &folder, pipeline)?;
+            self.entries.insert(id, entry);
+        }
+        if found {
+            return Ok(());
+        }
+        let error = Error::request(format!("{} holds no pipeline", dir.display()));
+        Err(match (dir.join("pipeline.yaml").is_file(), dir.parent()) {
+            (true, Some(parent)) => error.help(format!(
+                "--pipelines names the folder above: {}",
+                parent.display()
+            )),
+            _ => error.help("--pipelines DIR expects DIR/ID/pipeline.yaml"),
+        })
+    }
+
+    /// All competitions, by id.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    /// A competition, if it is one of them.
+    pub fn find(&self, id: &str) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// A competition.
+    ///
+    /// # Errors
+    /// When there is none with this id; names the one that may be meant.
+    pub fn get(&self, id: &str) -> Result<&Entry, Error> {
+        self.entries.get(id).ok_or_else(|| {
+            let error = Error::request(format!("there is no competition `{id}`"));
+            match self.near(id) {
+                Some(near) => error.suggest(Some(near)),
+                None => error.help("`prep list` shows all of them"),
+            }
+        })
+    }
+
+    /// The id that may be meant by one that there is not: a slip of the pen, or a part that only one of them has.
+    pub fn near(&self, id: &str) -> Option<&str> {
+        let ids = || self.entries.keys().map(String::as_str);
+        let part = id.to_lowercase();
+        let only = || {
+            let mut having = ids().filter(|one| one.to_lowercase().contains(&part));
+            having.next().filter(|_| having.next().is_none())
+        };
+        prep_spec::nearest(id, ids()).or_else(|| (part.len() >= PART).then(only).flatten())
+    }
+}
+
+impl Entry {
+    /// A competition of the user: a pipeline's text, and the other files of its folder.
+    ///
+    /// # Errors
+    /// When one of them cannot be read.
+    pub(crate) fn of_folder(
+        id: String,
+        file: &Path,
+        folder: &Path,
+        pipeline: Cow<'static, str>,
+    ) -> Result<Entry, Error> {
+        Ok(Entry {
+            id,
+            file_name: file.display().to_string(),
+            folder: Some(folder.to_owned()),
+            pipeline: Some(pipeline),
+            description: read(&folder.join("description.md"))?,
+            leaderboard: read(&folder.join("leaderboard.csv"))?,
+            checksums: read(&folder.join("checksums.json"))?,
+        })
+    }
+
+    /// The text of the pipeline.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn pipeline(&self) -> Result<&str, Error> {
+        self.pipeline.as_deref().ok_or_else(|| {
+            Error::new(
+                Failure::Pipeline,
+                format!("competition `{}` has no pipeline yet", self.id),
+            )
+            .help("`prep list` shows which ones do; --pipelines DIR adds DIR/ID/pipeline.yaml")
+        })
+    }
+
+    /// The names of its files that are not those of the built-in competition with this id; none if there is no such
+    /// competition.
+    pub fn own_files(&self) -> Option<Vec<&'static str>> {
+        let built_in = EMBEDDED.iter().find(|one| one.id == self.id)?;
+        let files = [
+            ("pipeline.yaml", &self.pipeline, built_in.pipeline),
+            ("description.md", &self.description, built_in.description),
+            ("leaderboard.csv", &self.leaderboard, built_in.leaderboard),
+            ("checksums.json", &self.checksums, built_in.checksums),
+        ];
+        let own = files
+            .into_iter()
+            .filter(|(_, own, built_in)| own.as_deref() != *built_in);
+        Some(own.map(|(name, ..)| name).collect())
+    }
+
+    /// The pipeline as it reads. Its queries are not planned.
+    ///
+    /// # Errors
+    /// When there is none, or it has mistakes.
+    pub fn load(&self, variant: &str) -> Result<Pipeline, Error> {
+        let (text, vocabulary) = (self.pipeline()?, prep_steps::vocabulary());
+        let pipeline = prep_spec::load(vocabulary, &self.id, &self.file_name, text, variant)?;
+        Ok(pipeline)
+    }
+
+    /// Kaggle's name of the competition: what the pipeline says, else the id.
+    pub fn kaggle(&self) -> String {
+        let pipeline = self.load(prep_spec::BASE_VARIANT).ok();
+        pipeline.map_or_else(|| self.id.clone(), |pipeline| pipeline.bundle.kaggle)
+    }
+
+    /// The bundle's size in bytes, where it is published.
+    pub fn size(&self) -> Option<u64> {
+        SIZES.lines().find_map(|line| {
+            let gigabytes: f64 = line
+                .strip_prefix(&self.id)?
+                .strip_prefix(',')?
+                .parse()
+                .ok()?;
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a literal of ours
+            Some((gigabytes * 1e9).round() as u64)
+        })
+    }
+}
+
+/// A text file that may be missing.
+fn read(path: &Path) -> Result<Option<Cow<'static, str>>, Error> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(Cow::Owned(text))),
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(Error::reading("read", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Blame;
+
+    #[test]
+    fn all_competitions_are_built_in_with_leaderboard_and_size() {
+        let catalog = Catalog::embedded();
+        let ids: Vec<&str> = ["all", "dev"]
+            .iter()
+            .filter_map(|set| prep_splits::set(set))
+            .flatten()
+            .copied()
+            .collect();
+        assert_eq!(ids.len(), 82);
+        for id in ids {
+            let entry = catalog.get(id).unwrap();
+            assert!(entry.leaderboard.is_some(), "{id}");
+            assert_eq!(
+                entry.size().is_none(),
+                prep_splits::sets_of(id).any(|set| set == "dev"),
+                "{id}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_slip_of_the_pen_is_recognised() {
+        let error = Catalog::embedded()
+            .get("spooky-author-identificaton")
+            .unwrap_err();
+        assert_eq!(error.blame, Blame::Request);
+        assert_eq!(
+            error.help.as_deref(),
+            Some("did you mean `spooky-author-identification`?")
+        );
+        let catalog = Catalog::embedded();
+        assert_eq!(catalog.near("Titanic"), Some("spaceship-titanic"));
+        assert_eq!(catalog.near("herbarium"), None, "which of three?");
+        assert_eq!(catalog.near("dog"), None, "too little to tell");
+    }
+
+    #[test]
+    fn a_folder_adds_competitions_and_replaces_them_entirely() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut catalog = Catalog::embedded();
+        assert!(catalog.clone().add_folder(dir.path()).is_err());
+        for id in ["new", "AI4Code"] {
+            std::fs::create_dir(dir.path().join(id)).unwrap();
+            std::fs::write(dir.path().join(id).join("pipeline.yaml"), "name: X").unwrap();
+        }
+        std::fs::write(dir.path().join("README"), "").unwrap();
+        catalog.add_folder(dir.path()).unwrap();
+        assert_eq!(catalog.get("new").unwrap().leaderboard, None);
+        let replaced = catalog.get("AI4Code").unwrap();
+        assert_eq!(replaced.pipeline.as_deref(), Some("name: X"));
+        let others = [
+            &replaced.leaderboard,
+            &replaced.checksums,
+            &replaced.description,
+        ];
+        assert_eq!(others, [&None; 3]);
+        let inside = catalog.add_folder(&dir.path().join("new")).unwrap_err();
+        assert!(
+            inside
+                .help
+                .unwrap()
+                .ends_with(&dir.path().display().to_string())
+        );
+    }
+}

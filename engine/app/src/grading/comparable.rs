@@ -1,0 +1,484 @@
+//! Does a score mean what the same score of the benchmark means?
+//!
+//! A score rests on the answers, the rules of grading and the leaderboard; what it says of a participant, on the public
+//! files, too. It is comparable with the benchmark's scores if all of them are those of the built-in pipeline in its variant
+//! `v1`:
+//!
+//! - The competition is one of the benchmark, and none of its files (pipeline, description, leaderboard, checksums) was
+//!   replaced, neither when the data were prepared nor when the submission is graded.
+//! - Outputs with a published checksum were compared with it, and have it. Answers are compared again when they are read.
+//! - Another variant changes neither test rows, answers, rules nor metric. That is seen in the pipeline alone: the section
+//!   `grade`, the output with the answers, and every table that both variants have must be the same. A correction that only
+//!   concerns public files therefore adds tables instead of changing them.
+//!
+//! What is not known counts against it. Of data that another program prepared, only the answers are compared.
+
+use std::fmt;
+
+use md5::{Digest as _, Md5};
+use prep_digests::{ChecksumStatus, Origin};
+use prep_grade::report::Variant;
+use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::{Checksums, Manifest};
+
+use super::Given;
+use crate::catalog::Entry;
+use crate::error::Error;
+use crate::outline::outline;
+
+/// Why scores cannot be compared with those of the benchmark; nothing if they can.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comparability(Vec<Obstacle>);
+
+/// One reason why scores cannot be compared with those of the benchmark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Obstacle {
+    /// The competition is not one of the benchmark.
+    OwnCompetition,
+    /// These files are not the built-in ones.
+    OwnFiles(Vec<&'static str>),
+    /// The data were prepared with other files than the built-in ones.
+    PreparedWithOwnFiles,
+    /// A leaderboard was given for this grading.
+    GivenLeaderboard,
+    /// These outputs do not have their published checksums.
+    Differ(Vec<String>),
+    /// The answers do not have their published checksum.
+    AnswersDiffer,
+    /// Checksums were not compared.
+    NotCompared,
+    /// It is not known whether checksums were compared.
+    NotNoted,
+    /// No checksum of the answers is published, and they are not known to be prepared by this program.
+    NothingPublished,
+    /// The variant has other test rows, answers or rules.
+    Variant(String),
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::OwnCompetition => write!(f, "the competition is not one of the benchmark"),
+            Obstacle::OwnFiles(names) => {
+                write!(f, "own pipeline: {} not built in", is_or_are(names))
+            }
+            Obstacle::PreparedWithOwnFiles => {
+                write!(f, "the data were prepared with an own pipeline")
+            }
+            Obstacle::GivenLeaderboard => write!(f, "the leaderboard is not the built-in one"),
+            Obstacle::Differ(outputs) => {
+                let what = is_or_are(outputs);
+                write!(f, "checksums differ: {what} not as published")
+            }
+            Obstacle::AnswersDiffer => {
+                write!(f, "the answers do not have their published checksum")
+            }
+            Obstacle::NotCompared => write!(f, "the published checksums were not compared"),
+            Obstacle::NotNoted => {
+                write!(f, "it was not noted whether the published checksums hold")
+            }
+            Obstacle::NothingPublished => {
+                write!(f, "no checksum of the answers is published to compare with")
+            }
+            Obstacle::Variant(variant) => {
+                write!(f, "`{variant}` has other test rows, answers or rules")
+            }
+        }
+    }
+}
+
+/// `a, b are`; `a is`.
+fn is_or_are(names: &[impl AsRef<str>]) -> String {
+    let verb = if names.len() == 1 { "is" } else { "are" };
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    format!("{} {verb}", names.join(", "))
+}
+
+/// The answers of a grading.
+pub(crate) enum Answers<'a> {
+    /// Those that this program prepared.
+    Prepared(&'a Manifest, &'a [u8]),
+    /// Those of another program, or of the user.
+    Foreign(&'a [u8]),
+}
+
+impl Comparability {
+    /// That of scores on prepared data, as far as it is known without reading them.
+    ///
+    /// # Errors
+    /// When the pipeline has mistakes.
+    pub fn of_prepared(entry: &Entry, manifest: &Manifest) -> Result<Comparability, Error> {
+        Comparability::of_data(entry, &manifest.variant, manifest.origin.as_ref())
+    }
+
+    /// That of scores on data that were prepared as a variant and have this origin.
+    pub(crate) fn of_data(
+        entry: &Entry,
+        variant: &str,
+        origin: Option<&Origin>,
+    ) -> Result<Comparability, Error> {
+        let mut found = Comparability::of_files(entry);
+        found.judge_variant(entry, variant)?;
+        found.judge_origin(origin);
+        Ok(found)
+    }
+
+    /// That of thresholds alone: nothing need be prepared for them.
+    pub(crate) fn of_files(entry: &Entry) -> Comparability {
+        let mut found = Comparability::default();
+        found.judge_files(entry);
+        found
+    }
+
+    /// That of a grading against `answers`, which the pipeline has at `path` (`private/test.csv`).
+    ///
+    /// # Errors
+    /// When the pipeline has mistakes.
+    pub(crate) fn of_grading(
+        entry: &Entry,
+        path: &str,
+        answers: &Answers<'_>,
+    ) -> Result<Comparability, Error> {
+        let (mut found, bytes) = match answers {
+            Answers::Prepared(manifest, bytes) => {
+                (Comparability::of_prepared(entry, manifest)?, bytes)
+            }
+            Answers::Foreign(bytes) => (Comparability::of_files(entry), bytes),
+        };
+        match (has_published_checksum(bytes, entry, path), answers) {
+            // A variant that changes the answers has none.
+            (Some(false), _) if !found.is_other_variant() => found.0.push(Obstacle::AnswersDiffer),
+            (None, Answers::Foreign(_)) => found.0.push(Obstacle::NothingPublished),
+            _ => {}
+        }
+        Ok(found)
+    }
+
+    /// The same where submissions are ranked on a leaderboard of the user, if one is given.
+    #[must_use]
+    pub(crate) fn on(mut self, given: &Given) -> Comparability {
+        if given.leaderboard.is_some() {
+            self.0.push(Obstacle::GivenLeaderboard);
+        }
+        self
+    }
+
+    fn judge_files(&mut self, entry: &Entry) {
+        match entry.own_files() {
+            None => self.0.push(Obstacle::OwnCompetition),
+            Some(files) if files.is_empty() => {}
+            Some(files) => self.0.push(Obstacle::OwnFiles(files)),
+        }
+    }
+
+    /// An own pipeline has its own variants: nothing can be said of them.
+    fn judge_variant(&mut self, entry: &Entry, variant: &str) -> Result<(), Error> {
+        if variant == BASE_VARIANT || self.is_own() {
+            return Ok(());
+        }
+        if !has_same_grading(entry, &entry.load(variant)?)? {
+            self.0.push(Obstacle::Variant(variant.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn judge_origin(&mut self, origin: Option<&Origin>) {
+        let Some(origin) = origin else {
+            self.0.push(Obstacle::NotNoted);
+            return;
+        };
+        if !origin.is_built_in && !self.is_own() {
+            self.0.push(Obstacle::PreparedWithOwnFiles);
+        }
+        match &origin.checksums {
+            ChecksumStatus::Passed | ChecksumStatus::NotPublished => {}
+            ChecksumStatus::Skipped => self.0.push(Obstacle::NotCompared),
+            ChecksumStatus::Differ { outputs } => self.0.push(Obstacle::Differ(outputs.clone())),
+        }
+    }
+
+    /// Whether scores can be compared.
+    pub fn is_comparable(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Why they cannot, in words.
+    pub fn obstacles(&self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+
+    /// Whether a file that is not built in has a part in it.
+    pub fn is_own(&self) -> bool {
+        self.0.iter().any(|one| {
+            matches!(
+                one,
+                Obstacle::OwnCompetition
+                    | Obstacle::OwnFiles(_)
+                    | Obstacle::PreparedWithOwnFiles
+                    | Obstacle::GivenLeaderboard
+            )
+        })
+    }
+
+    /// Whether checksums are known to differ.
+    pub fn differs(&self) -> bool {
+        let mut obstacles = self.0.iter();
+        obstacles.any(|one| matches!(one, Obstacle::Differ(_) | Obstacle::AnswersDiffer))
+    }
+
+    /// Whether it is not known if checksums hold.
+    pub fn is_unverified(&self) -> bool {
+        let unknown = |one: &Obstacle| {
+            matches!(
+                one,
+                Obstacle::NotCompared | Obstacle::NotNoted | Obstacle::NothingPublished
+            )
+        };
+        self.0.iter().any(unknown)
+    }
+
+    fn is_other_variant(&self) -> bool {
+        let mut obstacles = self.0.iter();
+        obstacles.any(|one| matches!(one, Obstacle::Variant(_)))
+    }
+
+    /// The most important thing to know of prepared data, in two words; none if they are what their variant promises.
+    pub fn mark(&self) -> Option<&'static str> {
+        match self {
+            _ if self.is_own() => Some("own pipeline"),
+            _ if self.differs() => Some("checksums differ"),
+            _ if self.is_unverified() => Some("not verified"),
+            _ => None,
+        }
+    }
+
+    /// What reports say of data that were prepared as a variant: only what the built-in pipeline makes has its name.
+    pub(crate) fn variant(&self, prepared: &str) -> Variant {
+        let name = match self {
+            _ if self.is_own() => "own".to_owned(),
+            _ if self.differs() => format!("{prepared}-differs"),
+            _ if self.is_unverified() => format!("{prepared}-unverified"),
+            _ => prepared.to_owned(),
+        };
+        Variant {
+            name,
+            not_comparable_because: self.obstacles(),
+        }
+    }
+}
+
+/// Whether the answers have the published checksum of the file `path` (`private/test.csv`); none if there is no such
+/// checksum.
+pub(crate) fn has_published_checksum(answers: &[u8], entry: &Entry, path: &str) -> Option<bool> {
+    let sums = entry.checksums.as_deref()?;
+    let sums: Checksums = serde_json::from_str(sums).ok()?;
+    let expected = sums.private.get(path.strip_prefix("private/")?)?;
+    let found: String = Md5::digest(answers)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    Some(expected.eq_ignore_ascii_case(&found))
+}
+
+/// Whether a variant of the entry's pipeline has the test rows, answers, rules and metric of the base.
+fn has_same_grading(entry: &Entry, other: &Pipeline) -> Result<bool, Error> {
+    if !other.variant.differs {
+        return Ok(true);
+    }
+    let base = entry.load(BASE_VARIANT)?;
+    let tables = base.tables.iter().map(|table| {
+        let names: Vec<&str> = table.names.iter().map(|name| name.value.as_str()).collect();
+        format!("tables/{}", names.join(", "))
+    });
+    let answers = base
+        .grade
+        .iter()
+        .map(|grade| grade.value.answers.value.clone());
+    let parts: Vec<String> = tables.chain(answers).collect();
+    let is_part_of_grading = |path: &String| {
+        let is_rule = path.starts_with("grade/") && path != "grade/sample";
+        let mut parts = parts
+            .iter()
+            .filter_map(|part| path.strip_prefix(part.as_str()));
+        is_rule || parts.any(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    };
+    let grading = |pipeline: &Pipeline| {
+        let mut outline = outline(pipeline);
+        outline.retain(|path, _| is_part_of_grading(path));
+        outline
+    };
+    Ok(grading(&base) == grading(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn what_takes_a_leak_away_is_comparable_and_another_split_is_not() {
+        let catalog = Catalog::embedded();
+        for (id, expected) in [
+            ("siim-isic-melanoma-classification", true),
+            ("spooky-author-identification", true),
+            ("ranzcr-clip-catheter-line-classification", false),
+            ("movie-review-sentiment-analysis-kernels-only", false),
+            ("nomad2018-predict-transparent-conductors", false),
+        ] {
+            let entry = catalog.get(id).unwrap();
+            let comparable =
+                |variant: &str| has_same_grading(entry, &entry.load(variant).unwrap()).unwrap();
+            assert_eq!(comparable("fixed"), expected, "{id}");
+            assert!(comparable("v1"), "{id}");
+        }
+    }
+
+    const ID: &str = "spooky-author-identification";
+
+    fn judged(entry: &Entry, variant: &str, origin: Option<Origin>) -> Comparability {
+        Comparability::of_data(entry, variant, origin.as_ref()).unwrap()
+    }
+
+    fn origin(is_built_in: bool, checksums: ChecksumStatus) -> Option<Origin> {
+        Some(Origin {
+            is_built_in,
+            checksums,
+        })
+    }
+
+    #[test]
+    fn only_verified_data_of_the_built_in_pipeline_are_v1() {
+        let catalog = Catalog::embedded();
+        let built_in = catalog.get(ID).unwrap();
+        let differ = ChecksumStatus::Differ {
+            outputs: vec!["public/train.csv".to_owned()],
+        };
+        for (variant, origin, mark, expected) in [
+            ("v1", origin(true, ChecksumStatus::Passed), None, "v1"),
+            ("v1", origin(true, ChecksumStatus::NotPublished), None, "v1"),
+            (
+                "fixed",
+                origin(true, ChecksumStatus::NotPublished),
+                None,
+                "fixed",
+            ),
+            (
+                "v1",
+                origin(true, ChecksumStatus::Skipped),
+                Some("not verified"),
+                "v1-unverified",
+            ),
+            ("v1", None, Some("not verified"), "v1-unverified"),
+            (
+                "v1",
+                origin(true, differ),
+                Some("checksums differ"),
+                "v1-differs",
+            ),
+            (
+                "v1",
+                origin(false, ChecksumStatus::Passed),
+                Some("own pipeline"),
+                "own",
+            ),
+        ] {
+            let found = judged(built_in, variant, origin);
+            assert_eq!(found.mark(), mark, "{found:?}");
+            assert_eq!(found.variant(variant).name, expected);
+            assert_eq!(found.is_comparable(), mark.is_none(), "{found:?}");
+            assert_eq!(found.obstacles().is_empty(), mark.is_none());
+        }
+    }
+
+    #[test]
+    fn any_own_file_makes_an_own_pipeline() {
+        let catalog = Catalog::embedded();
+        let built_in = catalog.get(ID).unwrap();
+        let same = |text: &Option<Cow<'static, str>>| {
+            text.clone().map(|text| Cow::Owned(text.into_owned()))
+        };
+        let copy = Entry {
+            folder: Some("there".into()),
+            pipeline: same(&built_in.pipeline),
+            ..built_in.clone()
+        };
+        let passed = || origin(true, ChecksumStatus::Passed);
+        assert!(judged(&copy, "v1", passed()).is_comparable());
+        let text = built_in.pipeline.clone().unwrap();
+        assert!(text.contains("seed: 0"));
+        let seed = Some(Cow::Owned(text.replace("seed: 0", "seed: 1")));
+        let other = || Some(Cow::Borrowed("score\n1\n"));
+        for (own, file) in [
+            (
+                Entry {
+                    pipeline: seed,
+                    ..copy.clone()
+                },
+                "pipeline.yaml",
+            ),
+            (
+                Entry {
+                    leaderboard: other(),
+                    ..copy.clone()
+                },
+                "leaderboard.csv",
+            ),
+            (
+                Entry {
+                    description: other(),
+                    ..copy.clone()
+                },
+                "description.md",
+            ),
+            (
+                Entry {
+                    checksums: None,
+                    ..copy.clone()
+                },
+                "checksums.json",
+            ),
+        ] {
+            let found = judged(&own, "v1", passed());
+            assert_eq!(
+                found.obstacles(),
+                [format!("own pipeline: {file} is not built in")]
+            );
+            assert_eq!(found.variant("v1").name, "own");
+        }
+        let new = Entry {
+            id: "new".to_owned(),
+            ..copy
+        };
+        assert_eq!(judged(&new, "v1", passed()).mark(), Some("own pipeline"));
+    }
+
+    #[test]
+    fn answers_without_a_manifest_are_compared_with_their_published_checksum() {
+        let catalog = Catalog::embedded();
+        let built_in = catalog.get(ID).unwrap();
+        let path = "private/test.csv";
+        let sums = |md5: &str| {
+            Some(Cow::Owned(format!(
+                "{{\"private\":{{\"test.csv\":\"{md5}\"}}}}"
+            )))
+        };
+        // That of `abc`, in RFC 1321.
+        let md5 = "900150983CD24FB0D6963F7D28E17F72";
+        for (checksums, obstacle) in [
+            (sums(md5), None),
+            (sums(&"0".repeat(32)), Some(Obstacle::AnswersDiffer)),
+            (None, Some(Obstacle::NothingPublished)),
+        ] {
+            let entry = Entry {
+                checksums,
+                ..built_in.clone()
+            };
+            let found = Comparability::of_grading(&entry, path, &Answers::Foreign(b"abc")).unwrap();
+            let files = Obstacle::OwnFiles(vec!["checksums.json"]);
+            let expected: Vec<Obstacle> = std::iter::once(files).chain(obstacle).collect();
+            assert_eq!(found.0, expected);
+        }
+    }
+}

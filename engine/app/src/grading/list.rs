@@ -1,0 +1,250 @@
+//! Grading a list of submissions: side by side, into one report.
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jiff::Timestamp;
+use prep_core::Failure;
+use prep_grade::json::Json;
+use prep_grade::list::{self, Entry};
+use prep_grade::report::{CompetitionReport, aggregate, file_name};
+use tempfile::NamedTempFile;
+
+use super::{Grading, Log};
+use crate::catalog::Catalog;
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// What became of the submissions of a list.
+pub struct Graded {
+    /// In the order of the list; an error where an entry could not be graded.
+    pub results: Vec<(Entry, Result<CompetitionReport, Error>)>,
+    /// The report as text, as it stands in the file.
+    pub text: String,
+    /// Where the report was written.
+    pub path: PathBuf,
+}
+
+/// Grades the submissions of the list in the file `list` and writes the report into the folder `output_dir`.
+///
+/// # Errors
+/// When the list cannot be used or the report cannot be written; what is wrong with single entries is in the result.
+pub fn grade_list(
+    settings: &Settings,
+    catalog: &Catalog,
+    list: &Path,
+    output_dir: &Path,
+    log: &Log,
+) -> Result<Graded, Error> {
+    let text = std::fs::read_to_string(list)
+        .map_err(|error| Error::reading("read the list", list, &error))?;
+    let entries = list::parse(&text)
+        .map_err(|error| Error::request(format!("{}: {error}", list.display())))?;
+    // Before the work, so that it is not in vain.
+    std::fs::create_dir_all(output_dir)
+        .map_err(|error| Error::writing("make the folder", output_dir, &error))?;
+    let cannot_write = |error| Error::writing("write a report into", output_dir, &error);
+    let file = draft(output_dir).map_err(cannot_write)?;
+    let results = grade_all(settings, catalog, &entries, log);
+    let results: Vec<_> = entries.into_iter().zip(results).collect();
+    let mut reports = Vec::new();
+    let mut refused = Vec::new();
+    for (entry, result) in &results {
+        match result {
+            Ok(report) => reports.push(report.clone()),
+            Err(error) => refused.push((entry, error)),
+        }
+    }
+    let text = whole(&reports, &refused).pretty();
+    let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
+    Ok(Graded {
+        results,
+        text,
+        path,
+    })
+}
+
+/// Grades side by side; results are in the order of the entries.
+fn grade_all(
+    settings: &Settings,
+    catalog: &Catalog,
+    entries: &[Entry],
+    log: &Log,
+) -> Vec<Result<CompetitionReport, Error>> {
+    let gradings: HashMap<&str, OnceLock<Result<Grading, Error>>> = entries
+        .iter()
+        .map(|entry| (entry.competition_id.as_str(), OnceLock::new()))
+        .collect();
+    let results: Vec<OnceLock<Result<CompetitionReport, Error>>> =
+        entries.iter().map(|_| OnceLock::new()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((entry, result)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            entries.get(index).zip(results.get(index))
+        } {
+            let id = entry.competition_id.as_str();
+            let grading = gradings.get(id).map(|cell| {
+                cell.get_or_init(|| {
+                    let grading = Grading::open(catalog, settings, id)?;
+                    Ok(grading.logged(settings, log))
+                })
+            });
+            let report = match grading {
+                Some(Ok(grading)) => Ok(grading.report(Path::new(&entry.submission_path))),
+                Some(Err(error)) => Err(error.clone()),
+                None => Err(defect()),
+            };
+            // Every index is taken once.
+            let _ = result.set(report);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..settings.jobs.min(entries.len()) {
+            // Without further threads, this one grades all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    results
+        .into_iter()
+        .map(|result| result.into_inner().unwrap_or_else(|| Err(defect())))
+        .collect()
+}
+
+fn defect() -> Error {
+    Error::new(
+        Failure::Internal,
+        "this entry was not graded, which is a defect of prep",
+    )
+}
+
+/// The benchmark's report, and after its keys the entries that could not be graded, if there are any.
+fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Json {
+    let report = aggregate(reports);
+    let (false, Json::Map(mut keys)) = (refused.is_empty(), report.clone()) else {
+        return report;
+    };
+    let not_graded = refused.iter().map(|(entry, error)| {
+        Json::Map(vec![
+            ("competition_id", Json::Text(entry.competition_id.clone())),
+            ("submission_path", Json::Text(entry.submission_path.clone())),
+            ("message", Json::Text(error.message.clone())),
+        ])
+    });
+    keys.push(("not_graded", Json::List(not_graded.collect())));
+    Json::Map(keys)
+}
+
+/// The file of a report, before it has its name.
+fn draft(folder: &Path) -> std::io::Result<NamedTempFile> {
+    tempfile::Builder::new()
+        .prefix(".report-")
+        .permissions(std::fs::Permissions::from_mode(0o666))
+        .tempfile_in(folder)
+}
+
+/// Writes a report under a name that nothing else has, whoever else grades into the same folder in the same second. It is
+/// there as a whole or not at all.
+fn save(
+    mut file: NamedTempFile,
+    folder: &Path,
+    text: &str,
+    now: Timestamp,
+) -> std::io::Result<PathBuf> {
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let mut number = 1;
+    loop {
+        let path = folder.join(file_name(now, number));
+        match file.persist_noclobber(&path) {
+            Ok(_) => return Ok(path),
+            Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => {
+                file = failed.file;
+                number += 1;
+            }
+            Err(failed) => return Err(failed.error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_grade::medals::Leaderboard;
+    use prep_grade::report::Variant;
+
+    #[test]
+    fn entries_that_cannot_be_graded_stand_after_the_benchmarks_keys() {
+        let leaderboard = Leaderboard::parse("score\n2\n1\n").unwrap();
+        let report = CompetitionReport::new(
+            "a",
+            "a.csv",
+            None,
+            Some(&leaderboard),
+            &Variant {
+                name: "v1".to_owned(),
+                not_comparable_because: Vec::new(),
+            },
+            jiff::civil::DateTime::default(),
+        );
+        let entry = Entry {
+            line: 1,
+            competition_id: "b".into(),
+            submission_path: "b.csv".into(),
+        };
+        let error = crate::prepared::not_prepared("b");
+        let Json::Map(keys) = whole(std::slice::from_ref(&report), &[(&entry, &error)]) else {
+            panic!("no map")
+        };
+        assert_eq!(keys[0], ("total_runs", Json::Count(1)));
+        assert_eq!(keys[keys.len() - 2].0, "competition_reports");
+        assert_eq!(keys[keys.len() - 1].0, "not_graded");
+        assert_eq!(
+            whole(std::slice::from_ref(&report), &[]),
+            aggregate(std::slice::from_ref(&report))
+        );
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Every report has a file of its own, though all are of the same second, and no other file is left.
+    #[test]
+    fn reports_of_one_second_do_not_meet() {
+        let dir = tempfile::tempdir().unwrap();
+        let now = Timestamp::UNIX_EPOCH;
+        std::thread::scope(|scope| {
+            for number in 0..6 {
+                let folder = dir.path();
+                scope.spawn(move || {
+                    let file = draft(folder).unwrap();
+                    save(file, folder, &number.to_string(), now).unwrap()
+                });
+            }
+        });
+        let names = names(dir.path());
+        let expected: Vec<String> = {
+            let mut names: Vec<String> = (1..=6).map(|number| file_name(now, number)).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names, expected);
+        let mut texts: Vec<String> = names
+            .iter()
+            .map(|name| std::fs::read_to_string(dir.path().join(name)).unwrap())
+            .collect();
+        texts.sort();
+        assert_eq!(texts, ["0", "1", "2", "3", "4", "5"]);
+    }
+}

@@ -1,0 +1,450 @@
+//! Why data are not what was published: the bundle, what was prepared, somebody else's tree; each against its measure.
+
+use std::path::{Path, PathBuf};
+
+use prep_audit::bundle::{self, Expected, known};
+use prep_audit::causes::{bundle as cause, files, writer};
+use prep_audit::published::{self, Checked};
+use prep_audit::tree::{self, Roles, SplitSearch};
+use prep_audit::{AuditError, Family, Finding, Harm, Report, Verdict};
+use prep_contents::Resources;
+use prep_core::Failure;
+use prep_spec::model::Made;
+use prep_spec::{BASE_VARIANT, Pipeline};
+use prep_steps::Checksums;
+use serde::Serialize;
+
+use crate::bundles;
+use crate::catalog::Entry;
+use crate::error::{Error, failure_of};
+use crate::prepared;
+use crate::settings::Settings;
+use crate::stages::load;
+
+/// One competition's audit.
+#[derive(Debug, Clone, Serialize)]
+pub struct Audit {
+    pub id: String,
+    /// The worst of its corners.
+    pub verdict: Verdict,
+    /// Whose side the difference is on, as far as the corners tell.
+    pub conclusion: String,
+    /// None: there is no bundle.
+    pub bundle: Option<BundleAudit>,
+    /// None: nothing is prepared here.
+    pub outputs: Option<OutputsAudit>,
+    /// None: no tree was given.
+    pub tree: Option<TreeAudit>,
+}
+
+/// The bundle against its published MD5 and the good bundle's members.
+#[derive(Debug, Clone, Serialize)]
+pub struct BundleAudit {
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub md5: String,
+    pub published: Option<String>,
+    pub report: Report,
+}
+
+/// Prepared files against their published sums.
+#[derive(Debug, Clone, Serialize)]
+pub struct OutputsAudit {
+    pub variant: String,
+    /// Files whose published sum holds.
+    pub equal: Vec<String>,
+    /// Files for which a sum is published.
+    pub published: usize,
+    pub report: Report,
+}
+
+impl OutputsAudit {
+    /// Whether every published sum holds.
+    fn hold(&self) -> bool {
+        self.published > 0 && self.equal.len() == self.published
+    }
+}
+
+/// A tree against what was prepared here.
+#[derive(Debug, Clone, Serialize)]
+pub struct TreeAudit {
+    pub path: PathBuf,
+    /// Files with equal bytes, and files of both trees.
+    pub equal: u64,
+    pub common: u64,
+    pub report: Report,
+}
+
+/// Audits one competition. `sources` are folders with bundles beside the data folder; `tree` holds a `prepared` folder of
+/// somebody else.
+///
+/// # Errors
+/// When there is nothing to look at, or it cannot be read.
+pub fn audit(
+    entry: &Entry,
+    settings: &Settings,
+    sources: &[&Path],
+    tree: Option<&Path>,
+) -> Result<Audit, Error> {
+    let pipeline = entry.load(BASE_VARIANT)?;
+    let sums = load::published(entry)?;
+    let home = settings.data_dir.join(&entry.id).join("prepared");
+    let manifest = prepared::manifest(&settings.data_dir, &entry.id)?;
+    let variant = manifest
+        .as_ref()
+        .map_or(BASE_VARIANT, |manifest| manifest.variant.as_str());
+    let is_prepared = home.is_dir();
+    let outputs = match (is_prepared, &sums) {
+        (true, Some(sums)) if variant == BASE_VARIANT => Some(audit_outputs(
+            &home,
+            sums,
+            variant,
+            split_search(&pipeline).as_ref(),
+            &bundles::all(settings, &entry.id, sources),
+            &Resources {
+                limits: settings.content_limits(1),
+                temp: &settings.temp_dir(),
+            },
+        )?),
+        (true, _) => Some(OutputsAudit {
+            variant: variant.to_owned(),
+            equal: Vec::new(),
+            published: 0,
+            report: Report::of([]),
+        }),
+        (false, _) => None,
+    };
+    let hold = outputs.as_ref().is_some_and(OutputsAudit::hold);
+    let bundle = audit_bundle(entry, &pipeline, settings, sources, hold)?;
+    let tree = match tree {
+        None => None,
+        Some(_) if !is_prepared => return Err(nothing_to_compare(&entry.id)),
+        Some(tree) => Some(audit_tree(
+            &prepared_in(tree, &entry.id),
+            &home,
+            entry,
+            &pipeline,
+            settings,
+        )?),
+    };
+    if bundle.is_none() && outputs.is_none() {
+        let message = format!(
+            "there is neither a bundle of `{}` nor prepared data",
+            entry.id
+        );
+        return Err(Error::new(Failure::Input, message)
+            .help(format!("`prep run -c {}` brings both", entry.id)));
+    }
+    let reports = [
+        bundle.as_ref().map(|corner| &corner.report),
+        outputs.as_ref().map(|corner| &corner.report),
+        tree.as_ref().map(|corner| &corner.report),
+    ];
+    let verdict = reports.iter().flatten().map(|report| report.verdict).max();
+    Ok(Audit {
+        id: entry.id.clone(),
+        verdict: verdict.unwrap_or(Verdict::Equal),
+        conclusion: conclusion(bundle.as_ref(), outputs.as_ref(), tree.as_ref()),
+        bundle,
+        outputs,
+        tree,
+    })
+}
+
+fn nothing_to_compare(id: &str) -> Error {
+    let message = format!("there is nothing to compare the tree with: `{id}` is not prepared here");
+    Error::new(Failure::Input, message).help(format!("`prep run -c {id}` prepares it"))
+}
+
+fn failed(error: AuditError) -> Error {
+    let failure = match &error {
+        AuditError::Read { cause, .. } => failure_of(cause),
+        AuditError::NoFolder { .. } => Failure::Input,
+    };
+    Error::new(failure, error.to_string())
+}
+
+fn audit_bundle(
+    entry: &Entry,
+    pipeline: &Pipeline,
+    settings: &Settings,
+    sources: &[&Path],
+    outputs_hold: bool,
+) -> Result<Option<BundleAudit>, Error> {
+    let Some(path) = bundles::path(settings, &entry.id, sources) else {
+        return Ok(None);
+    };
+    let lists = bundles::member_lists(settings);
+    let published = pipeline.bundle.md5.clone();
+    let plain = |path: &String| !path.contains(['*', '?', '[', '{']);
+    let expected = Expected {
+        md5: published.clone(),
+        size: entry.size(),
+        members: published
+            .as_ref()
+            .and_then(|md5| known::recall(&lists, md5)),
+        paths: prep_steps::members(pipeline)
+            .into_iter()
+            .filter(plain)
+            .collect(),
+    };
+    let mut checked =
+        bundle::check(&path, &expected, &settings.content_limits(1)).map_err(failed)?;
+    for finding in checked.findings.iter_mut().filter(|_| outputs_hold) {
+        if finding.cause.id == cause::BUNDLE_OTHER_MD5.id {
+            finding.harm = Harm::Form;
+            let proof = finding.proof.take().unwrap_or_default();
+            finding.proof = Some(format!(
+                "{proof}; what is prepared has every published sum all the same"
+            ));
+        }
+    }
+    if published
+        .as_ref()
+        .is_some_and(|md5| md5.eq_ignore_ascii_case(&checked.md5))
+    {
+        bundles::remember(settings, &entry.id, sources, &checked.md5);
+    }
+    Ok(Some(BundleAudit {
+        path,
+        bytes: checked.bytes,
+        md5: checked.md5,
+        published,
+        report: Report::of(checked.findings),
+    }))
+}
+
+fn audit_outputs(
+    home: &Path,
+    sums: &Checksums,
+    variant: &str,
+    search: Option<&SplitSearch>,
+    bundles: &[PathBuf],
+    resources: &Resources<'_>,
+) -> Result<OutputsAudit, Error> {
+    let limits = &resources.limits;
+    let mut equal = Vec::new();
+    let mut findings: Vec<Finding> = Vec::new();
+    let mut unknown: Vec<(usize, String)> = Vec::new();
+    let mut count = 0;
+    for (section, sums) in [("public", &sums.public), ("private", &sums.private)] {
+        for (name, md5) in sums {
+            count += 1;
+            let path = format!("{section}/{name}");
+            let place = home.join(&path);
+            if !place.is_file() {
+                findings.push(Finding::new(&files::FILES_MISSING, path.as_str()).example(path));
+                continue;
+            }
+            match published::check(&path, &place, md5, limits).map_err(failed)? {
+                Checked::Equal => equal.push(path),
+                Checked::Other(finding) => {
+                    let read = AuditError::reading(&place);
+                    let other = match (search, finding.cause.family) {
+                        (Some(search), Family::Unknown) => {
+                            published::search_split(home, &path, md5, search, limits)
+                                .map_err(read)
+                                .map_err(failed)?
+                        }
+                        _ => None,
+                    };
+                    let finding = other.unwrap_or(finding);
+                    if finding.cause.family == Family::Unknown {
+                        unknown.push((findings.len(), md5.to_ascii_lowercase()));
+                    }
+                    findings.push(finding);
+                }
+            }
+        }
+    }
+    for bundle in bundles {
+        let wanted = unknown.iter().map(|(_, md5)| md5.clone()).collect();
+        if unknown.is_empty() {
+            break;
+        }
+        // A bundle that cannot be read says nothing of outputs; its own corner tells why.
+        let found = match published::members(bundle, resources, &wanted) {
+            Ok(found) => found,
+            Err(error) if error.is_of_the_system() => {
+                return Err(failed(AuditError::reading(bundle)(error)));
+            }
+            Err(_) => continue,
+        };
+        unknown.retain(|(place, md5)| {
+            let (Some(name), Some(finding)) = (found.get(md5), findings.get_mut(*place)) else {
+                return true;
+            };
+            let proof = format!("`{name}` of {} has the published MD5", bundle.display());
+            *finding = Finding::new(&files::BUNDLE_MEMBER, finding.path.as_str()).proof(proof);
+            false
+        });
+    }
+    Ok(OutputsAudit {
+        variant: variant.to_owned(),
+        equal,
+        published: count,
+        report: Report::of(findings),
+    })
+}
+
+/// Where the prepared folder of a competition is in somebody's tree.
+fn prepared_in(tree: &Path, id: &str) -> PathBuf {
+    let places = [
+        tree.join(id).join("prepared"),
+        tree.join("prepared"),
+        tree.join(id),
+        tree.to_owned(),
+    ];
+    let is_prepared =
+        |place: &&PathBuf| place.join("public").is_dir() || place.join("private").is_dir();
+    places
+        .iter()
+        .find(is_prepared)
+        .cloned()
+        .unwrap_or_else(|| tree.to_owned())
+}
+
+fn audit_tree(
+    theirs: &Path,
+    ours: &Path,
+    entry: &Entry,
+    pipeline: &Pipeline,
+    settings: &Settings,
+) -> Result<TreeAudit, Error> {
+    if !theirs.join("public").is_dir() && !theirs.join("private").is_dir() {
+        let message = format!(
+            "{} holds no prepared data of `{}`",
+            theirs.display(),
+            entry.id
+        );
+        let help = "name a folder with `public` and `private`, or one with ID/prepared in it";
+        return Err(Error::new(Failure::Input, message).help(help));
+    }
+    let roles = roles(pipeline);
+    let search = split_search(pipeline);
+    let temp = settings.temp_dir();
+    let options = tree::Options {
+        threads: settings.jobs,
+        roles: &roles,
+        split: search.as_ref(),
+        resources: settings.resources(&temp),
+    };
+    let compared = tree::compare(theirs, ours, &options).map_err(failed)?;
+    Ok(TreeAudit {
+        path: theirs.to_owned(),
+        equal: compared.equal,
+        common: compared.common,
+        report: Report::of(compared.findings),
+    })
+}
+
+/// Rules of grading that pair rows by what names them. Without any, rows are paired by their place.
+const PAIR_BY_NAME: [&str; 5] = ["align", "align_groups", "same_ids", "join", "keep_rows"];
+
+fn roles(pipeline: &Pipeline) -> Roles {
+    let Some(grade) = &pipeline.grade else {
+        return Roles::default();
+    };
+    let rules = grade
+        .value
+        .rules
+        .get("rules")
+        .and_then(|rules| rules.as_array());
+    let name = |rule: &serde_json::Value| match rule {
+        serde_json::Value::String(name) => Some(name.clone()),
+        rule => rule.as_object()?.keys().next().cloned(),
+    };
+    let mut names = rules.into_iter().flatten().filter_map(name);
+    Roles {
+        answers: Some(grade.value.answers.value.clone()),
+        sample: Some(grade.value.sample.value.clone()),
+        by_place: !names.any(|name| PAIR_BY_NAME.contains(&name.as_str())),
+        ..Roles::default()
+    }
+}
+
+/// The split of rows, if it is one whose original order can be told from its parts.
+fn split_search(pipeline: &Pipeline) -> Option<SplitSearch> {
+    let shuffles = pipeline
+        .tables
+        .iter()
+        .filter_map(|table| match &table.made {
+            Made::Kind(declaration) => {
+                let method = declaration.method?;
+                let keyed = ["groups", "stratify", "within"]
+                    .iter()
+                    .any(|key| declaration.has(key));
+                (method.name == "shuffle" && !keyed).then_some(declaration)
+            }
+            _ => None,
+        });
+    let declaration = shuffles.into_iter().next()?;
+    let public = |stem: &str| {
+        let mut paths = pipeline
+            .public
+            .iter()
+            .map(|output| output.path.value.as_str());
+        let found = paths.find(|path| path.split_once('.').is_some_and(|(name, _)| name == stem));
+        found.map(|path| format!("public/{path}"))
+    };
+    Some(SplitSearch {
+        id: None,
+        train: public("train")?,
+        test: public("test")?,
+        seed: declaration.seed("seed")?,
+        test_size: declaration.share("test_size"),
+        answers: pipeline
+            .grade
+            .as_ref()
+            .map(|grade| grade.value.answers.value.clone()),
+    })
+}
+
+/// What the corners say together.
+fn conclusion(
+    bundle: Option<&BundleAudit>,
+    outputs: Option<&OutputsAudit>,
+    tree: Option<&TreeAudit>,
+) -> String {
+    let other = |block: &prep_audit::Block| block.cause == cause::BUNDLE_OTHER_MD5.id;
+    let good_bundle = bundle.map(|corner| {
+        corner.report.verdict <= Verdict::SameContent && !corner.report.blocks.iter().any(other)
+    });
+    let is_published = bundle.is_some_and(|corner| corner.published.as_ref() == Some(&corner.md5));
+    let of_writer = |block: &prep_audit::Block| {
+        [
+            writer::PARQUET_VERSIONS.id,
+            writer::PARQUET_UNKNOWN_VERSIONS.id,
+        ]
+        .contains(&block.cause)
+    };
+    let all_hold = outputs
+        .filter(|corner| corner.published > 0)
+        .map(|corner| corner.report.blocks.iter().all(of_writer));
+    let same_tree = tree.map(|corner| corner.report.verdict <= Verdict::SameContent);
+    let text = match (good_bundle, all_hold, same_tree) {
+        (_, Some(true), Some(false)) => {
+            "what is prepared here has its published sums, so the difference is the tree's"
+        }
+        (Some(false), Some(true), _) => {
+            "the bundle is another one, and all outputs have their published sums all the same: what is read of it did not change"
+        }
+        (Some(false), Some(false), _) => {
+            "the bundle is not the published one, and outputs differ with it"
+        }
+        (Some(false), None, _) => "the bundle is not the published one",
+        (Some(true), Some(false), _) if is_published => {
+            "the bundle is the published one, so the published sums depend on the environment, or prep is wrong"
+        }
+        (_, Some(false), _) => {
+            "outputs do not have their published sums, and whether the bundle has is not known"
+        }
+        (_, _, Some(false)) => "the tree differs, and no published sum tells whose side is right",
+        (_, Some(true), Some(true)) => "content is as published, here and in the tree",
+        (_, Some(true), None) => "content is as published",
+        (_, None, Some(true)) => "both trees have the same content",
+        (Some(true), None, None) if is_published => "the bundle is the published one",
+        _ => "there is no published sum to compare with",
+    };
+    text.to_owned()
+}

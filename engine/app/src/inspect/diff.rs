@@ -1,0 +1,245 @@
+//! What differs between two variants, two pipelines, or two data folders: what the pipelines say, then what came of it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use prep_core::Failure;
+use prep_diff::{FileDifference, Options, folders};
+use prep_spec::Pipeline;
+use serde::Serialize;
+
+use crate::catalog::{Catalog, Entry};
+use crate::error::{Error, failure_of};
+use crate::outline::outline;
+use crate::settings::Settings;
+
+/// What differs.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Differences {
+    pub pipeline: Vec<PipelineDifference>,
+    /// None where the outputs of a side are not at hand.
+    pub outputs: Option<Vec<FileDifference>>,
+}
+
+/// Something that two pipelines say in different ways.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PipelineDifference {
+    /// Where it stands: `public/train.csv/csv`.
+    pub path: String,
+    pub old: Option<String>,
+    pub new: Option<String>,
+}
+
+impl Differences {
+    pub fn is_empty(&self) -> bool {
+        self.pipeline.is_empty() && self.outputs.as_ref().is_none_or(Vec::is_empty)
+    }
+}
+
+/// Two variants of a competition. Outputs are those in the data folder, where both are prepared.
+///
+/// # Errors
+/// When a pipeline has mistakes, or something cannot be read.
+pub fn diff_variants(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    variants: [&str; 2],
+) -> Result<Differences, Error> {
+    let entry = catalog.get(id)?;
+    let [old, new] = variants.map(|variant| entry.load(variant));
+    let [before, after] = variants.map(|variant| settings.folder_of(variant));
+    Ok(Differences {
+        pipeline: pipelines(&old?, &new?),
+        outputs: outputs(settings, &before, &after, id)?,
+    })
+}
+
+/// Two files of pipelines, both as the variant.
+///
+/// # Errors
+/// When one cannot be read, or has mistakes.
+pub fn diff_pipelines(old: &Path, new: &Path, variant: &str) -> Result<Differences, Error> {
+    let load = |path: &Path| {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Error::reading("read the pipeline", path, &error))?;
+        let entry = Entry {
+            id: "pipeline".to_owned(),
+            file_name: path.display().to_string(),
+            folder: path.parent().map(Path::to_path_buf),
+            pipeline: Some(text.into()),
+            description: None,
+            leaderboard: None,
+            checksums: None,
+        };
+        entry.load(variant)
+    };
+    Ok(Differences {
+        pipeline: pipelines(&load(old)?, &load(new)?),
+        outputs: None,
+    })
+}
+
+/// One competition in two data folders.
+///
+/// # Errors
+/// When it is not in both, or something cannot be read.
+pub fn diff_data(
+    settings: &Settings,
+    old: &Path,
+    new: &Path,
+    id: &str,
+) -> Result<Differences, Error> {
+    let outputs = outputs(settings, old, new, id)?.ok_or_else(|| {
+        let message = format!("`{id}` is not prepared in both folders");
+        Error::new(Failure::Input, message)
+    })?;
+    Ok(Differences {
+        pipeline: Vec::new(),
+        outputs: Some(outputs),
+    })
+}
+
+fn outputs(
+    settings: &Settings,
+    old: &Path,
+    new: &Path,
+    id: &str,
+) -> Result<Option<Vec<FileDifference>>, Error> {
+    let folder = |data: &Path| data.join(id).join("prepared");
+    let (old, new) = (folder(old), folder(new));
+    if !old.is_dir() || !new.is_dir() {
+        return Ok(None);
+    }
+    let temp = settings.temp_dir();
+    let options = Options {
+        threads: settings.jobs,
+        resources: settings.resources(&temp),
+    };
+    let found = folders(&old, &new, &options).map_err(|error| {
+        let message = format!(
+            "cannot compare {} and {}: {error}",
+            old.display(),
+            new.display()
+        );
+        Error::new(failure_of(&error), message)
+    })?;
+    Ok(Some(found))
+}
+
+fn pipelines(old: &Pipeline, new: &Pipeline) -> Vec<PipelineDifference> {
+    let (old, new) = (outline(old), outline(new));
+    let paths: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let differing = paths
+        .into_iter()
+        .filter(|path| old.get(*path) != new.get(*path));
+    differing
+        .map(|path| PipelineDifference {
+            path: path.clone(),
+            old: old.get(path).cloned(),
+            new: new.get(path).cloned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_correction_is_told_word_by_word() {
+        let catalog = Catalog::embedded();
+        let load = |variant| {
+            let entry = catalog
+                .get("movie-review-sentiment-analysis-kernels-only")
+                .unwrap();
+            entry.load(variant).unwrap()
+        };
+        let found = pipelines(&load("v1"), &load("fixed"));
+        let found: Vec<(&str, Option<&str>, Option<&str>)> = found
+            .iter()
+            .map(|one| (one.path.as_str(), one.old.as_deref(), one.new.as_deref()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("tables/train, test: groups", None, Some("SentenceId")),
+                ("tables/train, test: order", None, Some("split")),
+            ]
+        );
+        assert_eq!(pipelines(&load("v1"), &load("v1")), []);
+    }
+
+    const BASE: &str = "\
+name: A
+category: Tabular
+bundle: { kaggle: a }
+sources:
+  more: { url: https://example.org/more.csv }
+tables:
+  all: { read: all.csv, columns: { id: integer, y: text } }
+  extra: { read: more:more.csv, delimiter: tab }
+  train, test: { split: all, method: shuffle, test_size: 0.1, seed: 0 }
+  drawn:
+    draws: all
+    generator: numpy
+    seed: 1
+    values: [{ a: integers, high: 5 }, { b: integers, high: id, when: id > 3 }]
+public:
+  train.csv: SELECT * FROM train
+  extra.csv: SELECT * FROM extra
+  drawn.csv: SELECT id, a, b FROM drawn
+private:
+  test.csv: SELECT * FROM test
+";
+
+    fn differences(new: &str) -> Vec<(String, Option<String>, Option<String>)> {
+        let load = |text: &str| {
+            prep_spec::load(prep_steps::vocabulary(), "a", "a.yaml", text, "v1").unwrap()
+        };
+        let found = pipelines(&load(BASE), &load(new)).into_iter();
+        found.map(|one| (one.path, one.old, one.new)).collect()
+    }
+
+    /// Settings are shown as the file has them, every section is compared, and layout makes no difference.
+    #[test]
+    fn settings_are_shown_as_they_are_written() {
+        for (from, to, path, old, new) in [
+            ("kaggle: a", "kaggle: b", "bundle/kaggle", "a", "b"),
+            (
+                "https://example.org/more.csv",
+                "https://example.com/more.csv",
+                "sources/more: url",
+                "https://example.org/more.csv",
+                "https://example.com/more.csv",
+            ),
+            ("0.1", "30", "tables/train, test: test_size", "0.1", "30"),
+            (
+                "delimiter: tab",
+                "delimiter: \";\"",
+                "tables/extra: delimiter",
+                "tab",
+                ";",
+            ),
+            (
+                "high: 5",
+                "high: 6",
+                "tables/drawn: values/a: high",
+                "5",
+                "6",
+            ),
+            (
+                "id > 3",
+                "id >= 4",
+                "tables/drawn: values/b: when",
+                "id > 3",
+                "id >= 4",
+            ),
+        ] {
+            let expected = (path.to_owned(), Some(old.to_owned()), Some(new.to_owned()));
+            assert_eq!(differences(&BASE.replace(from, to)), [expected]);
+        }
+        let laid_out = BASE.replace("[{ a:", "[ # two\n      { a:");
+        assert_eq!(differences(&laid_out), []);
+    }
+}

@@ -1,0 +1,118 @@
+//! What of prepared data gives the answers away.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use prep_core::Failure;
+use prep_formats::pandas::{Cell, ColumnData};
+use prep_leaks::{LeaksError, Place, Report};
+use prep_spec::Pipeline;
+use tempfile::TempPath;
+
+use crate::bundles;
+use crate::catalog::{Catalog, Entry};
+use crate::error::{Error, failure_of};
+use crate::grading;
+use crate::prepared;
+use crate::settings::Settings;
+
+/// Looks at what is prepared of a competition in the settings' data folder, and at its bundle if that is in `folders` or in the
+/// data folder.
+///
+/// # Errors
+/// When it is not prepared, has no grading, or something cannot be read.
+pub fn leaks(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    folders: &[&Path],
+) -> Result<Report, Error> {
+    let entry = catalog.get(id)?;
+    let manifest = prepared::manifest(&settings.data_dir, id)?;
+    let variant = manifest.map_or_else(|| prep_spec::BASE_VARIANT.to_owned(), |one| one.variant);
+    let pipeline = entry.load(&variant)?;
+    let folder = settings.data_dir.join(id).join("prepared");
+    if !folder.is_dir() {
+        return Err(prepared::not_prepared(id));
+    }
+    let no_grading = || {
+        let message = format!("the pipeline of `{id}` has no section `grade`");
+        Error::new(Failure::Pipeline, message)
+    };
+    let grade = &pipeline.grade.as_ref().ok_or_else(no_grading)?.value;
+    let answers = folder.join(&grade.answers.value);
+    let rows = rows_of_records(settings, entry, &pipeline, &answers)?;
+    let place = Place {
+        public: folder.join("public"),
+        answers: rows.as_ref().map_or(answers, |rows| rows.to_path_buf()),
+        sample: folder.join(&grade.sample.value),
+        bundle: bundles::path(settings, id, folders),
+        temp: settings.temp_dir(),
+        limits: settings.content_limits(1),
+    };
+    let accepted = pipeline.accepted.iter();
+    let accepted: BTreeMap<String, String> = accepted
+        .map(|(name, why)| (name.value.clone(), why.clone()))
+        .collect();
+    prep_leaks::find(&place, &accepted).map_err(|error| {
+        let failure = match &error {
+            LeaksError::Read { cause, .. } => failure_of(cause),
+            LeaksError::NoIds(_) => Failure::Input,
+        };
+        Error::new(failure, error.to_string())
+    })
+}
+
+/// The answers as a table, where grading makes rows of their records.
+fn rows_of_records(
+    settings: &Settings,
+    entry: &Entry,
+    pipeline: &Pipeline,
+    answers: &Path,
+) -> Result<Option<TempPath>, Error> {
+    // Answers that cannot be graded may be a table all the same.
+    let Ok((grader, _)) = grading::grader(entry, pipeline) else {
+        return Ok(None);
+    };
+    if !grader.answers_are_json() {
+        return Ok(None);
+    }
+    let limits = settings.content_limits(1);
+    let bytes = prep_contents::read::whole(answers, &limits);
+    let bytes = bytes.map_err(|error| Error::new(failure_of(&error), error.to_string()))?;
+    let frame = grading::read(&grader, &bytes, answers)?;
+    let temp = settings.temp_dir();
+    let write = || -> io::Result<TempPath> {
+        std::fs::create_dir_all(&temp)?;
+        let file = tempfile::Builder::new().suffix(".csv").tempfile_in(&temp)?;
+        let mut out = BufWriter::new(file);
+        line(
+            &mut out,
+            frame.columns.iter().map(|column| column.name.as_str()),
+        )?;
+        for row in 0..frame.rows {
+            let cells = frame.columns.iter().map(|column| match &column.data {
+                ColumnData::Object(objects) => match objects.get(row) {
+                    Some(Cell::Text(text)) => text,
+                    _ => "",
+                },
+                // Rows that records make are texts.
+                _ => "",
+            });
+            line(&mut out, cells)?;
+        }
+        Ok(out.into_inner()?.into_temp_path())
+    };
+    let written =
+        write().map_err(|error| Error::writing("write the answers' rows in", &temp, &error))?;
+    Ok(Some(written))
+}
+
+/// A line of CSV, with every cell in quotes.
+fn line<'a>(out: &mut impl Write, cells: impl Iterator<Item = &'a str>) -> io::Result<()> {
+    let cells: Vec<String> = cells
+        .map(|cell| format!("\"{}\"", cell.replace('"', "\"\"")))
+        .collect();
+    writeln!(out, "{}", cells.join(","))
+}

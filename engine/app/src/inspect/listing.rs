@@ -1,0 +1,137 @@
+//! The files of a bundle: of one that is here from the archive itself, of another one from Kaggle, without downloading it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use prep_core::{Cancel, Failure};
+use prep_fetch::Members;
+use prep_formats::zip::{EntryKind, ZipEntry, ZipListing};
+use prep_spec::BASE_VARIANT;
+use serde::Serialize;
+
+use crate::bundles;
+use crate::error::Error;
+use crate::stages::sources::{Further, FurtherSource};
+use crate::task::Task;
+
+/// The files of a bundle.
+#[derive(Debug, Default, Serialize)]
+pub struct Listing {
+    pub id: String,
+    /// The path of the bundle; none if Kaggle listed it.
+    pub bundle: Option<PathBuf>,
+    pub bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub md5: Option<String>,
+    /// Bytes that a partial download moves; none without a pipeline.
+    pub used_bytes: Option<u64>,
+    pub files: Vec<ListedFile>,
+    /// Sources besides the bundle.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<ListedSource>,
+}
+
+/// A file of a bundle.
+#[derive(Debug, Serialize)]
+pub struct ListedFile {
+    pub path: String,
+    pub bytes: u64,
+    pub compressed_bytes: u64,
+    /// Whether the pipeline reads it.
+    pub used: bool,
+}
+
+/// A source besides the bundle.
+#[derive(Debug, Serialize)]
+pub struct ListedSource {
+    #[serde(flatten)]
+    pub source: FurtherSource,
+    /// The length of its file, if it is known.
+    pub bytes: Option<u64>,
+}
+
+/// Lists the bundle of `id`, which may be a competition without a pipeline, and the further sources of its pipeline.
+///
+/// # Errors
+/// If the bundle cannot be read, or is not here and Kaggle does not list it.
+pub fn listing(task: &Task, id: &str) -> Result<Listing, Error> {
+    let entry = task.catalog.find(id);
+    let pipeline = entry.and_then(|entry| entry.load(BASE_VARIANT).ok());
+    let members = match &pipeline {
+        Some(pipeline) => Some(Members::new(prep_steps::members(pipeline))?),
+        None => None,
+    };
+    let sources = match (entry, &pipeline) {
+        (Some(entry), Some(pipeline)) => Further::of(entry, pipeline, task)?.listed,
+        _ => Vec::new(),
+    };
+    let sources = sources.into_iter();
+    let sources = sources.map(|source| ListedSource {
+        bytes: bytes(task, &source),
+        source,
+    });
+    let sources = sources.collect();
+    let local = bundles::local(&task.settings, id, &task.options.source_dirs());
+    let (bundle, bytes, md5, entries) = match local.path() {
+        Some(path) => {
+            let (bytes, entries) = read(task, path)?;
+            (Some(path.to_owned()), bytes, None, entries)
+        }
+        None => {
+            let near = task.catalog.near(id).filter(|_| entry.is_none());
+            let network = task.network.get();
+            let network =
+                network.map_err(|cause| Error::from(local.not_fetched(cause)).suggest(near))?;
+            let kaggle = entry.map_or_else(|| id.to_owned(), |entry| entry.kaggle());
+            let listed = network.list(&kaggle, &Cancel::default())?;
+            (None, listed.bytes, listed.md5, listed.entries)
+        }
+    };
+    let used_bytes = members.as_ref().map(|members| members.bytes(&entries));
+    let files = entries.into_iter();
+    let files = files.filter(|entry| entry.kind == EntryKind::File);
+    let file = |entry: ZipEntry| ListedFile {
+        used: members
+            .as_ref()
+            .is_some_and(|members| members.wants(&entry)),
+        bytes: entry.size,
+        compressed_bytes: entry.compressed_size,
+        path: entry.path,
+    };
+    Ok(Listing {
+        id: id.to_owned(),
+        bundle,
+        bytes,
+        md5,
+        used_bytes,
+        files: files.map(file).collect(),
+        sources,
+    })
+}
+
+/// The length of a bundle, and its members.
+fn read(task: &Task, path: &Path) -> Result<(u64, Vec<ZipEntry>), Error> {
+    let failed = |error| Error::reading("read the bundle", path, &error);
+    let file = File::open(path).map_err(failed)?;
+    let bytes = file.metadata().map_err(failed)?.len();
+    let budget = task.settings.content_limits(1).budget(bytes);
+    let listing = ZipListing::read(&file, 0..bytes, &budget).map_err(|error| {
+        let message = format!("the bundle {}: {error}", path.display());
+        Error::new(Failure::Input, message)
+    })?;
+    Ok((bytes, listing.entries))
+}
+
+/// The length of the file of a source: of the file that is here, else what its server reports, else what is published.
+fn bytes(task: &Task, source: &FurtherSource) -> Option<u64> {
+    match (&source.path, source.remote()) {
+        (Some(path), Some(_)) => path.metadata().map(|file| file.len()).ok(),
+        (None, Some((url, file))) => {
+            let network = task.network.any().ok();
+            let length =
+                network.and_then(|network| network.length(file, url, &Cancel::default()).ok());
+            length.or(source.published_bytes)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,195 @@
+//! What differs between two moments of a competition's history: what its steps were told, then what came of it.
+//!
+//! The history keeps the keys of the steps of earlier runs; the ledger has what a key stands for and what came of it, as long
+//! as the store keeps that. So a difference is told without running anything.
+
+mod trees;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use prep_cache::{Digest, LedgerEntry, Moment, Store};
+use prep_contents::ContentsError;
+use prep_core::{Cancel, Context, Failure, FileValue, KeyRecord, Value};
+use prep_diff::{FileDifference, Options, two_files};
+use prep_steps::value::Tree;
+
+use super::diff::{Differences, PipelineDifference};
+use crate::catalog::Catalog;
+use crate::error::{Error, failure_of};
+use crate::settings::Settings;
+
+/// A step as it was.
+struct Then {
+    record: KeyRecord,
+    entry: LedgerEntry,
+}
+
+type Steps = BTreeMap<String, Then>;
+
+/// Compares two runs of a competition: 0 is the last one, 1 the one before.
+///
+/// # Errors
+/// When there were not so many runs, the store does not have them any more, or something cannot be read.
+pub fn diff_moments(
+    catalog: &Catalog,
+    settings: &Settings,
+    id: &str,
+    variant: &str,
+    [old, new]: [usize; 2],
+) -> Result<Differences, Error> {
+    catalog.get(id)?;
+    let none = || {
+        let message = format!("nothing is known of runs of `{id}` ({variant})");
+        Error::new(Failure::Input, message)
+    };
+    let store = Store::open_existing(&settings.store_dir)?.ok_or_else(none)?;
+    let history = store.last_run(id, variant)?.ok_or_else(none)?;
+    let mut moments = vec![history.moment()];
+    moments.extend(history.earlier);
+    let before = steps(&store, id, moment(&moments, id, old)?)?;
+    let after = steps(&store, id, moment(&moments, id, new)?)?;
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let context = Context::new(store, settings.limits(), Cancel::default());
+    let mut found = Differences {
+        pipeline: Vec::new(),
+        outputs: Some(Vec::new()),
+    };
+    let temp = settings.temp_dir();
+    let options = Options {
+        threads: settings.jobs,
+        resources: settings.resources(&temp),
+    };
+    for name in names {
+        let (old, new) = (before.get(name), after.get(name));
+        found.pipeline.extend(told(name, old, new));
+        let is_output = name.starts_with("public/") || name.starts_with("private/");
+        let is_inside = |steps: &Steps| {
+            let mut outer = name.match_indices('/').map(|(at, _)| name.get(..at));
+            outer.any(|outer| outer.is_some_and(|outer| steps.contains_key(outer)))
+        };
+        if is_output && !is_inside(&before) && !is_inside(&after) {
+            let outputs = output(&context, name, old, new, &options)?;
+            found.outputs.get_or_insert_default().extend(outputs);
+        }
+    }
+    Ok(found)
+}
+
+fn moment<'a>(moments: &'a [Moment], id: &str, number: usize) -> Result<&'a Moment, Error> {
+    moments.get(number).ok_or_else(|| {
+        let shown = moments.iter().enumerate().map(|(number, moment)| {
+            let time = i64::try_from(moment.recorded)
+                .ok()
+                .and_then(|seconds| Timestamp::from_second(seconds).ok());
+            let time = time.map_or_else(|| "?".to_owned(), |time| time.to_string());
+            format!("@{number} {time}")
+        });
+        let message = format!("there is no run @{number} of `{id}`");
+        let help = format!("known are {}", shown.collect::<Vec<_>>().join(", "));
+        Error::new(Failure::Input, message).help(help)
+    })
+}
+
+/// What the ledger has of a moment's steps; the publication itself leaves nothing there.
+fn steps(store: &Store, id: &str, moment: &Moment) -> Result<Steps, Error> {
+    let mut steps = Steps::new();
+    let mut lost = 0_usize;
+    for (name, key) in &moment.steps {
+        if name == "publish" {
+            continue;
+        }
+        let Some(entry) = store.lookup(key)? else {
+            lost += 1;
+            continue;
+        };
+        if let Ok(record) = serde_json::from_value(entry.record.clone()) {
+            steps.insert(name.clone(), Then { record, entry });
+        }
+    }
+    if steps.is_empty() && lost > 0 {
+        let message = format!("the store does not have that run of `{id}` any more");
+        return Err(Error::new(Failure::Input, message));
+    }
+    Ok(steps)
+}
+
+/// What a step was told in different ways.
+fn told(name: &str, old: Option<&Then>, new: Option<&Then>) -> Vec<PipelineDifference> {
+    let (Some(before), Some(after)) = (old, new) else {
+        let kind = |then: Option<&Then>| then.map(|then| then.record.step.clone());
+        return vec![PipelineDifference {
+            path: name.to_owned(),
+            old: kind(old),
+            new: kind(new),
+        }];
+    };
+    let (before, after) = (&before.record, &after.record);
+    let mut found = Vec::new();
+    let mut differ = |path: String, old: Option<String>, new: Option<String>| {
+        if old != new {
+            found.push(PipelineDifference { path, old, new });
+        }
+    };
+    differ(
+        format!("{name}: version"),
+        Some(before.version.to_string()),
+        Some(after.version.to_string()),
+    );
+    let empty = serde_json::Map::new();
+    let params = |record: &KeyRecord| record.params.as_object().unwrap_or(&empty).clone();
+    let (before, after) = (params(before), params(after));
+    let keys: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    for key in keys {
+        let text = |params: &serde_json::Map<String, serde_json::Value>| {
+            params.get(key).map(|value| match value {
+                serde_json::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            })
+        };
+        differ(format!("{name}: {key}"), text(&before), text(&after));
+    }
+    found
+}
+
+/// What came of a step that makes an output.
+fn output(
+    context: &Context,
+    path: &str,
+    old: Option<&Then>,
+    new: Option<&Then>,
+    options: &Options<'_>,
+) -> Result<Vec<FileDifference>, Error> {
+    let made =
+        |then: Option<&Then>| then.and_then(|then| then.entry.outputs.values().next().copied());
+    let (old, new) = (made(old), made(new));
+    if old == new {
+        return Ok(Vec::new());
+    }
+    let store = &context.store;
+    let (before, after) = (value(store, old), value(store, new));
+    let failed = |error: ContentsError| {
+        let message = format!("cannot compare the two runs' `{path}`: {error}");
+        Error::new(failure_of(&error), message)
+    };
+    let tree = |value: &Option<Value>| Tree::load(context, value.as_ref()?).ok();
+    if let (Some(before), Some(after)) = (tree(&before), tree(&after)) {
+        return trees::differences(context, path, &before, &after, options).map_err(failed);
+    }
+    let bytes = |value: &Option<Value>| value.as_ref()?.body.get("bytes")?.as_u64();
+    let whole = vec![FileDifference::new(path, [bytes(&before), bytes(&after)])];
+    let (Some(before), Some(after)) = (file(store, &before), file(store, &after)) else {
+        return Ok(whole);
+    };
+    two_files(path, before.path(), after.path(), options).map_err(failed)
+}
+
+/// What is not in the store any more is not known.
+fn value(store: &Store, digest: Option<Digest>) -> Option<Value> {
+    Value::load(store, &digest?).ok()
+}
+
+fn file(store: &Store, value: &Option<Value>) -> Option<prep_cache::Object> {
+    let file = FileValue::of(value.as_ref()?).ok()?;
+    store.open_object(&file.digest).ok()
+}

@@ -1,0 +1,156 @@
+//! Fourth stage: one graph of the steps of all chosen competitions.
+
+use std::path::PathBuf;
+
+use prep_core::{Context, Failure, Graph};
+use prep_digests::Locked;
+use prep_fetch::{Members, PartOfBundle};
+use prep_steps::{Sources, Surroundings};
+
+use super::choose::Chosen;
+use super::load::{Loaded, Verification};
+use super::loader::Loader;
+use super::lock;
+use super::sources::{Found, FurtherSource};
+use crate::catalog::Entry;
+use crate::error::Error;
+use crate::task::Task;
+
+/// A competition in the graph.
+pub struct Competition {
+    pub id: String,
+    pub verification: Verification,
+    /// The bundle, if it is there.
+    pub bundle: Option<PathBuf>,
+    /// Sources besides the bundle.
+    pub sources: Vec<FurtherSource>,
+    /// Kaggle's name of it.
+    pub(crate) kaggle: String,
+    /// Published MD5 of the bundle, if it is compared.
+    pub(crate) md5: Option<String>,
+    /// Published MD5 of the bundle.
+    pub(crate) published_md5: Option<String>,
+    pub(crate) entry: Entry,
+    /// The members of the bundle that the pipeline reads.
+    pub(crate) members: Members,
+    /// The part of the bundle that stands for it, if only that is wanted.
+    pub(crate) part: Option<PartOfBundle>,
+    /// Outputs for which no checksum is published.
+    pub(crate) without_checksum: Vec<String>,
+    /// Its entry of `prep.lock`, but for the trees, which are known when it is prepared.
+    pub(crate) locked: Locked,
+}
+
+impl Competition {
+    /// Whether only a part of the bundle was downloaded.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.part.as_ref().is_some_and(PartOfBundle::is_part)
+    }
+}
+
+/// All chosen competitions.
+pub(crate) struct Assembly {
+    pub graph: Graph,
+    pub competitions: Vec<Competition>,
+    /// Those that cannot be prepared, and why.
+    pub refused: Vec<(String, Error)>,
+}
+
+/// Builds the graph. Reads pipelines, looks for bundles, writes nothing.
+///
+/// # Errors
+/// If the work is cancelled; the errors of single competitions are in the result.
+pub(crate) fn assemble(
+    chosen: &Chosen<'_>,
+    task: &Task,
+    engine: &prep_sql::Session,
+    context: &Context,
+) -> Result<Assembly, Error> {
+    let assembler = Assembler {
+        task,
+        loader: Loader::new(&context.store, &task.settings.program),
+        engine,
+        chosen,
+    };
+    let mut assembly = Assembly {
+        graph: Graph::new(),
+        competitions: Vec::new(),
+        refused: Vec::new(),
+    };
+    // Each for itself: the steps of one that is refused half-way stay out.
+    let mut built = context.spread(
+        chosen.entries.len(),
+        0,
+        || (),
+        |(), number| {
+            let entry = chosen.entries.get(number);
+            Ok((number, entry.map(|entry| assembler.competition(entry))))
+        },
+    )?;
+    built.sort_by_key(|(number, _)| *number);
+    for (entry, (_, built)) in chosen.entries.iter().zip(built) {
+        match built {
+            Some(Ok((graph, competition))) => {
+                assembly.graph.append(graph)?;
+                assembly.competitions.push(competition);
+            }
+            Some(Err(error)) => assembly.refused.push((entry.id.clone(), error)),
+            None => {}
+        }
+    }
+    Ok(assembly)
+}
+
+struct Assembler<'a> {
+    task: &'a Task,
+    loader: Loader<'a>,
+    engine: &'a prep_sql::Session,
+    chosen: &'a Chosen<'a>,
+}
+
+impl Assembler<'_> {
+    fn competition(&self, entry: &Entry) -> Result<(Graph, Competition), Error> {
+        let (options, settings) = (&self.task.options, &self.task.settings);
+        let loaded = Loaded::of(entry, options, &self.loader)?;
+        let locked = loaded.locked();
+        let trees = match &self.chosen.lock {
+            Some(lock) => Some(lock::require(lock, &entry.id, &options.variant, &locked)?),
+            None => None,
+        };
+        let found = Found::of(&loaded, self.task)?;
+        let path = found.bundle.location();
+        let surroundings = Surroundings {
+            data_dir: &self.task.data_dir(),
+            boot: settings.boot.as_deref(),
+            session: self.engine,
+            checksums: loaded.checksums.as_ref(),
+            description: entry.description.as_deref().unwrap_or(""),
+            metric: loaded.metric(),
+            variant: &options.variant,
+            expand: options.expand,
+            locked: trees,
+        };
+        let sources = Sources {
+            bundle: found.bundle,
+            further: found.further.sources,
+        };
+        let mut graph = Graph::new();
+        prep_steps::build(&mut graph, &loaded.pipeline, sources, &surroundings)
+            .map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))?;
+        let competition = Competition {
+            id: entry.id.clone(),
+            verification: loaded.verification,
+            bundle: path,
+            sources: found.further.listed,
+            md5: found.md5,
+            members: found.members,
+            part: found.part,
+            without_checksum: loaded.without_checksum(),
+            kaggle: loaded.pipeline.bundle.kaggle,
+            published_md5: loaded.pipeline.bundle.md5,
+            entry: loaded.entry,
+            locked,
+        };
+        Ok((graph, competition))
+    }
+}

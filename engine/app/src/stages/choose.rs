@@ -1,0 +1,39 @@
+//! First stage: the entries of the catalog that a task is about.
+
+use prep_core::Failure;
+use prep_digests::Lock;
+
+use super::lock;
+use crate::catalog::Entry;
+use crate::error::Error;
+use crate::task::Task;
+
+/// The chosen competitions.
+pub(crate) struct Chosen<'a> {
+    /// In the order of the ids.
+    pub entries: Vec<&'a Entry>,
+    /// `prep.lock`, if the prepared data must agree with it.
+    pub lock: Option<Lock>,
+}
+
+/// Finds the entries of `ids`.
+///
+/// # Errors
+/// If a competition does not exist, the directory of bundles does not exist, or `prep.lock` cannot be read.
+pub(crate) fn choose<'a>(task: &'a Task, ids: &[String]) -> Result<Chosen<'a>, Error> {
+    let source = task.options.source.as_ref();
+    if let Some(source) = source.filter(|source| !source.is_dir()) {
+        let message = format!("--source {} is not a folder", source.display());
+        return Err(Error::new(Failure::Input, message)
+            .help("name the folder that holds ID.zip or ID/ID.zip, as Kaggle serves them"));
+    }
+    let lock = match task.options.locked {
+        true => Some(lock::read(&task.settings.data_dir)?),
+        false => None,
+    };
+    let entries = ids.iter().map(|id| task.catalog.get(id));
+    Ok(Chosen {
+        entries: entries.collect::<Result<_, _>>()?,
+        lock,
+    })
+}

@@ -1,0 +1,118 @@
+//! Second stage: a competition's pipeline, checked, and its published checksums.
+
+use prep_core::Failure;
+use prep_digests::{Locked, Sha256};
+use prep_grade::Grader;
+use prep_grade::metrics::Direction;
+use prep_spec::Pipeline;
+use prep_steps::Checksums;
+
+use super::loader::Loader;
+use crate::catalog::Entry;
+use crate::digests;
+use crate::error::Error;
+use crate::task::Options;
+
+/// How the outputs are verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verification {
+    /// They are compared with published checksums.
+    Checked,
+    /// No checksums are published for this variant.
+    NotPublished,
+    /// The user does not want them compared.
+    Skipped,
+}
+
+/// A competition whose pipeline has been checked.
+pub(crate) struct Loaded {
+    pub entry: Entry,
+    pub pipeline: Pipeline,
+    /// The published checksums that the outputs must have.
+    pub checksums: Option<Checksums>,
+    pub verification: Verification,
+}
+
+impl Loaded {
+    /// Loads the pipeline of an entry.
+    ///
+    /// # Errors
+    /// If the entry has no pipeline, or a file of it has mistakes.
+    pub(crate) fn of(entry: &Entry, options: &Options, loader: &Loader) -> Result<Loaded, Error> {
+        let pipeline = loader.load(entry, &options.variant)?;
+        // The published checksums are those of the base.
+        let published = match pipeline.variant.differs {
+            true => None,
+            false => published(entry)?,
+        };
+        let (checksums, verification) = match published {
+            _ if !options.check_outputs => (None, Verification::Skipped),
+            Some(checksums) => (Some(checksums), Verification::Checked),
+            None => (None, Verification::NotPublished),
+        };
+        Ok(Loaded {
+            entry: entry.clone(),
+            pipeline,
+            checksums,
+            verification,
+        })
+    }
+
+    /// The part of an entry of `prep.lock` that is known before the competition is prepared.
+    pub(crate) fn locked(&self) -> Locked {
+        let text = self.entry.pipeline.as_deref().unwrap_or_default();
+        Locked::new(
+            digests::leaderboard(&self.entry),
+            digests::rules(&self.pipeline),
+        )
+        .with_origin(Sha256::of(text.as_bytes()), crate::VERSION)
+    }
+
+    /// A sentence about the metric of the section `grade`, for the description.
+    pub(crate) fn metric(&self) -> Option<String> {
+        let grade = self.pipeline.grade.as_ref()?;
+        // The section was checked when the pipeline was loaded.
+        let grader = Grader::parse(&grade.value.rules).ok()?;
+        let better = match grader.direction() {
+            Direction::HigherIsBetter => "Higher",
+            Direction::LowerIsBetter => "Lower",
+        };
+        let definition = &grader.metric().definition;
+        Some(format!(
+            "`{}`: {} {better} is better.",
+            definition.name, definition.summary
+        ))
+    }
+
+    /// The outputs for which no checksum is published.
+    pub(crate) fn without_checksum(&self) -> Vec<String> {
+        let none = Checksums::default();
+        let sums = self.checksums.as_ref().unwrap_or(&none);
+        let pipeline = &self.pipeline;
+        let sections = [
+            ("public", &pipeline.public, &sums.public),
+            ("private", &pipeline.private, &sums.private),
+        ];
+        let outputs = sections.iter().flat_map(|(section, outputs, sums)| {
+            let paths = outputs.iter().map(|output| output.path.value.as_str());
+            paths
+                .filter(|path| !sums.contains_key(*path))
+                .map(move |path| format!("{section}/{path}"))
+        });
+        outputs.collect()
+    }
+}
+
+/// The published checksums of a competition, if there are any.
+///
+/// # Errors
+/// If `checksums.json` has mistakes.
+pub(crate) fn published(entry: &Entry) -> Result<Option<Checksums>, Error> {
+    let parse = |text: &str| {
+        serde_json::from_str(text).map_err(|error| {
+            let message = format!("checksums.json of `{}`: {error}", entry.id);
+            Error::new(Failure::Pipeline, message)
+        })
+    };
+    entry.checksums.as_deref().map(parse).transpose()
+}

@@ -1,0 +1,32 @@
+//! The way of a task from ids to a summary, one stage per file. Each stage takes the result of the one before it.
+//!
+//! ```text
+//! stage      takes        gives
+//! choose     ids          Chosen: the entries of the catalog, and prep.lock if the task must agree with it
+//! load       an entry     Loaded: the checked pipeline, and its published checksums    (loader: notes of earlier checks)
+//! sources    Loaded       Found: the bundle and the further sources, each where it is or how it is downloaded
+//! assemble   Chosen       Assembly: one graph of all steps; calls load and sources for each competition
+//! resolve    Assembly     Plan: the steps that would run, and why
+//! forecast   Plan         bytes to download, and the disk that they take               (disk)
+//! run        Plan         Ended: the report of the engine                              (watch: times; origins: sources)
+//! record     Ended        what a data directory notes about prepared data              (provenance, lock)
+//! summary    Ended        Preparation: one summary per competition
+//! ```
+//!
+//! `plan` and `why` stop after `resolve`; `push` and `cache rerun` continue from there in their own ways.
+
+pub(crate) mod assemble;
+pub(crate) mod choose;
+pub(crate) mod disk;
+pub(crate) mod forecast;
+pub(crate) mod load;
+pub(crate) mod loader;
+pub(crate) mod lock;
+pub(crate) mod origins;
+mod provenance;
+mod record;
+pub(crate) mod resolve;
+pub(crate) mod run;
+pub(crate) mod sources;
+pub(crate) mod summary;
+pub(crate) mod watch;

@@ -1,0 +1,115 @@
+//! How the data of a competition came to be, once a run has prepared them: from which bundle, and what is known of their
+//! published checksums.
+
+use std::collections::{BTreeMap, HashSet};
+
+use prep_cache::Digest;
+use prep_core::{FileValue, LastRuns, Value};
+use prep_digests::{BundleDigest, BundleStatus, ChecksumStatus, Origin};
+use prep_steps::Checksums;
+
+use super::assemble::Competition;
+use super::load::Verification;
+use super::run::Ended;
+use crate::error::Error;
+
+/// The digest of the bundle from which the data were made; none if it is not known any more.
+pub(crate) fn bundle(ended: &Ended, competition: &Competition) -> Option<BundleDigest> {
+    let store = &ended.context.store;
+    let mut nodes = ended.nodes_of(&competition.id).iter();
+    let node = nodes.find(|node| ended.graph.node(**node).name == "bundle")?;
+    let value = ended.report.outputs.get(node)?.values().next()?;
+    let value = Value::load(store, value).ok()?;
+    let digest = FileValue::of(&value).ok()?.digest;
+    if competition.is_partial() {
+        return Some(blake3(&digest, BundleStatus::Part));
+    }
+    let here = competition.bundle.as_deref();
+    let here = here.and_then(|path| store.source(path).ok().flatten());
+    let named = store.named_sources(&competition.id).unwrap_or_default();
+    let mut records = here.into_iter().chain(named);
+    let record = records.find(|record| record.digest == digest);
+    let Some(md5) = record.and_then(|record| record.md5) else {
+        return Some(blake3(&digest, BundleStatus::NotVerified));
+    };
+    let status = match &competition.published_md5 {
+        Some(published) if published.eq_ignore_ascii_case(&md5) => BundleStatus::Verified,
+        Some(_) => BundleStatus::Differs,
+        None => BundleStatus::NotVerified,
+    };
+    Some(BundleDigest {
+        algorithm: "md5",
+        digest: md5,
+        status,
+    })
+}
+
+fn blake3(digest: &Digest, status: BundleStatus) -> BundleDigest {
+    BundleDigest {
+        algorithm: "blake3",
+        digest: digest.to_string(),
+        status,
+    }
+}
+
+/// The origin of data that are complete, from this bundle.
+///
+/// # Errors
+/// When the history cannot be read.
+pub(crate) fn origin(
+    ended: &Ended,
+    competition: &Competition,
+    bundle: Option<&BundleDigest>,
+) -> Result<Origin, Error> {
+    let checksums = match competition.verification {
+        // Nothing is complete of which a checksum does not hold.
+        Verification::Checked => ChecksumStatus::Passed,
+        Verification::Skipped => match known_to_differ(ended, competition)? {
+            outputs if outputs.is_empty() => ChecksumStatus::Skipped,
+            outputs => ChecksumStatus::Differ { outputs },
+        },
+        Verification::NotPublished => {
+            let is_verified = bundle.is_some_and(|one| one.status == BundleStatus::Verified);
+            match is_verified || competition.published_md5.is_none() {
+                true => ChecksumStatus::NotPublished,
+                false => ChecksumStatus::Skipped,
+            }
+        }
+    };
+    // The leaderboard has no part in the data.
+    let own = competition.entry.own_files();
+    let is_built_in = own.is_some_and(|files| files.iter().all(|file| *file == "leaderboard.csv"));
+    Ok(Origin {
+        is_built_in,
+        checksums,
+    })
+}
+
+/// Outputs that did not have their published checksum when it was last compared, and that are the same now.
+fn known_to_differ(ended: &Ended, competition: &Competition) -> Result<Vec<String>, Error> {
+    let sums = competition.entry.checksums.as_deref();
+    let sums = sums.and_then(|text| serde_json::from_str::<Checksums>(text).ok());
+    let sums = sums.unwrap_or_default();
+    let published = |output: &str| match output.split_once('/') {
+        Some(("public", path)) => sums.public.get(path),
+        Some(("private", path)) => sums.private.get(path),
+        _ => None,
+    };
+    let variant = &ended.task.options.variant;
+    let last = LastRuns::new(&ended.context.store, variant).of(&competition.id)?;
+    let outputs = ended.nodes_of(&competition.id).iter();
+    let outputs = outputs.filter_map(|node| ended.report.outputs.get(node));
+    let made: HashSet<&Digest> = outputs.flat_map(BTreeMap::values).collect();
+    let differ = last.iter().filter_map(|(name, last)| {
+        let output = name.strip_prefix("checksum/")?;
+        let md5 = last.record.params.get("md5")?.as_str()?;
+        let is_same = last
+            .record
+            .inputs
+            .values()
+            .all(|input| made.contains(input));
+        let is_published = published(output).is_some_and(|sum| sum == md5);
+        (last.failed.is_some() && is_same && is_published).then(|| output.to_owned())
+    });
+    Ok(differ.collect())
+}

@@ -1,0 +1,121 @@
+//! Eighth stage: what the cache, the data directory and `prep.lock` note about prepared data, once a run has ended.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use prep_cache::Digest;
+use prep_digests::{Locked, Origin, Trees};
+use prep_steps::Manifest;
+
+use super::assemble::Competition;
+use super::run::Ended;
+use super::summary::{State, Summary};
+use super::{lock, provenance};
+use crate::bundles;
+use crate::error::Error;
+use crate::grading::comparable::Comparability;
+use crate::prepared;
+
+/// Notes the origin of complete data, and adds their figures to the summaries, which are in the order of the competitions.
+///
+/// # Errors
+/// If a manifest, the history or `prep.lock` cannot be read, or `prep.lock` cannot be written.
+pub(crate) fn record(ended: &Ended, summaries: &mut [Summary]) -> Result<(), Error> {
+    let (task, data_dir) = (&ended.task, &ended.task.data_dir());
+    let ids: Vec<String> = ended
+        .competitions
+        .iter()
+        .map(|one| one.id.clone())
+        .collect();
+    let published = prepared::each_manifest(data_dir, &ids, &ended.context, |_, manifest| {
+        Some(Published::of(manifest))
+    })?;
+    let mut published: HashMap<&str, Published> = published.into_iter().collect();
+    let mut locked = Vec::new();
+    for (competition, summary) in ended.competitions.iter().zip(summaries) {
+        bundle(ended, competition, summary);
+        let published = published.remove(competition.id.as_str());
+        let Some(published) = published.filter(|_| summary.failures.is_empty()) else {
+            continue;
+        };
+        summary.files = Some(published.files);
+        summary.bytes = Some(published.bytes);
+        if let Some(trees) = published.trees.filter(|_| summary.is_complete()) {
+            let facts = origin(ended, competition, &published, data_dir)?.with_trees(&trees);
+            locked.push((&*competition.id, facts));
+        }
+    }
+    // What is locked is what is made, however it is published.
+    if task.options.locked || task.options.expand.is_some() {
+        return Ok(());
+    }
+    lock::note(&task.settings.data_dir, &task.options.variant, &locked)
+}
+
+/// Removes the bundle if it is not kept; else remembers its members for audits.
+fn bundle(ended: &Ended, competition: &Competition, summary: &Summary) {
+    let (settings, options) = (&ended.task.settings, &ended.task.options);
+    // Those that had something to do lost theirs when they were through.
+    if !options.keep_bundles && summary.state == State::UpToDate {
+        prep_fetch::discard(&settings.data_dir, &competition.id);
+    }
+    if let Some(md5) = &competition.md5
+        && summary.is_complete()
+        && competition.part.is_none()
+    {
+        bundles::remember(settings, &competition.id, &options.source_dirs(), md5);
+    }
+}
+
+/// Notes how the data of a competition came to be; returns its entry of `prep.lock`.
+fn origin(
+    ended: &Ended,
+    competition: &Competition,
+    published: &Published,
+    data_dir: &Path,
+) -> Result<Locked, Error> {
+    let bundle = provenance::bundle(ended, competition);
+    let origin = provenance::origin(ended, competition, bundle.as_ref())?;
+    let origin = published.note(data_dir, &competition.id, origin);
+    let variant = &ended.task.options.variant;
+    let comparable = Comparability::of_data(&competition.entry, variant, Some(&origin))?;
+    let locked = competition.locked.clone();
+    Ok(locked
+        .with_bundle(bundle.as_ref())
+        .with_comparability(&comparable.obstacles()))
+}
+
+/// What a summary says of a publication.
+struct Published {
+    files: u64,
+    bytes: u64,
+    /// Of one that is complete.
+    trees: Option<Trees>,
+    key: Digest,
+    origin: Option<Origin>,
+}
+
+impl Published {
+    fn of(manifest: Manifest) -> Published {
+        Published {
+            files: manifest.files,
+            bytes: manifest.bytes,
+            trees: manifest.trees.filter(|_| manifest.complete),
+            key: manifest.key,
+            origin: manifest.origin,
+        }
+    }
+
+    /// Notes how it came to be, beside what was noted before; returns all that is known of it.
+    fn note(&self, data_dir: &Path, id: &str, origin: Origin) -> Origin {
+        let known = match &self.origin {
+            Some(before) => origin.or(before),
+            None => origin,
+        };
+        if self.origin.as_ref() != Some(&known) {
+            // What cannot be noted stays unknown, and counts against the data when they are graded.
+            let _ = prep_steps::note_origin(data_dir, id, &self.key, known.clone());
+        }
+        known
+    }
+}

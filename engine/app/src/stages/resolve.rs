@@ -1,0 +1,146 @@
+//! Fifth stage: the steps that would run, and why. A plan, a run and the question "why" share it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use prep_cache::Store;
+use prep_core::{Cancel, Context, Graph, LastSteps, NodeId, Reason, Resolution, State, resolve};
+use serde::Serialize;
+
+use super::assemble::{Assembly, Competition, assemble};
+use super::choose::choose;
+use crate::error::Error;
+use crate::task::Task;
+
+/// Competitions, their steps, and what becomes of these.
+pub struct Plan {
+    pub graph: Arc<Graph>,
+    pub competitions: Vec<Competition>,
+    /// Those that cannot be prepared at all, and why.
+    pub refused: Vec<(String, Error)>,
+    pub(crate) resolution: Resolution,
+    /// Nodes of every competition, inputs first.
+    pub(crate) nodes: HashMap<String, Vec<NodeId>>,
+}
+
+/// Whether a step runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    Yes,
+    /// If something before it gives another result than last time.
+    Maybe,
+    No,
+}
+
+/// A step and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlannedStep {
+    pub step: String,
+    pub kind: &'static str,
+    pub runs: Runs,
+    #[serde(flatten)]
+    pub reason: Option<Reason>,
+}
+
+impl Plan {
+    /// The plan of a task. Writes nothing, not even a store.
+    ///
+    /// # Errors
+    /// When nothing can be planned at all; what is wrong with single competitions is in the result.
+    pub fn look(task: &Task, ids: &[String]) -> Result<Plan, Error> {
+        let store = task.settings.below(Store::look(&task.settings.store_dir)?);
+        let context = Context::new(store, task.settings.limits(), Cancel::default());
+        Plan::make(task, ids, &prep_sql::Session::planner(), &context)
+    }
+
+    /// The plan of a task with this engine and context.
+    pub(crate) fn make(
+        task: &Task,
+        ids: &[String],
+        engine: &prep_sql::Session,
+        context: &Context,
+    ) -> Result<Plan, Error> {
+        let chosen = choose(task, ids)?;
+        let Assembly {
+            graph,
+            competitions,
+            refused,
+        } = assemble(&chosen, task, engine, context)?;
+        let resolution = resolve(&graph, context, &task.options.variant)?;
+        let mut nodes: HashMap<String, Vec<NodeId>> = HashMap::new();
+        for node in &resolution.order {
+            let competition = graph.node(*node).competition.clone();
+            nodes.entry(competition).or_default().push(*node);
+        }
+        Ok(Plan {
+            graph: Arc::new(graph),
+            competitions,
+            refused,
+            resolution,
+            nodes,
+        })
+    }
+
+    /// The plan, if no competition was refused.
+    ///
+    /// # Errors
+    /// The error of the first competition that was refused.
+    pub fn complete(mut self) -> Result<Plan, Error> {
+        match self.refused.is_empty() {
+            true => Ok(self),
+            false => Err(self.refused.swap_remove(0).1),
+        }
+    }
+
+    /// The steps of a competition, inputs first.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn steps(&self, id: &str) -> Result<Vec<PlannedStep>, Error> {
+        let last = self.last_runs(id)?;
+        let nodes = self.nodes_of(id).iter();
+        Ok(nodes.map(|node| self.step(&last, *node)).collect())
+    }
+
+    /// What is known of the last run of each step of a competition.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub fn last_runs(&self, id: &str) -> Result<Arc<LastSteps>, Error> {
+        Ok(self.resolution.last.of(id)?)
+    }
+
+    /// How many steps of each competition run, or may run.
+    pub fn work(&self) -> HashMap<String, usize> {
+        let mut work = HashMap::new();
+        for node in self.resolution.work.keys() {
+            let competition = self.graph.node(*node).competition.clone();
+            *work.entry(competition).or_default() += 1;
+        }
+        work
+    }
+
+    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
+        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
+    }
+
+    fn step(&self, last: &LastSteps, id: NodeId) -> PlannedStep {
+        let node = self.graph.node(id);
+        let ran = last.contains_key(&node.name);
+        let state = self.resolution.states.get(&id);
+        let (runs, reason) = match (state, self.resolution.work.get(&id).cloned()) {
+            (_, None) => (Runs::No, None),
+            // Without an earlier run there is nothing that its result could agree with.
+            (Some(State::Pending { .. }), Some(_)) if !ran => (Runs::Yes, Some(Reason::FirstRun)),
+            (Some(State::Pending { .. }), reason) => (Runs::Maybe, reason),
+            (_, reason) => (Runs::Yes, reason),
+        };
+        PlannedStep {
+            step: node.name.clone(),
+            kind: node.action.kind(),
+            runs,
+            reason,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Seventh stage: everything that is not up to date is made. The last one, the summary, follows from here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prep_cache::{LockGuard, Store};
+use prep_core::{
+    Cancel, Context, Graph, NodeId, Reporter, RunOptions, RunReport, StepOutcome, Timing,
+};
+use prep_remote::Link;
+
+use super::assemble::Competition;
+use super::resolve::Plan;
+use super::summary::Summary;
+use super::watch::Watch;
+use super::{origins, record};
+use crate::error::Error;
+use crate::note::Note;
+use crate::prepared;
+use crate::task::Task;
+
+/// Time between two looks whether results are sent.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Besides the memory of running steps, this part of it is for results that are held instead of being stored.
+const PART_TO_HOLD: u64 = 4;
+
+/// A run that is about to begin.
+pub struct Run {
+    pub plan: Plan,
+    task: Task,
+    ids: Vec<String>,
+    context: Context,
+    _in_use: LockGuard,
+}
+
+/// How a run over several competitions ended.
+pub struct Preparation {
+    /// One per competition, in the order in which they were asked for.
+    pub summaries: Vec<Summary>,
+    /// Competitions that could not be planned, and why.
+    pub refused: Vec<(String, Error)>,
+    /// Stopped before everything was done.
+    pub interrupted: bool,
+    /// The figures of every step that ran, the slowest first.
+    pub timings: Vec<Timing>,
+}
+
+/// A run whose steps have ended.
+pub(crate) struct Ended {
+    pub task: Task,
+    pub graph: Arc<Graph>,
+    pub competitions: Vec<Competition>,
+    /// Not cancelled, also after an interruption: the summary is made all the same.
+    pub context: Context,
+    pub report: RunReport,
+    pub watch: Arc<Watch>,
+    nodes: HashMap<String, Vec<NodeId>>,
+    cancel: Cancel,
+    /// Keeps everything in the cache from being collected.
+    _in_use: LockGuard,
+}
+
+impl Run {
+    /// Plans a run and checks that there is disk for it. The run stops soon after `cancel` is set.
+    ///
+    /// # Errors
+    /// If nothing can be run at all, or too little disk is free for the downloads.
+    pub fn begin(
+        task: &Task,
+        ids: &[String],
+        cancel: &Cancel,
+        notes: &dyn Fn(Note),
+    ) -> Result<Run, Error> {
+        let (settings, options) = (&task.settings, &task.options);
+        let store = Store::open(&settings.store_dir)?;
+        // From the first lookup and the first note on, nothing is collected.
+        let in_use = cancel.in_use(&store)?;
+        let engine = prep_sql::Session::new(&store.temp_dir());
+        let store = settings.below(store);
+        let context = Context::new(store, settings.limits(), cancel.clone());
+        // What is not stored is read from the bundle once more, by a later run or by another machine.
+        let stays_here = options.keep_bundles && settings.remote.is_none();
+        let context = match stays_here {
+            true => context.with_room_to_hold(settings.memory / PART_TO_HOLD),
+            false => context,
+        };
+        prepared::settle(settings, &options.variant, ids, &context, notes)?;
+        let mut plan = Plan::make(task, ids, &engine, &context)?;
+        if !options.keep_going {
+            plan = plan.complete()?;
+        }
+        plan.require_disk(task, notes)?;
+        Ok(Run {
+            plan,
+            task: task.clone(),
+            ids: ids.to_vec(),
+            context,
+            _in_use: in_use,
+        })
+    }
+
+    /// Runs no step but checks: the results of the other steps are found in the cache or in the remote, or the run fails.
+    pub fn find_only(&mut self) {
+        self.context.only_found = true;
+    }
+
+    /// Carries it out, and blocks until its end.
+    ///
+    /// # Errors
+    /// If the engine itself fails; the errors of single competitions are in the result.
+    pub fn execute(mut self, reporter: Arc<dyn Reporter>) -> Result<Preparation, Error> {
+        let refused = std::mem::take(&mut self.plan.refused);
+        let ids = std::mem::take(&mut self.ids);
+        let ended = self.run(reporter)?;
+        ended.confirm_sources()?;
+        ended.wait_until_sent();
+        let mut summaries: Vec<Summary> = ended
+            .competitions
+            .iter()
+            .map(|one| Summary::of(&ended, one))
+            .collect();
+        record::record(&ended, &mut summaries)?;
+        let variant = &ended.task.options.variant;
+        let failed = refused.iter();
+        summaries.extend(failed.map(|(id, error)| Summary::refused(id, variant, error)));
+        summaries.sort_by_key(|summary| ids.iter().position(|id| *id == summary.id));
+        let preparation = Preparation {
+            summaries,
+            refused,
+            interrupted: ended.cancel.is_cancelled() && unfinished(&ended.report),
+            timings: ended.report.timings(&ended.graph),
+        };
+        // Freeing the plan of many competitions takes longer than showing the result, and nobody waits for it.
+        let freed = std::thread::Builder::new().spawn(move || drop((ended.graph, ended.nodes)));
+        // Where there is no thread, it is freed already.
+        drop(freed);
+        Ok(preparation)
+    }
+
+    fn run(self, reporter: Arc<dyn Reporter>) -> Result<Ended, Error> {
+        let Run {
+            plan,
+            task,
+            context,
+            _in_use,
+            ..
+        } = self;
+        let options = &task.options;
+        let discard_from = (!options.keep_bundles).then(|| task.settings.data_dir.clone());
+        let watch = Arc::new(Watch::new(discard_from, reporter));
+        let run_options = RunOptions {
+            keep_going: options.keep_going,
+            variant: options.variant.clone(),
+            oldest_first: false,
+        };
+        let cancel = context.cancel.clone();
+        let mut uncancelled = context.clone();
+        uncancelled.cancel = Cancel::default();
+        let (graph, resolution) = (plan.graph.clone(), plan.resolution);
+        let report = prep_core::run(graph, context, resolution, run_options, watch.clone())?;
+        Ok(Ended {
+            graph: plan.graph,
+            competitions: plan.competitions,
+            context: uncancelled,
+            report,
+            watch,
+            nodes: plan.nodes,
+            cancel,
+            task,
+            _in_use,
+        })
+    }
+}
+
+impl Ended {
+    /// The nodes of a competition, inputs first.
+    pub(crate) fn nodes_of(&self, id: &str) -> &[NodeId] {
+        self.nodes.get(id).map_or(&[][..], Vec::as_slice)
+    }
+
+    /// Keeps the contents that the results of complete competitions were made of, and offers them to the remote.
+    fn confirm_sources(&self) -> Result<(), Error> {
+        for competition in &self.competitions {
+            origins::confirm(self, competition)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for results that are on their way to the remote. What the remote does not take is not waited for.
+    fn wait_until_sent(&self) {
+        let pending = || self.task.settings.remote.as_ref().map_or(0, Link::pending);
+        while pending() > 0 && !self.cancel.is_cancelled() {
+            std::thread::sleep(POLL_INTERVAL);
+        }
+    }
+}
+
+/// Whether a step did not come to an end. A signal that arrives when all have is none: what was asked for is done.
+fn unfinished(report: &RunReport) -> bool {
+    let mut outcomes = report.outcomes.values();
+    outcomes.any(|outcome| matches!(outcome, StepOutcome::Cancelled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_core::NodeId;
+
+    #[test]
+    fn a_run_is_unfinished_when_a_step_was_stopped() {
+        let mut report = RunReport::default();
+        let ends = [StepOutcome::Reused, StepOutcome::Done { millis: 1 }];
+        for (number, outcome) in ends.into_iter().enumerate() {
+            report.outcomes.insert(NodeId::new(number), outcome);
+        }
+        assert!(!unfinished(&report));
+        report
+            .outcomes
+            .insert(NodeId::new(2), StepOutcome::Cancelled);
+        assert!(unfinished(&report));
+    }
+}

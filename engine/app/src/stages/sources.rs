@@ -1,0 +1,219 @@
+//! Third stage: where the bytes of a competition come from: its bundle, and further sources that its pipeline names.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use prep_core::{Failure, Source};
+use prep_fetch::{KaggleBundle, LocalFolder, Members, PartOfBundle, Sums, WebAddress, WebFile};
+use prep_remote::Mirrored;
+use prep_spec::Pipeline;
+use prep_spec::model::{Place, RemoteFile};
+use serde::Serialize;
+
+use super::load::Loaded;
+use crate::catalog::Entry;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::task::Task;
+
+/// The sources of a competition.
+pub(crate) struct Found {
+    pub bundle: Box<dyn Source>,
+    /// Published MD5 of the bundle, if it is compared.
+    pub md5: Option<String>,
+    /// The members of the bundle that the pipeline reads.
+    pub members: Members,
+    /// The part of the bundle that stands for it, if only that is wanted.
+    pub part: Option<PartOfBundle>,
+    pub further: Further,
+}
+
+impl Found {
+    /// Finds the bundle and the further sources of a competition.
+    ///
+    /// # Errors
+    /// If the pipeline names something that cannot be a source.
+    pub(crate) fn of(loaded: &Loaded, task: &Task) -> Result<Found, Error> {
+        let (entry, pipeline) = (&loaded.entry, &loaded.pipeline);
+        let whole = bundle(&entry.id, pipeline, task);
+        let members = Members::new(prep_steps::members(pipeline))?;
+        let part = task
+            .options
+            .partial
+            .then(|| PartOfBundle::new(whole.clone(), members.clone()));
+        let source: Box<dyn Source> = match part.clone() {
+            Some(part) => Box::new(part),
+            None => Box::new(whole),
+        };
+        let md5 = pipeline.bundle.md5.clone();
+        let md5 = md5.filter(|_| task.options.checks_sources());
+        Ok(Found {
+            bundle: mirrored(&task.settings, source, &entry.id, md5.as_deref(), None),
+            md5,
+            members,
+            part,
+            further: Further::of(entry, pipeline, task)?,
+        })
+    }
+}
+
+/// The bundle of a competition, downloaded if it is in none of the directories.
+pub(crate) fn bundle(id: &str, pipeline: &Pipeline, task: &Task) -> KaggleBundle {
+    let bundle = &pipeline.bundle;
+    let md5 = bundle.md5.as_deref();
+    KaggleBundle::new(
+        id,
+        &bundle.kaggle,
+        &task.settings.data_dir,
+        &task.options.source_dirs(),
+        md5.filter(|_| task.options.checks_sources()),
+        task.network.clone(),
+    )
+}
+
+/// A source that the mirror is asked for first, if there is one. The cache remembers its content under `name`.
+fn mirrored(
+    settings: &Settings,
+    source: Box<dyn Source>,
+    name: &str,
+    md5: Option<&str>,
+    sha256: Option<&str>,
+) -> Box<dyn Source> {
+    match &settings.remote {
+        Some(link) => Box::new(Mirrored::new(source, name, md5, sha256, link.clone())),
+        None => source,
+    }
+}
+
+/// A source beside the bundle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FurtherSource {
+    pub name: String,
+    /// The address of its file; none of a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The name of its file; none of a folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Where it lies; none if it is not there.
+    pub path: Option<PathBuf>,
+    /// Length of its file, where the pipeline tells it.
+    #[serde(skip)]
+    pub published_bytes: Option<u64>,
+}
+
+impl FurtherSource {
+    /// Address and name of a file.
+    pub fn remote(&self) -> Option<(&str, &str)> {
+        Some((self.url.as_deref()?, self.file.as_deref()?))
+    }
+}
+
+/// The further sources of a pipeline.
+#[derive(Default)]
+pub(crate) struct Further {
+    /// As the graph takes them, by name.
+    pub sources: BTreeMap<String, Box<dyn Source>>,
+    /// As people see them.
+    pub listed: Vec<FurtherSource>,
+}
+
+impl Further {
+    /// The further sources that a pipeline names.
+    ///
+    /// # Errors
+    /// If the pipeline names something that cannot be a source.
+    pub(crate) fn of(entry: &Entry, pipeline: &Pipeline, task: &Task) -> Result<Further, Error> {
+        let mut found = Further::default();
+        for source in &pipeline.sources {
+            let name = source.name.value.clone();
+            let (source, remote): (Box<dyn Source>, _) = match &source.place {
+                Place::Url(remote) => {
+                    let web = web_file(entry, &name, remote, task)?;
+                    let known_as = remembered_as(&entry.id, &name, &remote.file);
+                    let (md5, sha256) = (remote.md5.as_deref(), remote.sha256.as_deref());
+                    let web = mirrored(&task.settings, Box::new(web), &known_as, md5, sha256);
+                    (web, Some(remote))
+                }
+                Place::Folder(folder) => {
+                    let path = resolve(entry, &name, folder)?;
+                    (Box::new(LocalFolder::new(&name, path)), None)
+                }
+            };
+            found.listed.push(FurtherSource {
+                name: name.clone(),
+                url: remote.map(|remote| remote.url.clone()),
+                file: remote.map(|remote| remote.file.clone()),
+                path: source.location(),
+                published_bytes: remote.and_then(|remote| remote.size),
+            });
+            found.sources.insert(name, source);
+        }
+        Ok(found)
+    }
+}
+
+/// Under which the store remembers what the file of a further source held.
+pub(crate) fn remembered_as(id: &str, source: &str, file: &str) -> String {
+    format!("{id}/{source}/{file}")
+}
+
+fn web_file(
+    entry: &Entry,
+    source: &str,
+    remote: &RemoteFile,
+    task: &Task,
+) -> Result<WebFile, Error> {
+    let address = WebAddress {
+        source,
+        file: &remote.file,
+        url: &remote.url,
+    };
+    let sums = match task.options.checks_sources() {
+        true => Sums {
+            md5: remote.md5.clone(),
+            sha256: remote.sha256.clone(),
+        },
+        false => Sums::default(),
+    };
+    let folders = task.options.source_dirs();
+    let (data, network) = (&task.settings.data_dir, task.network.clone());
+    let web = WebFile::new(&entry.id, address, data, &folders, sums, network);
+    web.map_err(|error| Error::new(Failure::Pipeline, format!("{}: {error}", entry.id)))
+}
+
+/// A folder of a pipeline: absolute, or relative to its file.
+fn resolve(entry: &Entry, name: &str, folder: &str) -> Result<PathBuf, Error> {
+    let folder = Path::new(folder);
+    match &entry.folder {
+        _ if folder.is_absolute() => Ok(folder.to_path_buf()),
+        Some(home) => Ok(home.join(folder)),
+        None => {
+            let message = format!(
+                "{}: the folder {} of the source `{name}` is relative, and a pipeline that is built in lies nowhere",
+                entry.id,
+                folder.display()
+            );
+            Err(Error::new(Failure::Pipeline, message).help("write it as an absolute path"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn a_folder_is_relative_to_its_pipeline() {
+        let catalog = Catalog::embedded();
+        let mut entry = catalog.get("spooky-author-identification").unwrap().clone();
+        let absolute = resolve(&entry, "s", "/a/b").unwrap();
+        assert_eq!(absolute, Path::new("/a/b"));
+        let error = resolve(&entry, "s", "../b").unwrap_err();
+        assert_eq!(error.failure(), Failure::Pipeline);
+        entry.folder = Some("/pipelines/x".into());
+        let relative = resolve(&entry, "s", "../b").unwrap();
+        assert_eq!(relative, Path::new("/pipelines/x/../b"));
+    }
+}

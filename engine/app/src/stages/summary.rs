@@ -1,0 +1,187 @@
+//! Last stage: one summary per competition of a run.
+
+use prep_core::{Failure, StepOutcome};
+use prep_spec::Diagnostics;
+use prep_steps::PlacedError;
+use serde::Serialize;
+
+use super::assemble::Competition;
+use super::load::Verification;
+use super::run::Ended;
+use crate::error::{Error, for_people};
+
+/// How a competition ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Something ran, and the data folder is complete.
+    Prepared,
+    /// Nothing had to run.
+    UpToDate,
+    Failed,
+    /// Stopped by the user, or left out after another one's failure.
+    Stopped,
+}
+
+/// Outputs against the published checksums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Checksums {
+    Ok,
+    /// Those that can hold do; some depend on the library that wrote the file.
+    DependsOnWriter,
+    Differ,
+    NotPublished,
+    NotChecked,
+}
+
+/// A step that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepFailure {
+    /// None: the competition as a whole could not be planned.
+    pub step: Option<String>,
+    pub failure: Failure,
+    /// The cause first.
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// The same as a finding in the pipeline's file, if it is about one of its words.
+    #[serde(skip)]
+    pub place: Option<Diagnostics>,
+}
+
+/// One competition of a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    pub id: String,
+    pub variant: String,
+    pub state: State,
+    /// Of the data folder, once it is complete.
+    pub files: Option<u64>,
+    pub bytes: Option<u64>,
+    pub seconds: f64,
+    pub steps_run: usize,
+    pub steps_reused: usize,
+    pub checksums: Checksums,
+    /// What could not be checked since only a part of the bundle was downloaded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unverified: Vec<String>,
+    /// Files with another MD5 than is published, as it may be since their bytes depend on the library that writes them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub depends_on_writer: Vec<String>,
+    pub failures: Vec<StepFailure>,
+}
+
+impl Summary {
+    /// The end of a competition's steps. Figures of published files are added by `record`.
+    pub(crate) fn of(ended: &Ended, competition: &Competition) -> Summary {
+        let (graph, report, id) = (&ended.graph, &ended.report, &competition.id);
+        let nodes = ended.nodes_of(id);
+        let outcomes = || {
+            nodes
+                .iter()
+                .filter_map(|id| Some((*id, graph.node(*id), report.outcomes.get(id)?)))
+        };
+        let count = |wanted: fn(&StepOutcome) -> bool| {
+            outcomes().filter(|(_, _, outcome)| wanted(outcome)).count()
+        };
+        let steps_run = count(|outcome| matches!(outcome, StepOutcome::Done { .. }));
+        let steps_reused = count(|outcome| matches!(outcome, StepOutcome::Reused));
+        let mut differ = false;
+        let mut failures: Vec<StepFailure> = outcomes()
+            .filter_map(|(node_id, node, outcome)| {
+                let StepOutcome::Failed { failure, message } = outcome else {
+                    return None;
+                };
+                differ |= *failure == Failure::Check
+                    && matches!(node.action.kind(), "checksum" | "bundle" | "download");
+                let step = Some(node.name.clone());
+                let placed = report.errors.get(&node_id).and_then(PlacedError::of);
+                Some(StepFailure {
+                    step,
+                    failure: *failure,
+                    message: for_people(message),
+                    help: None,
+                    place: placed.map(|placed| placed.diagnostics(&format!("{id}/{}", node.name))),
+                })
+            })
+            .collect();
+        failures.sort_by(|a, b| a.step.cmp(&b.step));
+        let mut depends_on_writer: Vec<String> = outcomes()
+            .filter_map(|(id, node, _)| {
+                let path = node.name.strip_prefix("checksum/")?;
+                let mut outputs = report.outputs.get(&id)?.values();
+                outputs
+                    .any(prep_steps::is_of_writer)
+                    .then(|| path.to_owned())
+            })
+            .collect();
+        depends_on_writer.sort();
+        let state = match steps_run {
+            _ if !failures.is_empty() => State::Failed,
+            _ if steps_run + steps_reused < nodes.len() => State::Stopped,
+            0 => State::UpToDate,
+            _ => State::Prepared,
+        };
+        let complete = matches!(state, State::Prepared | State::UpToDate);
+        let checksums = match competition.verification {
+            _ if differ => Checksums::Differ,
+            Verification::Checked if complete && !depends_on_writer.is_empty() => {
+                Checksums::DependsOnWriter
+            }
+            Verification::Checked if complete => Checksums::Ok,
+            Verification::NotPublished => Checksums::NotPublished,
+            Verification::Checked | Verification::Skipped => Checksums::NotChecked,
+        };
+        let mut summary = Summary::new(id, &ended.task.options.variant, state);
+        summary.seconds = ended.watch.time_of(id).as_secs_f64();
+        summary.steps_run = steps_run;
+        summary.steps_reused = steps_reused;
+        summary.checksums = checksums;
+        summary.depends_on_writer = depends_on_writer;
+        summary.failures = failures;
+        if competition.is_partial() {
+            summary.unverified = vec!["the bundle's MD5".to_owned()];
+            let without = competition.without_checksum.iter();
+            summary.unverified.extend(without.cloned());
+        }
+        summary
+    }
+
+    fn new(id: &str, variant: &str, state: State) -> Summary {
+        Summary {
+            id: id.to_owned(),
+            variant: variant.to_owned(),
+            state,
+            files: None,
+            bytes: None,
+            seconds: 0.0,
+            steps_run: 0,
+            steps_reused: 0,
+            checksums: Checksums::NotChecked,
+            unverified: Vec::new(),
+            depends_on_writer: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Whether everything is prepared.
+    pub fn is_complete(&self) -> bool {
+        matches!(self.state, State::Prepared | State::UpToDate)
+    }
+
+    /// A competition that could not be planned.
+    pub fn refused(id: &str, variant: &str, error: &Error) -> Summary {
+        let failure = StepFailure {
+            step: None,
+            failure: error.failure(),
+            message: error.to_string(),
+            help: error.help.clone(),
+            place: error.diagnostics.clone(),
+        };
+        Summary {
+            failures: vec![failure],
+            ..Summary::new(id, variant, State::Failed)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What is asked for: the settings, the competitions that exist, how they are prepared, and the network.
+
+use std::path::{Path, PathBuf};
+
+use prep_fetch::LazyNetwork;
+use prep_spec::BASE_VARIANT;
+use prep_steps::Expand;
+
+use crate::catalog::Catalog;
+use crate::settings::Settings;
+
+/// Everything that planning, preparing and moving competitions depend on.
+#[derive(Clone)]
+pub struct Task {
+    pub settings: Settings,
+    pub catalog: Catalog,
+    pub options: Options,
+    pub network: LazyNetwork,
+}
+
+impl Task {
+    /// The data directory of the task's variant.
+    pub fn data_dir(&self) -> PathBuf {
+        self.settings.folder_of(&self.options.variant)
+    }
+}
+
+/// What a preparation is to be like.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `v1`: byte-identical to the benchmark; `fixed`: with its known mistakes corrected.
+    pub variant: String,
+    /// A folder with bundles that are there already.
+    pub source: Option<PathBuf>,
+    /// Whether bundles that are nowhere are downloaded.
+    pub download: bool,
+    /// Only the members that a pipeline reads.
+    pub partial: bool,
+    /// Bundles are compared with their published MD5.
+    pub check_bundle: bool,
+    /// Outputs are compared with their published checksums.
+    pub check_outputs: bool,
+    /// What becomes of archives in `public`, if they are unpacked where they are published.
+    pub expand: Option<Expand>,
+    /// Nothing is published but what `prep.lock` says.
+    pub locked: bool,
+    /// Other competitions go on when one has failed.
+    pub keep_going: bool,
+    /// Downloaded bundles stay when their competition is prepared.
+    pub keep_bundles: bool,
+}
+
+impl Default for Options {
+    /// All checks, whole bundles, which stay.
+    fn default() -> Options {
+        Options {
+            variant: BASE_VARIANT.to_owned(),
+            source: None,
+            download: true,
+            partial: false,
+            check_bundle: true,
+            check_outputs: true,
+            expand: None,
+            locked: false,
+            keep_going: true,
+            keep_bundles: true,
+        }
+    }
+}
+
+impl Options {
+    /// The directories with bundles that the user named.
+    pub(crate) fn source_dirs(&self) -> Vec<&Path> {
+        self.source.iter().map(PathBuf::as_path).collect()
+    }
+
+    /// Whether bundles, and files of further sources, are compared with their published checksums.
+    pub(crate) fn checks_sources(&self) -> bool {
+        self.check_outputs && self.check_bundle
+    }
+}

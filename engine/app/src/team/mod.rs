@@ -1,0 +1,15 @@
+//! Results and bundles for other machines, and work that many machines share.
+//!
+//! ```text
+//! push       sends results and bundles to the remote     unstored   stores tables first that were held in memory
+//! unit       a share of many competitions                jobs       scripts and manifests for clusters
+//! ```
+
+mod jobs;
+pub(crate) mod push;
+mod unit;
+mod unstored;
+
+pub use self::jobs::{JobPlan, kubernetes, slurm};
+pub use self::push::{Pushed, push, remote_of};
+pub use self::unit::{Unit, unit};

@@ -1,0 +1,199 @@
+//! Results that are here, for other machines: what steps made, and what bundles hold.
+
+use std::fs::File;
+
+use prep_cache::{Digest, Offer, Store};
+use prep_core::{Action, Cancel, Context, Failure, NodeId, State, Value};
+use prep_remote::{Link, Put, Sent};
+use serde::Serialize;
+
+use super::unstored;
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::stages::assemble::Competition;
+use crate::stages::origins::origins;
+use crate::stages::resolve::Plan;
+use crate::task::Task;
+
+/// What became of a competition's results.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Pushed {
+    pub id: String,
+    /// Results that the remote did not have.
+    pub new: usize,
+    /// Results that it had.
+    pub there: usize,
+    /// Steps whose results are not on this machine, or not with all their objects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_here: Vec<String>,
+    /// Steps of which the remote has another result, or one that is not believed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// Whether the bundle lies in the mirror now.
+    pub mirrored: bool,
+}
+
+/// Sends the results of competitions, one after the other; `done` is told of each. What is there already does not move,
+/// so this goes on where it was interrupted. Tables that were held in memory are read once more before that, and stored.
+///
+/// # Errors
+/// When nothing can be planned, or the remote does not take something.
+pub fn push(
+    task: &Task,
+    ids: &[String],
+    link: &Link,
+    cancel: &Cancel,
+    done: &dyn Fn(&Pushed),
+) -> Result<Vec<Pushed>, Error> {
+    let task = Task {
+        settings: Settings {
+            remote: None,
+            ..task.settings.clone()
+        },
+        ..task.clone()
+    };
+    let settings = &task.settings;
+    let store = Store::look(&settings.store_dir)?;
+    let context = Context::new(store, settings.limits(), cancel.clone());
+    let plan = Plan::make(&task, ids, &prep_sql::Session::planner(), &context)?;
+    let mut plan = plan.complete()?;
+    unstored::store(&mut plan, &context, settings, &task.options.variant)?;
+    let mut all = Vec::new();
+    for competition in &plan.competitions {
+        let one = Pushing {
+            plan: &plan,
+            context: &context,
+            link,
+        };
+        let pushed = one.competition(competition)?;
+        done(&pushed);
+        all.push(pushed);
+    }
+    Ok(all)
+}
+
+struct Pushing<'a> {
+    plan: &'a Plan,
+    context: &'a Context,
+    link: &'a Link,
+}
+
+impl Pushing<'_> {
+    fn competition(&self, competition: &Competition) -> Result<Pushed, Error> {
+        let mut pushed = Pushed {
+            id: competition.id.clone(),
+            ..Pushed::default()
+        };
+        for node in self.plan.nodes_of(&competition.id) {
+            self.context.check()?;
+            self.result(*node, &mut pushed)?;
+        }
+        // Of a bundle from which not everything was made, nobody knows that it is the right one.
+        if pushed.not_here.is_empty() {
+            self.sources(competition, &mut pushed)?;
+        }
+        Ok(pushed)
+    }
+
+    fn result(&self, id: NodeId, pushed: &mut Pushed) -> Result<(), Error> {
+        let node = self.plan.graph.node(id);
+        let Action::Step(step) = &node.action else {
+            return Ok(());
+        };
+        if !step.is_shared() {
+            return Ok(());
+        }
+        let state = self.plan.resolution.states.get(&id);
+        let record = match state {
+            Some(State::Known {
+                record: Some(record),
+                missing,
+                ..
+            }) if missing.iter().all(|one| !one.is_unstored) => record,
+            _ => {
+                pushed.not_here.push(node.name.clone());
+                return Ok(());
+            }
+        };
+        let (store, key) = (&self.context.store, record.key());
+        let Some(entry) = store.lookup(&key)? else {
+            return Ok(());
+        };
+        let given = self.given(id)?;
+        let offer = Offer {
+            key,
+            given: given.unwrap_or_else(|| entry.objects().copied().collect()),
+            entry,
+            competition: node.competition.clone(),
+            step: node.name.clone(),
+        };
+        match self.link.send(offer, store)? {
+            Sent::Put(Put::New) => pushed.new += 1,
+            Sent::Put(Put::Same) => pushed.there += 1,
+            Sent::Put(Put::Different(_) | Put::Rejected(_)) => {
+                pushed.refused.push(node.name.clone());
+            }
+            Sent::Incomplete(_) => pushed.not_here.push(node.name.clone()),
+        }
+        Ok(())
+    }
+
+    /// Objects that a step was given. None when that is not known any more: then nothing of it is for everybody.
+    fn given(&self, id: NodeId) -> Result<Option<Vec<Digest>>, Error> {
+        let store = &self.context.store;
+        let mut given = Vec::new();
+        for (_, port) in self.plan.graph.inputs(id) {
+            let state = self.plan.resolution.states.get(&port.node);
+            let value = match state {
+                Some(State::Known { outputs, .. }) => outputs.get(&port.output),
+                _ => None,
+            };
+            let Some(value) = value else {
+                return Ok(None);
+            };
+            match Value::load(store, value) {
+                Ok(value) => given.extend(value.objects),
+                Err(error) if error.lost_object().is_some() => return Ok(None),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Some(given))
+    }
+
+    /// Sends what the sources of a competition hold, of which its results were made, and the bundle to the mirror.
+    fn sources(&self, competition: &Competition, pushed: &mut Pushed) -> Result<(), Error> {
+        let (plan, store) = (self.plan, &self.context.store);
+        let value = |id| match plan.resolution.states.get(&id) {
+            Some(State::Known { outputs, .. }) => outputs.get("value").copied(),
+            _ => None,
+        };
+        let nodes = plan.nodes_of(&competition.id);
+        for origin in origins(&plan.graph, nodes, competition, store, value)? {
+            let file = match origin.path.filter(|_| self.link.mirrors()) {
+                Some(path) => {
+                    let opened = File::open(&path);
+                    Some(opened.map_err(|error| Error::reading("read", &path, &error))?)
+                }
+                None => None,
+            };
+            let content = origin.record.content();
+            let mirrored = self.link.send_source(&origin.name, &content, file)?;
+            pushed.mirrored |= origin.is_bundle && mirrored;
+        }
+        Ok(())
+    }
+}
+
+/// The remote of a task.
+///
+/// # Errors
+/// When there is none.
+pub fn remote_of(settings: &Settings) -> Result<&Link, Error> {
+    settings.remote.as_ref().ok_or_else(|| {
+        Error {
+            blame: crate::Blame::Request,
+            ..Error::new(Failure::Input, "no remote is named")
+        }
+        .help("name one with --remote URL, or with `url` in `[remote]` of prep.toml")
+    })
+}

@@ -1,0 +1,90 @@
+//! This process and its system: processors, memory, limits, boot. The only module that reads the environment.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// What the machine and the process's surroundings offer.
+pub struct Surroundings {
+    pub variable: fn(&str) -> Option<OsString>,
+    pub home: Option<PathBuf>,
+    pub processors: usize,
+    /// Bytes of memory that this process may use, if that can be told.
+    pub memory: Option<u64>,
+    /// Files that this process may have open, if that is limited.
+    pub open_files: Option<u64>,
+    pub program: String,
+    pub boot: Option<String>,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    pub fn of_process() -> Surroundings {
+        Surroundings {
+            variable: |name| std::env::var_os(name),
+            home: std::env::home_dir(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: machine_memory(),
+            open_files: open_files(),
+            program: program_stamp(),
+            boot: boot(),
+        }
+    }
+}
+
+/// Raises the limit of open files as far as it goes; returns what it is then.
+fn open_files() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    }
+}
+
+/// RAM, or the limit of the control group if that is lower.
+fn machine_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kibibytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let limit = |path: &str| {
+        std::fs::read_to_string(Path::new(path))
+            .ok()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    };
+    let group = limit("/sys/fs/cgroup/memory.max")
+        .or_else(|| limit("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
+    Some((kibibytes * 1024).min(group.unwrap_or(u64::MAX)))
+}
+
+/// The kernel's name for the time since the machine started. Linux has one.
+fn boot() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let id = text.trim();
+    (!id.is_empty()).then(|| id.to_owned())
+}
+
+fn program_stamp() -> String {
+    let stamp = || {
+        let file = std::env::current_exe().ok()?.metadata().ok()?;
+        let modified = file
+            .modified()
+            .ok()?
+            .duration_since(std::time::UNIX_EPOCH)
+            .ok()?;
+        Some(format!("{} {}", file.len(), modified.as_nanos()))
+    };
+    format!(
+        "{} {}",
+        env!("CARGO_PKG_VERSION"),
+        stamp().unwrap_or_default()
+    )
+}

@@ -1,0 +1,352 @@
+//! How far a run is: what the engine's events say, as numbers and words.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use prep_app::LAST;
+use prep_core::{Event, Progress, StepOutcome, units};
+use prep_remote::Link;
+
+use super::MAX_LINES;
+use crate::output::moving::moved;
+
+pub(super) struct State {
+    begun: Instant,
+    pub(super) steps: usize,
+    pub(super) ended: usize,
+    /// By competition and step.
+    pub(super) running: BTreeMap<(String, String), Running>,
+    competitions: HashMap<String, Clock>,
+    /// Of steps that have ended.
+    bytes: u64,
+    files: u64,
+    remote: Option<Link>,
+}
+
+/// A step that runs.
+pub(super) struct Running {
+    counters: Arc<Progress>,
+    begun: Instant,
+}
+
+/// A competition's steps and time.
+#[derive(Debug, Default, Clone)]
+struct Clock {
+    /// Steps that have not ended.
+    open: usize,
+    ran: usize,
+    failed: bool,
+    /// A step was kept from ending.
+    stopped: bool,
+    /// Its last step has ended well.
+    through: bool,
+    /// Its end was told. Steps may end once more afterwards, when a lost object had to be made again.
+    told: bool,
+    first: Option<Instant>,
+    last: Option<Instant>,
+}
+
+impl State {
+    /// A run that begins; `work` has the number of steps of each competition.
+    pub(super) fn new(work: &HashMap<String, usize>, remote: Option<Link>) -> State {
+        let clock = |open: &usize| Clock {
+            open: *open,
+            ..Clock::default()
+        };
+        let competitions = work.iter().map(|(id, open)| (id.clone(), clock(open)));
+        State {
+            begun: Instant::now(),
+            steps: work.values().sum(),
+            ended: 0,
+            running: BTreeMap::new(),
+            competitions: competitions.collect(),
+            bytes: 0,
+            files: 0,
+            remote,
+        }
+    }
+
+    /// Takes in an event. Returns the lines that it is worth; the begin of a competition only with `begins`.
+    pub(super) fn apply(&mut self, event: &Event, begins: bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        match event {
+            Event::StepStarted {
+                competition,
+                step,
+                progress,
+                ..
+            } => {
+                let clock = self.competitions.entry(competition.clone()).or_default();
+                clock.ran += 1;
+                if clock.first.is_none() {
+                    clock.first = Some(Instant::now());
+                    if begins {
+                        lines.push(format!(
+                            "{competition}: begins, {}",
+                            units::count(clock.open as u64, "step")
+                        ));
+                    }
+                }
+                let running = Running {
+                    counters: progress.clone(),
+                    begun: Instant::now(),
+                };
+                self.running
+                    .insert((competition.clone(), step.clone()), running);
+            }
+            Event::StepEnded {
+                competition,
+                step,
+                kind,
+                outcome,
+            } => {
+                self.ended += 1;
+                if let Some(running) = self.running.remove(&(competition.clone(), step.clone())) {
+                    self.bytes += running.counters.bytes.load(Ordering::Relaxed);
+                    self.files += running.counters.files.load(Ordering::Relaxed);
+                }
+                let clock = self.competitions.entry(competition.clone()).or_default();
+                clock.open = clock.open.saturating_sub(1);
+                if let StepOutcome::Failed { .. } = outcome {
+                    clock.failed = true;
+                    // The cause is told once, at the end, where it is looked for.
+                    lines.push(format!("{competition}/{step}: failed"));
+                }
+                clock.stopped |= matches!(outcome, StepOutcome::Cancelled);
+                if clock.first.is_some() {
+                    clock.last = Some(Instant::now());
+                }
+                let well = matches!(outcome, StepOutcome::Done { .. } | StepOutcome::Reused);
+                clock.through |= well && *kind == LAST;
+                lines.extend(clock.end_line(competition));
+            }
+            Event::Started { .. } | Event::Finished => {}
+        }
+        lines
+    }
+
+    /// Bytes and files so far.
+    fn done(&self) -> (u64, u64) {
+        let sum = |counter: fn(&Progress) -> u64| {
+            self.running
+                .values()
+                .map(|one| counter(&one.counters))
+                .sum::<u64>()
+        };
+        let bytes = sum(|counters| counters.bytes.load(Ordering::Relaxed));
+        let files = sum(|counters| counters.files.load(Ordering::Relaxed));
+        (self.bytes + bytes, self.files + files)
+    }
+
+    /// `3.4 GB`, `1204 files`, `210 MB/s`; nothing that is zero.
+    fn amounts(&self) -> Vec<String> {
+        let (bytes, files) = self.done();
+        amounts(bytes, files, self.begun.elapsed())
+    }
+
+    /// All of it in a line.
+    pub(super) fn line(&self) -> String {
+        let running: Vec<String> = self
+            .running
+            .iter()
+            .take(MAX_LINES)
+            .map(|((competition, step), one)| format!("{competition}/{step}{}", one.share()))
+            .collect();
+        let more = self.running.len() - running.len();
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        format!(
+            "{}; now {}{more}",
+            self.facts().join(", "),
+            running.join(", ")
+        )
+    }
+
+    /// How far everything is: `3 of 44 steps`, amounts, time.
+    pub(super) fn facts(&self) -> Vec<String> {
+        let steps = format!("{} of {} steps", self.ended.min(self.steps), self.steps);
+        let mut facts = vec![steps];
+        facts.extend(self.amounts());
+        facts.extend(self.remote.iter().flat_map(moved));
+        facts.push(units::duration(self.begun.elapsed()));
+        facts
+    }
+}
+
+impl Running {
+    /// ` (34 % of 1.20 GB)`; nothing where the sum is not known.
+    fn share(&self) -> String {
+        let total = self.counters.total_bytes.load(Ordering::Relaxed);
+        let bytes = self.counters.bytes.load(Ordering::Relaxed);
+        match total {
+            0 => String::new(),
+            total => {
+                let percent = u128::from(bytes) * 100 / u128::from(total);
+                format!(" ({percent} % of {})", units::bytes(total))
+            }
+        }
+    }
+
+    /// `34 % of 1.20 GB`, `210 MB/s`, `3 min left`: what is known and not zero.
+    pub(super) fn facts(&self) -> Vec<String> {
+        let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let (bytes, total) = (load(&self.counters.bytes), load(&self.counters.total_bytes));
+        let elapsed = self.begun.elapsed();
+        let mut facts = amounts(bytes, load(&self.counters.files), elapsed);
+        if total > 0 {
+            let percent = u128::from(bytes) * 100 / u128::from(total);
+            let share = format!("{percent} % of {}", units::bytes(total));
+            match bytes {
+                0 => facts.insert(0, share),
+                _ => facts[0] = share,
+            }
+        }
+        if bytes > 0 && total > bytes {
+            let left = elapsed.as_millis() * u128::from(total - bytes) / u128::from(bytes);
+            let left = Duration::from_millis(u64::try_from(left).unwrap_or(u64::MAX));
+            facts.push(format!("{} left", units::about(left)));
+        }
+        facts
+    }
+}
+
+/// Bytes, files and bytes per second, those that are not zero.
+fn amounts(bytes: u64, files: u64, time: Duration) -> Vec<String> {
+    let mut amounts = Vec::new();
+    if bytes > 0 {
+        amounts.push(units::bytes(bytes));
+    }
+    if files > 0 {
+        amounts.push(units::count(files, "file"));
+    }
+    if bytes > 0 {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        let rate = bytes.saturating_mul(1000) / millis;
+        amounts.push(format!("{}/s", units::bytes(rate)));
+    }
+    amounts
+}
+
+impl Clock {
+    /// The line that tells that a competition is through, if it is now and did anything.
+    fn end_line(&mut self, competition: &str) -> Option<String> {
+        let (first, last) = (self.first?, self.last?);
+        let ended = self.through || (self.failed || self.stopped) && self.open == 0;
+        if !ended || std::mem::replace(&mut self.told, true) {
+            return None;
+        }
+        let time = units::duration(last.duration_since(first));
+        Some(if self.failed {
+            format!("{competition}: failed after {time}")
+        } else if self.stopped {
+            format!("{competition}: stopped after {time}")
+        } else {
+            let steps = units::count(self.ran as u64, "step");
+            format!("{competition}: done after {time}, {steps} run")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prep_core::{Failure, Reason};
+
+    fn state(open: usize) -> State {
+        State::new(&HashMap::from([("a".to_owned(), open)]), None)
+    }
+
+    fn started(step: &str, counters: &Arc<Progress>) -> Event {
+        Event::StepStarted {
+            competition: "a".into(),
+            step: step.into(),
+            kind: "csv",
+            reason: Reason::FirstRun,
+            progress: counters.clone(),
+        }
+    }
+
+    fn ended(step: &str, outcome: StepOutcome) -> Event {
+        Event::StepEnded {
+            competition: "a".into(),
+            step: step.into(),
+            kind: "csv",
+            outcome,
+        }
+    }
+
+    #[test]
+    fn lines_tell_of_begin_failure_and_end() {
+        let mut state = state(2);
+        let counters = Arc::new(Progress::default());
+        assert_eq!(
+            state.apply(&started("x", &counters), true),
+            ["a: begins, 2 steps"]
+        );
+        counters.add_bytes(5000);
+        assert_eq!(state.done(), (5000, 0));
+        assert!(state.line().contains("0 of 2 steps, 5.00 kB, "));
+        assert!(state.line().ends_with("now a/x"));
+        counters.set_total_bytes(15_000);
+        assert!(state.line().ends_with("now a/x (33 % of 15.0 kB)"));
+        let failed = StepOutcome::Failed {
+            failure: Failure::Input,
+            message: "no bundle".into(),
+        };
+        assert_eq!(state.apply(&ended("x", failed), true), ["a/x: failed"]);
+        assert_eq!(state.done(), (5000, 0));
+        let lines = state.apply(
+            &ended(
+                "y",
+                StepOutcome::Skipped {
+                    because: "x".into(),
+                },
+            ),
+            true,
+        );
+        assert_eq!(lines.len(), 1);
+        assert!(lines[0].starts_with("a: failed after 0."), "{lines:?}");
+    }
+
+    #[test]
+    fn what_was_stopped_did_not_fail() {
+        let mut state = state(2);
+        let counters = Arc::new(Progress::default());
+        state.apply(&started("x", &counters), true);
+        for step in ["x", "y"] {
+            let lines = state.apply(&ended(step, StepOutcome::Cancelled), true);
+            let stopped = lines
+                .iter()
+                .any(|line| line.starts_with("a: stopped after"));
+            assert_eq!(stopped, step == "y", "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_zero_is_not_shown() {
+        let running = |bytes, total, files| {
+            let counters = Progress::default();
+            counters.add_bytes(bytes);
+            counters.set_total_bytes(total);
+            counters.files.store(files, Ordering::Relaxed);
+            Running {
+                counters: Arc::new(counters),
+                begun: Instant::now(),
+            }
+        };
+        assert_eq!(running(0, 0, 0).facts(), [""; 0]);
+        assert_eq!(running(0, 2000, 0).facts(), ["0 % of 2.00 kB"]);
+        assert_eq!(running(0, 0, 1).facts(), ["1 file"]);
+        let facts = running(1000, 4000, 2).facts();
+        assert_eq!(facts[..2], ["25 % of 4.00 kB", "2 files"]);
+        assert!(
+            facts[2].ends_with("/s") && facts[3].ends_with(" left"),
+            "{facts:?}"
+        );
+    }
+}
