@@ -14,56 +14,41 @@
 //! columns that a query computes with come as Arrow arrays. A [`CsvWriter`] prints computed values beside copied slices.
 //!
 //! A grader needs values instead: [`read_frame`] holds a whole table in memory.
+//!
+//! ```text
+//! read/      raw files: fields, rows, types, the same text as `to_csv` prints it
+//! types/     the type of a column, the values of its cells
+//! numbers/   numbers and words, as they are read and printed
+//! stored/    tables that are stored as canonical text
+//! write/     computed values
+//! frame/     whole tables in memory
+//! ```
 
-mod arrays;
-mod batches;
-mod concat;
-mod content;
 mod error;
-mod floats;
 mod frame;
-mod gather;
-mod header;
-mod index;
-mod infer;
-mod integers;
-mod join;
-mod misfit;
-mod normalise;
-mod objects;
-mod packed;
-mod print;
-mod projection;
-mod quote;
-mod rewrite;
-mod rows;
-mod scan;
-mod schema;
-mod shortest;
-mod stops;
-mod table;
-mod tokens;
-mod value;
-mod words;
-mod writer;
+mod numbers;
+mod read;
+mod stored;
+mod types;
+mod write;
 
-pub use batches::{Batches, RowSelection, arrow_type};
-pub use concat::{Concatenation, NoColumn};
-pub use content::{Content, Reader};
 pub use error::CsvError;
-pub use floats::parse_f64;
-pub use frame::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
-pub use gather::{GatherOptions, gather};
-pub use index::RowIndex;
-pub use misfit::{Misfit, first_misfit};
-pub use normalise::normalise;
-pub use objects::{Cell, Objects};
-pub use packed::{Number, Packed};
-pub use print::{push_bool, push_f32, push_f64, push_integer};
-pub use projection::Projection;
-pub use rewrite::{Rewriter, Rewritten};
-pub use rows::MAX_ROW;
-pub use scan::{Scan, Scanner};
-pub use schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};
-pub use table::{AHEAD, Cells, MappedText, TextTable, cell_content};
-pub use writer::{CsvWriter, Quoting};
+pub use frame::objects::{Cell, Objects};
+pub use frame::packed::{Number, Packed};
+pub use frame::table::{ColumnData, Frame, FrameColumn, ScannedFrame, read_frame};
+pub use numbers::floats::parse_f64;
+pub use numbers::print::{push_bool, push_f32, push_f64, push_integer};
+pub use read::concat::{Concatenation, NoColumn};
+pub use read::content::{Content, Reader};
+pub use read::misfit::{Misfit, first_misfit};
+pub use read::normalise::normalise;
+pub use read::rewrite::{Rewriter, Rewritten};
+pub use read::rows::MAX_ROW;
+pub use read::scan::{Scan, Scanner};
+pub use stored::batches::{Batches, RowSelection, arrow_type};
+pub use stored::gather::{GatherOptions, gather};
+pub use stored::index::RowIndex;
+pub use stored::projection::Projection;
+pub use stored::table::{AHEAD, Cells, MappedText, TextTable, cell_content};
+pub use types::schema::{Column, ColumnType, FloatParser, ReadOptions, Schema};
+pub use write::writer::{CsvWriter, Quoting};

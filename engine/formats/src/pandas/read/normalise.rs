@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 
-use super::quote::{end_line, push_header};
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::value;
-use super::{CsvError, FloatParser, ReadOptions, Scan};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::value::value;
+use crate::pandas::write::quote::{end_line, push_header};
+use crate::pandas::{CsvError, FloatParser, ReadOptions, Scan};
 
 /// Text that is gathered before it is written, in bytes.
 const CHUNK: usize = 1 << 18;

@@ -1,10 +1,11 @@
 //! The first pass over a raw file: types, and whether cells stand as they are printed.
 
-use super::infer::{BlockResult, BlockType, Inference};
-use super::join::Joined;
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::value;
-use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema, header};
+use crate::pandas::read::header;
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::infer::{BlockResult, BlockType, Inference};
+use crate::pandas::types::join::Joined;
+use crate::pandas::types::value::value;
+use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Schema};
 
 /// What the first pass found.
 #[derive(Debug, Clone)]

@@ -1,11 +1,13 @@
 //! A cell as the value that pandas holds for it.
 
-use super::infer::BlockType;
-use super::integers::{Integer, parse_i64, parse_u64};
-use super::join::Joined;
-use super::quote::push_minimal;
-use super::words::{is_missing, parse_bool};
-use super::{ColumnType, FloatParser, floats, print};
+use crate::pandas::numbers::floats;
+use crate::pandas::numbers::integers::{Integer, parse_i64, parse_u64};
+use crate::pandas::numbers::print;
+use crate::pandas::numbers::words::{is_missing, parse_bool};
+use crate::pandas::types::infer::BlockType;
+use crate::pandas::types::join::Joined;
+use crate::pandas::write::quote::push_minimal;
+use crate::pandas::{ColumnType, FloatParser};
 
 /// A value of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]

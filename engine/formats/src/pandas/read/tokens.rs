@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use super::stops::Stops;
+use crate::pandas::read::stops::Stops;
 
 /// How the raw bytes of a field relate to its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::io::{Read, Write};
 
-use super::join::Joined;
-use super::quote::push_minimal;
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::value;
-use super::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::join::Joined;
+use crate::pandas::types::value::value;
+use crate::pandas::write::quote::push_minimal;
+use crate::pandas::{Column, ColumnType, CsvError, FloatParser, ReadOptions, Scan};
 
 /// Text that is gathered before it is written, in bytes.
 const CHUNK: usize = 1 << 18;

@@ -1,9 +1,11 @@
 //! A table in memory with typed columns, for graders.
 
-use super::join::Joined;
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::value::{Value, value};
-use super::{Cell, ColumnType, Content, CsvError, Objects, Packed, ReadOptions, Scan, Scanner};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::join::Joined;
+use crate::pandas::types::value::{Value, value};
+use crate::pandas::{
+    Cell, ColumnType, Content, CsvError, Objects, Packed, ReadOptions, Scan, Scanner,
+};
 
 /// A table in memory.
 #[derive(Debug, Clone, Default, PartialEq)]

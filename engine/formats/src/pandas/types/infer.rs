@@ -5,12 +5,14 @@
 //! one, so a state only has to remember what it passed. The trial of `uint64` starts when a cell overflows `int64`
 //! before any cell was no integer at all.
 
-use super::FloatParser;
-use super::floats::parse_f64;
-use super::integers::{Integer, is_printed_integer, parse_i64, parse_u64, plain_integer};
-use super::print::is_printed_f64;
-use super::shortest::is_surely_printed;
-use super::words::{is_missing, parse_bool};
+use crate::pandas::FloatParser;
+use crate::pandas::numbers::floats::parse_f64;
+use crate::pandas::numbers::integers::{
+    Integer, is_printed_integer, parse_i64, parse_u64, plain_integer,
+};
+use crate::pandas::numbers::print::is_printed_f64;
+use crate::pandas::numbers::shortest::is_surely_printed;
+use crate::pandas::numbers::words::{is_missing, parse_bool};
 
 /// What pandas makes of a column in one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! Decimals into doubles, in pandas' two ways.
 
-use super::FloatParser;
-use super::integers::{is_space, skip_spaces};
-use super::words::parse_infinity;
+use crate::pandas::FloatParser;
+use crate::pandas::numbers::integers::{is_space, skip_spaces};
+use crate::pandas::numbers::words::parse_infinity;
 
 /// Reads a cell as a double; `None` if pandas would refuse it, as it does with what overflows.
 pub fn parse_f64(cell: &[u8], parser: FloatParser) -> Option<f64> {

@@ -13,10 +13,10 @@ use std::io::Read;
 
 use memchr::{memchr, memchr2};
 
-use super::content::Chunks;
-use super::quote::{end_line, push_minimal};
-use super::tokens::{Field, Form, RowEnd, split_row};
-use super::{CsvError, ReadOptions};
+use crate::pandas::read::content::Chunks;
+use crate::pandas::read::tokens::{Field, Form, RowEnd, split_row};
+use crate::pandas::write::quote::{end_line, push_minimal};
+use crate::pandas::{CsvError, ReadOptions};
 
 /// Longest row in bytes.
 pub const MAX_ROW: usize = 1 << 28;

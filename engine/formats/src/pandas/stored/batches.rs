@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 
-use super::arrays::Builder;
-use super::table::AHEAD;
-use super::{Cells, ColumnType, CsvError, TextTable};
+use crate::pandas::stored::arrays::Builder;
+use crate::pandas::stored::table::AHEAD;
+use crate::pandas::{Cells, ColumnType, CsvError, TextTable};
 
 /// A batch ends early when its rows have this many bytes. Whoever works on it may hold several of its size.
 const TEXT_LIMIT: usize = 8 << 20;

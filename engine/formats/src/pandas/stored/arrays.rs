@@ -8,15 +8,15 @@ use arrow::array::{
 };
 use arrow::buffer::{Buffer, OffsetBuffer};
 
-use super::floats::parse_f64;
-use super::integers::{Integer, parse_i64, parse_u64};
-use super::table::cell_content;
-use super::tokens::unquote_into;
-use super::words::parse_bool;
-use super::{ColumnType, FloatParser};
+use crate::pandas::numbers::floats::parse_f64;
+use crate::pandas::numbers::integers::{Integer, parse_i64, parse_u64};
+use crate::pandas::numbers::words::parse_bool;
+use crate::pandas::read::tokens::unquote_into;
+use crate::pandas::stored::table::cell_content;
+use crate::pandas::{ColumnType, FloatParser};
 
 /// Takes the cells of a column one after the other.
-pub(super) enum Builder {
+pub(in crate::pandas) enum Builder {
     Int64(Int64Builder),
     UInt64(UInt64Builder),
     Float64(Float64Builder),
@@ -101,7 +101,7 @@ fn integer<T>(parse: impl Fn(&[u8]) -> Integer<T>) -> impl Fn(&[u8]) -> Option<T
 }
 
 /// Texts one behind the other. Whether they are UTF-8 is looked at once for all of them: most are short.
-pub(super) struct Texts {
+pub(in crate::pandas) struct Texts {
     bytes: Vec<u8>,
     /// Where each starts, and where the last one ends.
     offsets: Vec<i32>,

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use memchr::memchr;
 use memmap2::Mmap;
 
-use super::index::{Indexer, RowIndex};
-use super::tokens::unquote;
-use super::{CsvError, Schema};
+use crate::pandas::read::tokens::unquote;
+use crate::pandas::stored::index::{Indexer, RowIndex};
+use crate::pandas::{CsvError, Schema};
 
 /// How much is looked at before the pages are given back.
 const WINDOW: usize = 8 << 20;

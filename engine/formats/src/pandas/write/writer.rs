@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use super::index::{Noted, RowIndex};
-use super::quote::{end_line, push_minimal, push_quoted};
-use super::tokens::unquote;
-use super::{ColumnType, CsvError, print};
+use crate::pandas::numbers::print;
+use crate::pandas::read::tokens::unquote;
+use crate::pandas::stored::index::{Noted, RowIndex};
+use crate::pandas::write::quote::{end_line, push_minimal, push_quoted};
+use crate::pandas::{ColumnType, CsvError};
 
 /// Which fields get quotes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

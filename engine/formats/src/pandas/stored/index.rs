@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use super::CsvError;
+use crate::pandas::CsvError;
 
 /// Rows that share a 64-bit base.
 const GROUP: usize = 16;

@@ -9,9 +9,9 @@ use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
 use std::path::Path;
 
-use super::quote::end_line;
-use super::table::AHEAD;
-use super::{Cells, CsvError, TextTable};
+use crate::pandas::stored::table::AHEAD;
+use crate::pandas::write::quote::end_line;
+use crate::pandas::{Cells, CsvError, TextTable};
 
 /// How much is gathered before it is handed on: little enough to be in the nearest cache still.
 const BUFFER: usize = 1 << 14;
@@ -216,7 +216,7 @@ fn collect(bucket: Bucket, end: u32, out: &mut impl Write) -> Result<(), CsvErro
 }
 
 /// Copies chosen cells of a line.
-pub(super) struct Copier {
+pub(in crate::pandas) struct Copier {
     /// `None`: the whole line.
     columns: Option<Vec<usize>>,
     /// Cells of a line, and how many of them are looked at.

@@ -1,7 +1,7 @@
 //! The type of a whole column out of the types of its blocks, as pandas concatenates them.
 
-use super::ColumnType;
-use super::infer::{BlockResult, BlockType};
+use crate::pandas::ColumnType;
+use crate::pandas::types::infer::{BlockResult, BlockType};
 
 /// How the values of a column's blocks come together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,7 +47,7 @@ impl Joined {
         }
     }
 
-    /// The type in a [`Schema`](super::Schema).
+    /// The type in a [`Schema`](crate::pandas::Schema).
     pub fn column_type(self) -> ColumnType {
         match self {
             Self::Int => ColumnType::Int64,

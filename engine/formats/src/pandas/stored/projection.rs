@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use super::gather::Copier;
-use super::index::{Noted, RowIndex};
-use super::quote::push_header;
-use super::rows::RawRow;
-use super::{Cells, CsvError, Schema, TextTable};
+use crate::pandas::read::rows::RawRow;
+use crate::pandas::stored::gather::Copier;
+use crate::pandas::stored::index::{Noted, RowIndex};
+use crate::pandas::write::quote::push_header;
+use crate::pandas::{Cells, CsvError, Schema, TextTable};
 
 /// The columns take one byte in so many of the text, at most.
 const SHARE: u64 = 8;
@@ -47,7 +47,7 @@ impl Projection {
 
 /// Takes columns out of rows that go by, but for those that turn out to be much of the table.
 #[derive(Debug, Default)]
-pub(super) struct Projecting {
+pub(in crate::pandas) struct Projecting {
     /// Names of the columns, as far as the table has them.
     names: BTreeSet<String>,
     /// How many columns the table has.
@@ -159,8 +159,8 @@ impl Projecting {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{ReadOptions, Rewriter, Rewritten};
     use super::*;
+    use crate::pandas::{ReadOptions, Rewriter, Rewritten};
 
     fn names(names: &[&str]) -> BTreeSet<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

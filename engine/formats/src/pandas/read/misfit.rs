@@ -2,10 +2,11 @@
 
 use std::io::Read;
 
-use super::infer::Inference;
-use super::join::Joined;
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::{ColumnType, CsvError, ReadOptions, header};
+use crate::pandas::read::header;
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::types::infer::Inference;
+use crate::pandas::types::join::Joined;
+use crate::pandas::{ColumnType, CsvError, ReadOptions};
 
 /// A cell that does not fit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Misfit {
 /// all that the column has. None when each cell by itself fits (the mixture does not), or there is no such column.
 ///
 /// # Errors
-/// As of [`Scanner`](super::Scanner), for the part of the file up to the cell.
+/// As of [`Scanner`](crate::pandas::Scanner), for the part of the file up to the cell.
 pub fn first_misfit(
     input: impl Read,
     options: &ReadOptions,

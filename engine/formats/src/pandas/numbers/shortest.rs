@@ -7,7 +7,7 @@
 //! `w << s` with `s = -(e + k)`, the double `m * 5^k`, an ulp `5^k`. The first two have up to 105 bits, but only their
 //! difference is of interest, and that fits into 64.
 
-use super::FloatParser;
+use crate::pandas::FloatParser;
 
 /// Digits that always survive.
 const SAFE: u64 = 10u64.pow(15);
@@ -169,9 +169,9 @@ fn eight_digits(text: [u8; 8], mask: u64) -> Option<u64> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::floats::parse_f64;
-    use super::super::print::{is_printed_f64, push_f64};
     use super::*;
+    use crate::pandas::numbers::floats::parse_f64;
+    use crate::pandas::numbers::print::{is_printed_f64, push_f64};
 
     /// What printing would say.
     fn is_printed(cell: &[u8]) -> bool {

@@ -9,12 +9,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use memchr::memchr;
 
-use super::index::{Noted, RowIndex};
-use super::projection::{Projecting, Projection};
-use super::quote::push_header;
-use super::rows::{RawRow, RowReader, RowSink, Shape};
-use super::scan::Inspector;
-use super::{CsvError, ReadOptions, Scan};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::scan::Inspector;
+use crate::pandas::stored::index::{Noted, RowIndex};
+use crate::pandas::stored::projection::{Projecting, Projection};
+use crate::pandas::write::quote::push_header;
+use crate::pandas::{CsvError, ReadOptions, Scan};
 
 /// So many bytes of written rows go on together: as many as the buffers hold that pieces of a file come in, but for a row.
 const PIECE: usize = (1 << 18) - (1 << 12);
@@ -26,7 +26,7 @@ const SPARE: usize = 1;
 pub enum Rewritten {
     /// The canonical text.
     Canonical(Scan),
-    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](super::normalise) it with these.
+    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](crate::pandas::read::normalise) it with these.
     Cells(Scan, ReadOptions),
     /// As before, but rows cannot be told apart in it. The raw file has to be normalised.
     Unreadable(Scan),
@@ -313,7 +313,7 @@ impl Text {
 #[cfg(test)]
 impl Rewriter {
     /// The text of a whole file that comes in pieces, and what it is.
-    pub(super) fn text_of(
+    pub(in crate::pandas) fn text_of(
         &mut self,
         raw: &[u8],
         piece: usize,
@@ -333,8 +333,8 @@ impl Rewriter {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::index::Indexer;
     use super::*;
+    use crate::pandas::stored::index::Indexer;
 
     proptest! {
         /// Rows start where they do for who reads the text, whether it was kept, written anew, or both.
