@@ -7,8 +7,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use prep_formats::bson::BsonDocuments;
-use prep_formats::json::{JsonElements, JsonString, Nested, Value, WriteOptions, parse};
-use prep_formats::limits::{Limit, Limits};
+use prep_formats::json::{JsonElements, JsonLines, JsonString, Nested, Value, WriteOptions, parse};
+use prep_formats::limits::Limits;
 
 use super::check_cells;
 use super::row::{Row, Rows, Table, short};
@@ -91,7 +91,10 @@ impl Records {
     fn values(&self) -> Result<Values> {
         let input = open(&self.path)?;
         Ok(match self.source {
-            Source::Lines => Box::new(lines(input, self.limits)),
+            Source::Lines => {
+                let lines = JsonLines::new(input).with_limits(&self.limits);
+                Box::new(lines.map(|line| line.map_err(ContentsError::of)))
+            }
             Source::List => {
                 let elements = elements(input, self.member.clone(), &self.limits);
                 let items = elements.map(|item| Ok(item.map_err(ContentsError::of)?.1));
@@ -155,30 +158,6 @@ fn is_compact(path: &Path) -> Result<bool> {
         let length = bytes.len();
         input.consume(length);
     }
-}
-
-/// The next line, unless it takes more memory than one record may.
-fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>, limits: &Limits) -> Result<bool> {
-    line.clear();
-    let most = limits.record.saturating_add(1);
-    let count = input.take(most).read_until(b'\n', line)?;
-    let checked = limits.check(Limit::Record, line.len() as u64);
-    checked.map_err(ContentsError::Limit)?;
-    Ok(count > 0)
-}
-
-fn lines(mut input: impl BufRead, limits: Limits) -> impl Iterator<Item = Result<Value>> {
-    let mut line = Vec::new();
-    std::iter::from_fn(move || {
-        loop {
-            match next_line(&mut input, &mut line, &limits) {
-                Ok(false) => return None,
-                Ok(true) if line.trim_ascii().is_empty() => {}
-                Ok(true) => return Some(parse_within(line.trim_ascii(), &limits)),
-                Err(error) => return Some(Err(error)),
-            }
-        }
-    })
 }
 
 /// Bytes of a first line that is parsed to find out whether lines follow that are documents, too.

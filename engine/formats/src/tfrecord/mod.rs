@@ -4,18 +4,24 @@
 //! payload, masked CRC-32C of the payload. The payload is a protobuf message;
 //! [`Example`] reads its features without a schema compiler.
 
-mod crc32c;
 mod error;
 mod example;
 mod wire;
 
-pub use crc32c::masked_crc32c;
 pub use error::TfRecordError;
 pub use example::{Example, Feature};
 
 use std::io::Read;
 
 use crate::limits::{Limit, Limits};
+
+/// Added by the format, so that a CRC stored inside data that has a CRC itself does no harm.
+const MASK: u32 = 0xa282_ead8;
+
+/// CRC-32C of `bytes`, masked as the format stores it.
+pub fn masked_crc32c(bytes: &[u8]) -> u32 {
+    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(MASK)
+}
 
 /// Its features may take this many times the memory of a payload of many small values.
 const FEATURES: u64 = 4;
