@@ -1,7 +1,5 @@
 //! Images, decoded: PNG and JPEG, known by how they begin.
 
-use std::io::Cursor;
-
 use png::Transformations;
 use prep_formats::limits::{Limit, Limits};
 use zune_jpeg::JpegDecoder;
@@ -22,10 +20,6 @@ pub struct Pixels {
     pub bytes: Vec<u8>,
 }
 
-/// Bytes of a decoded pixel: four samples of two bytes.
-const PIXEL_BYTES: u64 = 8;
-/// Bytes for palettes, rows and profiles while a PNG image is decoded.
-const DECODER_BYTES: u64 = 1 << 20;
 /// The format's own limit on width and height.
 const MAX_JPEG_SIDE: usize = 0xffff;
 
@@ -77,20 +71,8 @@ fn jpeg(file: &[u8], limits: &Limits) -> Result<Pixels> {
 }
 
 fn png(file: &[u8], limits: &Limits) -> Result<Pixels> {
-    let size = prep_formats::png::size(file).map_err(ContentsError::of)?;
-    // A size that the header's checksum contradicts is damage, not a demand.
-    if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33)) {
-        let mut crc = flate2::Crc::new();
-        crc.update(header);
-        if crc.sum().to_be_bytes() != sum {
-            return Err(damaged("the checksum of the header is wrong"));
-        }
-    }
-    check(limits, u64::from(size.0), u64::from(size.1))?;
-    let bytes = limits.pixels.saturating_mul(PIXEL_BYTES);
-    let bytes = usize::try_from(bytes.saturating_add(DECODER_BYTES)).unwrap_or(usize::MAX);
-    let mut decoder = png::Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes });
     // Palettes, few bits and transparency are forms of the same pixels.
+    let mut decoder = prep_formats::png::decoder(file, limits).map_err(ContentsError::of)?;
     decoder.set_transformations(Transformations::EXPAND | Transformations::ALPHA);
     decoder.set_ignore_text_chunk(true);
     let failed = |error: png::DecodingError| damaged(error.to_string());

@@ -46,6 +46,9 @@ pub enum PngError {
         #[source]
         cause: LimitExceeded,
     },
+    /// The header is damaged.
+    #[error("the PNG image is damaged: the checksum of its header is wrong")]
+    HeaderCrc,
     /// Damaged or cut off.
     #[error("the PNG image is damaged or cut off")]
     Damaged(#[source] DecodingError),
@@ -70,25 +73,44 @@ pub fn size(head: &[u8]) -> Result<(u32, u32), PngError> {
     }
 }
 
-/// Decodes an image to grey.
+/// Bytes of a decoded pixel: four samples of two bytes.
+const PIXEL_BYTES: u64 = 8;
+/// Bytes for palettes, rows, profiles and texts while an image is decoded.
+const DECODER_BYTES: u64 = 1 << 20;
+
+/// The decoder of an image whose size was checked.
 ///
 /// # Errors
-/// [`PngError`].
-pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> {
+/// [`PngError`]: nothing is allocated for more pixels than the limits allow.
+pub fn decoder<'a>(file: &'a [u8], limits: &Limits) -> Result<Decoder<Cursor<&'a [u8]>>, PngError> {
     let (width, height) = size(file)?;
+    // A size that the header's checksum contradicts is damage, not a demand.
+    if let (Some(header), Some(sum)) = (file.get(12..29), file.get(29..33))
+        && crc32fast::hash(header).to_be_bytes() != sum
+    {
+        return Err(PngError::HeaderCrc);
+    }
     let checked = limits.check(Limit::Pixels, u64::from(width) * u64::from(height));
     checked.map_err(|cause| PngError::TooLarge {
         width,
         height,
         cause,
     })?;
-    // Four bytes per pixel at most, and room for palettes and texts.
-    let bytes = usize::try_from(limits.pixels.saturating_mul(4))
-        .unwrap_or(usize::MAX)
-        .saturating_add(1 << 20);
-    let mut decoder = Decoder::new_with_limits(Cursor::new(file), png::Limits { bytes });
+    let bytes = limits.pixels.saturating_mul(PIXEL_BYTES);
+    let bytes = usize::try_from(bytes.saturating_add(DECODER_BYTES)).unwrap_or(usize::MAX);
+    let limits = png::Limits { bytes };
+    Ok(Decoder::new_with_limits(Cursor::new(file), limits))
+}
+
+/// Decodes an image to grey.
+///
+/// # Errors
+/// [`PngError`].
+pub fn decode_grey(file: &[u8], limits: &Limits) -> Result<GreyImage, PngError> {
+    let mut decoder = decoder(file, limits)?;
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(PngError::Damaged)?;
+    let (width, height) = reader.info().size();
     let (color, depth) = reader.output_color_type();
     if depth == BitDepth::Sixteen {
         return Err(PngError::SixteenBit);

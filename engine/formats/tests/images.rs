@@ -71,6 +71,13 @@ fn refusals() {
     }
     let mut huge = file.clone();
     huge[16..24].fill(0x7f);
+    // A size that the checksum contradicts is damage, not a demand.
+    assert!(matches!(
+        decode_grey(&huge, &pixels(MAX_PIXELS)),
+        Err(PngError::HeaderCrc)
+    ));
+    let sum = crc32fast::hash(&huge[12..29]);
+    huge[29..33].copy_from_slice(&sum.to_be_bytes());
     assert!(matches!(
         decode_grey(&huge, &pixels(MAX_PIXELS)),
         Err(PngError::TooLarge { .. })
