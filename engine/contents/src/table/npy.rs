@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::path::Path;
 
-use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 use prep_formats::limits::{Limit, Limits};
-use prep_formats::npy::{ElementKind, NpyArray, NpyHeader};
+use prep_formats::npy::{Element, NpyArray, NpyHeader};
 use prep_formats::pandas::{push_f32, push_f64};
 use prep_formats::read_at::ReadAt;
 
@@ -244,70 +243,27 @@ fn place_in_file(header: &NpyHeader, number: u64) -> u64 {
 }
 
 fn print(header: &NpyHeader, element: &[u8], out: &mut Vec<u8>) {
-    let mut bytes = element.to_vec();
-    if header.descr.starts_with('>') && header.element_kind() != Some(ElementKind::Text) {
-        bytes.reverse();
-    }
-    let number = |sign: u8| {
-        let fill = if sign & 0x80 == 0 { 0 } else { 0xff };
-        let mut wide = [fill; 16];
-        for (to, from) in wide.iter_mut().zip(&bytes) {
-            *to = *from;
+    match header.value(element) {
+        Some(Element::Bool(value)) => {
+            out.extend_from_slice(if value { &b"True"[..] } else { b"False" })
         }
-        i128::from_le_bytes(wide)
-    };
-    match header.element_kind() {
-        Some(ElementKind::Bool) => out.extend_from_slice(match bytes.as_slice() {
-            [0] => b"False",
-            _ => b"True",
-        }),
-        Some(ElementKind::Integer) => {
-            let sign = bytes.last().copied().unwrap_or(0);
-            out.extend_from_slice(number(sign).to_string().as_bytes());
+        Some(Element::Integer(value)) => out.extend_from_slice(value.to_string().as_bytes()),
+        Some(Element::Unsigned(value)) => out.extend_from_slice(value.to_string().as_bytes()),
+        Some(Element::Half(value) | Element::Single(value)) if value.is_nan() => {
+            out.extend_from_slice(b"nan");
         }
-        Some(ElementKind::Unsigned) => {
-            out.extend_from_slice(number(0).to_string().as_bytes());
-        }
-        Some(ElementKind::Single) => {
-            if let Some(value) = bytes.first_chunk().map(|four| f32::from_le_bytes(*four)) {
-                match value.is_nan() {
-                    true => out.extend_from_slice(b"nan"),
-                    false => push_f32(out, value),
-                }
+        Some(Element::Half(value) | Element::Single(value)) => push_f32(out, value),
+        Some(Element::Double(value)) if value.is_nan() => out.extend_from_slice(b"nan"),
+        Some(Element::Double(value)) => push_f64(out, value),
+        Some(Element::Text(text)) => out.extend_from_slice(text.as_bytes()),
+        None => {
+            let mut bytes = element.to_vec();
+            if header.descr.starts_with('>') {
+                bytes.reverse();
             }
+            let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
+            out.extend_from_slice(digits.collect::<String>().as_bytes());
         }
-        Some(ElementKind::Double) => {
-            if let Some(value) = bytes.first_chunk().map(|eight| f64::from_le_bytes(*eight)) {
-                match value.is_nan() {
-                    true => out.extend_from_slice(b"nan"),
-                    false => push_f64(out, value),
-                }
-            }
-        }
-        Some(ElementKind::Text) => {
-            let is_big = header.descr.starts_with('>');
-            let units = bytes.chunks_exact(4).map(|four| match four {
-                [a, b, c, d] if is_big => u32::from_be_bytes([*a, *b, *c, *d]),
-                [a, b, c, d] => u32::from_le_bytes([*a, *b, *c, *d]),
-                _ => 0,
-            });
-            let text: String = units
-                .map(|unit| char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER))
-                .collect();
-            out.extend_from_slice(text.trim_end_matches('\0').as_bytes());
-        }
-        None if header.descr.get(1..) == Some("f2") => {
-            if let Some(two) = bytes.first_chunk() {
-                let value = <Float16Type as ArrowPrimitiveType>::Native::from_le_bytes(*two);
-                match value.is_nan() {
-                    true => out.extend_from_slice(b"nan"),
-                    false => push_f32(out, value.to_f32()),
-                }
-            }
-        }
-        None => bytes
-            .iter()
-            .for_each(|byte| out.extend_from_slice(format!("{byte:02x}").as_bytes())),
     }
 }
 

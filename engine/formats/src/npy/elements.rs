@@ -1,4 +1,6 @@
-//! The elements of an array of one dimension, as values.
+//! The values of elements: of one, or of an array of one dimension.
+
+use arrow::datatypes::{ArrowPrimitiveType, Float16Type};
 
 use super::{NpyArray, NpyError, NpyHeader};
 use crate::read_at::ReadAt;
@@ -18,6 +20,25 @@ pub enum Elements {
     Doubles(Vec<f64>),
     /// Texts; NumPy drops the zeros at their end.
     Texts(Vec<String>),
+}
+
+/// The value of one element.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Element {
+    /// `bool`.
+    Bool(bool),
+    /// A signed integer of any size.
+    Integer(i64),
+    /// An unsigned integer of any size.
+    Unsigned(u64),
+    /// `float16`.
+    Half(f32),
+    /// `float32`.
+    Single(f32),
+    /// `float64`.
+    Double(f64),
+    /// Text, with U+FFFD for what is no character.
+    Text(String),
 }
 
 /// The types of elements that have a value.
@@ -52,6 +73,51 @@ impl NpyHeader {
             _ => return None,
         })
     }
+
+    /// The value of an element that has these bytes; none for those without a plain value (bytes, dates, complex numbers).
+    pub fn value(&self, element: &[u8]) -> Option<Element> {
+        let bits = self.bits(element);
+        Some(match self.element_kind() {
+            Some(ElementKind::Bool) => Element::Bool(bits != 0),
+            Some(ElementKind::Integer) => Element::Integer(signed(bits, element.len())),
+            Some(ElementKind::Unsigned) => Element::Unsigned(bits),
+            Some(ElementKind::Single) => Element::Single(f32::from_bits(bits as u32)),
+            Some(ElementKind::Double) => Element::Double(f64::from_bits(bits)),
+            Some(ElementKind::Text) => {
+                let codes = self.codes(element).into_iter();
+                let character = |code| char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
+                Element::Text(codes.map(character).collect())
+            }
+            None if self.descr.get(1..) == Some("f2") => {
+                type Half = <Float16Type as ArrowPrimitiveType>::Native;
+                Element::Half(Half::from_bits(bits as u16).to_f32())
+            }
+            None => return None,
+        })
+    }
+
+    /// Up to 8 bytes in the order of the array.
+    fn bits(&self, bytes: &[u8]) -> u64 {
+        let add = |value, byte: &u8| value << 8 | u64::from(*byte);
+        match self.descr.starts_with('>') {
+            true => bytes.iter().fold(0, add),
+            false => bytes.iter().rev().fold(0, add),
+        }
+    }
+
+    /// UTF-32, zeros at the end dropped.
+    fn codes(&self, text: &[u8]) -> Vec<u32> {
+        let codes = text.chunks_exact(4).map(|code| self.bits(code) as u32);
+        let mut codes: Vec<u32> = codes.collect();
+        let last = codes.iter().rposition(|code| *code != 0);
+        codes.truncate(last.map_or(0, |last| last + 1));
+        codes
+    }
+}
+
+fn signed(bits: u64, bytes: usize) -> i64 {
+    let unused = 64 - 8 * bytes.clamp(1, 8) as u32;
+    (bits << unused) as i64 >> unused
 }
 
 impl<R: ReadAt + Clone> NpyArray<R> {
@@ -78,59 +144,27 @@ impl<R: ReadAt + Clone> NpyArray<R> {
         if size == 0 {
             return Ok(Elements::Texts(vec![String::new(); rows.len()]));
         }
-        if header.descr.starts_with('>') {
-            let unit = if kind == ElementKind::Text { 4 } else { size };
-            for number in bytes.chunks_exact_mut(unit) {
-                number.reverse();
-            }
-        }
         let items = bytes.chunks_exact(size);
+        let bits = bytes.chunks_exact(size).map(|item| header.bits(item));
         Ok(match kind {
-            ElementKind::Bool => Elements::Bools(items.map(|item| item != [0]).collect()),
-            ElementKind::Integer => Elements::Integers(items.map(signed).collect()),
-            ElementKind::Unsigned => Elements::Unsigned(items.map(unsigned).collect()),
-            ElementKind::Single => Elements::Singles(
-                items
-                    .map(|item| f32::from_bits(unsigned(item) as u32))
-                    .collect(),
-            ),
-            ElementKind::Double => {
-                Elements::Doubles(items.map(|item| f64::from_bits(unsigned(item))).collect())
+            ElementKind::Bool => Elements::Bools(bits.map(|bits| bits != 0).collect()),
+            ElementKind::Integer => {
+                Elements::Integers(bits.map(|bits| signed(bits, size)).collect())
             }
+            ElementKind::Unsigned => Elements::Unsigned(bits.collect()),
+            ElementKind::Single => {
+                Elements::Singles(bits.map(|bits| f32::from_bits(bits as u32)).collect())
+            }
+            ElementKind::Double => Elements::Doubles(bits.map(f64::from_bits).collect()),
             ElementKind::Text => {
-                let texts = items.zip(rows).map(|(item, row)| text(item, *row));
+                let texts = items.zip(rows).map(|(item, row)| {
+                    let character = |code| {
+                        char::from_u32(code).ok_or(NpyError::NoCharacter { row: *row, code })
+                    };
+                    header.codes(item).into_iter().map(character).collect()
+                });
                 Elements::Texts(texts.collect::<Result<_, _>>()?)
             }
         })
     }
-}
-
-/// Up to 8 bytes, the lowest first.
-fn unsigned(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |value, byte| value << 8 | u64::from(*byte))
-}
-
-fn signed(bytes: &[u8]) -> i64 {
-    let unused = 64 - 8 * bytes.len().clamp(1, 8) as u32;
-    (unsigned(bytes) << unused) as i64 >> unused
-}
-
-/// UTF-32, zeros at the end dropped.
-fn text(bytes: &[u8], row: u64) -> Result<String, NpyError> {
-    let codes: Vec<u32> = bytes
-        .chunks_exact(4)
-        .map(|code| unsigned(code) as u32)
-        .collect();
-    let end = codes
-        .iter()
-        .rposition(|code| *code != 0)
-        .map_or(0, |last| last + 1);
-    let codes = codes.get(..end).unwrap_or_default();
-    let characters = codes
-        .iter()
-        .map(|code| char::from_u32(*code).ok_or(NpyError::NoCharacter { row, code: *code }));
-    characters.collect()
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{NpyError, NpyHeader};
+use super::{Element, ElementKind, NpyError, NpyHeader};
 use crate::rle;
 
 /// Largest array that is read, in bytes.
@@ -39,26 +39,22 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
         descr: header.descr.clone(),
     };
     let size = usize::try_from(header.item_size).map_err(|_| unsupported())?;
-    let kind = header.descr.chars().nth(1).ok_or_else(unsupported)?;
-    if size == 0
-        || !matches!(
-            (kind, size),
-            ('b', 1) | ('i' | 'u', 1 | 2 | 4 | 8) | ('f', 2 | 4 | 8)
-        )
-    {
+    let number = |item: &[u8]| {
+        Some(match header.value(item)? {
+            Element::Bool(value) => f64::from(u8::from(value)),
+            Element::Integer(value) => value as f64,
+            Element::Unsigned(value) => value as f64,
+            Element::Half(value) | Element::Single(value) => f64::from(value),
+            Element::Double(value) => value,
+            Element::Text(_) => return None,
+        })
+    };
+    let is_half = header.descr.get(1..) == Some("f2");
+    if matches!(header.element_kind(), None | Some(ElementKind::Text)) && !is_half || size == 0 {
         return Err(unsupported());
     }
-    let is_big = header.descr.starts_with('>');
-    let is_set: Vec<bool> = data
-        .chunks_exact(size)
-        .map(|item| {
-            let bits = item.iter().enumerate().fold(0, |bits, (place, byte)| {
-                let place = if is_big { size - 1 - place } else { place };
-                bits | u64::from(*byte) << (8 * place)
-            });
-            number(kind, size, bits) == value
-        })
-        .collect();
+    let items = data.chunks_exact(size);
+    let is_set: Vec<bool> = items.map(|item| number(item) == Some(value)).collect();
     let shape: Option<Vec<usize>> = header
         .shape
         .iter()
@@ -73,29 +69,4 @@ pub fn mask_code(mut input: impl Read, value: f64) -> Result<MaskCode, NpyError>
         shape: header.shape,
         code,
     })
-}
-
-/// The value of an element, as a double.
-fn number(kind: char, size: usize, bits: u64) -> f64 {
-    let unused = 64 - 8 * size as u32;
-    match (kind, size) {
-        ('b', _) => f64::from(u8::from(bits != 0)),
-        ('i', _) => ((bits << unused) as i64 >> unused) as f64,
-        ('f', 8) => f64::from_bits(bits),
-        ('f', 4) => f64::from(f32::from_bits(bits as u32)),
-        ('f', _) => half(bits as u16),
-        _ => bits as f64,
-    }
-}
-
-/// A float of 16 bits (IEEE 754 binary16).
-fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let fraction = f64::from(bits & 0x3ff);
-    sign * match bits >> 10 & 0x1f {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        exponent => (1.0 + fraction / 1024.0) * 2f64.powi(i32::from(exponent) - 15),
-    }
 }

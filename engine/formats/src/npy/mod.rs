@@ -8,7 +8,7 @@ mod literal;
 mod mask;
 
 pub use array::NpyArray;
-pub use elements::{ElementKind, Elements};
+pub use elements::{Element, ElementKind, Elements};
 pub use header::NpyHeader;
 pub use mask::{MaskCode, mask_code};
 
