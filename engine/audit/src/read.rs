@@ -1,25 +1,22 @@
 //! MD5 sums.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use md5::{Digest as _, Md5};
-use prep_contents::read::fill;
-
-const BUFFER: usize = 1 << 18;
+use prep_contents::read::each_chunk;
 
 /// The MD5 of a file, as hex digits.
 pub(crate) fn md5(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    Ok(hex(hasher(&mut File::open(path)?)?))
+}
+
+/// The MD5 of all that a reader gives, to which more can be added.
+pub(crate) fn hasher(input: &mut impl Read) -> io::Result<Md5> {
     let mut hasher = Md5::new();
-    let mut buffer = vec![0; BUFFER];
-    loop {
-        match fill(&mut file, &mut buffer)? {
-            0 => return Ok(hex(hasher)),
-            count => hasher.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
+    each_chunk(input, |bytes| hasher.update(bytes))?;
+    Ok(hasher)
 }
 
 pub(crate) fn hex(hasher: Md5) -> String {

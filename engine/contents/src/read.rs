@@ -128,6 +128,22 @@ pub fn fill(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
+/// Calls `visit` with all that a reader gives, some bytes at a time. Returns how many there were.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn each_chunk(input: &mut impl Read, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
+    let (mut buffer, mut bytes) = (vec![0; BUFFER], 0);
+    loop {
+        let count = fill(input, &mut buffer)?;
+        if count == 0 {
+            return Ok(bytes);
+        }
+        visit(buffer.get(..count).unwrap_or_default());
+        bytes += count as u64;
+    }
+}
+
 /// A hash of a file's content, to find equal ones.
 ///
 /// # Errors

@@ -475,13 +475,13 @@ enum Keep {
 }
 
 /// Reads a file once: its length, its checksum, its names, its size as an image; and what is to be kept.
-fn see(path: &str, content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
+fn see(path: &str, mut content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<u8>)> {
     let format = fields::format(path);
     let is_image = [".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif"]
         .iter()
         .any(|end| path.to_ascii_lowercase().ends_with(end));
     let mut hasher = crc32fast::Hasher::new();
-    let (mut head, mut buffer, mut bytes) = (Vec::new(), vec![0; 1 << 16], 0);
+    let mut head = Vec::new();
     let most = match (keep, format, is_image) {
         (Keep::Text | Keep::All, ..) => TEXT,
         (_, Some("matlab"), _) => 256 << 20,
@@ -489,20 +489,12 @@ fn see(path: &str, content: &mut dyn Read, keep: Keep) -> io::Result<(Seen, Vec<
         (_, _, true) => 1 << 16,
         _ => 0,
     };
-    loop {
-        let count = match content.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let read = buffer.get(..count).unwrap_or_default();
-        hasher.update(read);
-        bytes += count as u64;
-        if (head.len() as u64) < most {
-            head.extend_from_slice(read);
-        }
-    }
+    let bytes = read::each_chunk(&mut content, |chunk| {
+        hasher.update(chunk);
+        let left = most.saturating_sub(head.len() as u64);
+        let kept = usize::try_from(left).unwrap_or(usize::MAX).min(chunk.len());
+        head.extend_from_slice(chunk.get(..kept).unwrap_or_default());
+    })?;
     let seen = Seen {
         path: path.to_owned(),
         bytes,

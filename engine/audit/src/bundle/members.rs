@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use prep_contents::read::fill;
+use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, Limits};
 use prep_formats::limits::{Limit, LimitExceeded};
 
@@ -242,17 +242,10 @@ pub(super) fn content(file: &File, member: &Member, begin: u64) -> Result<Conten
         }
     };
     let (mut crc, mut md5) = (crc32fast::Hasher::new(), md5::Md5::new());
-    let (mut size, mut buffer) = (0, vec![0; 1 << 17]);
-    loop {
-        let count = fill(&mut input, &mut buffer)?;
-        let bytes = buffer.get(..count).unwrap_or_default();
-        if bytes.is_empty() {
-            break;
-        }
+    let size = each_chunk(&mut input, |bytes| {
         crc.update(bytes);
         md5.update(bytes);
-        size += count as u64;
-    }
+    })?;
     Ok(Content {
         size,
         crc: crc.finalize(),

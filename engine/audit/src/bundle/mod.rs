@@ -20,7 +20,7 @@ use crate::error::AuditError;
 use crate::finding::Finding;
 use crate::read::hex;
 use members::{Member, NoList};
-use prep_contents::read::fill;
+use prep_contents::read::each_chunk;
 use prep_contents::{ContentsError, Limits};
 
 /// What is known of the bundle that should be there.
@@ -104,14 +104,9 @@ impl Raw {
             zeros: 0,
         };
         let mut hasher = Md5::new();
-        let mut buffer = vec![0; 1 << 18];
         let mut before = 0;
-        loop {
-            let count = fill(&mut file, &mut buffer)?;
-            let bytes = buffer.get(..count).unwrap_or_default();
-            if bytes.is_empty() {
-                break;
-            }
+        raw.bytes = each_chunk(&mut file, |bytes| {
+            let count = bytes.len();
             if raw.head.is_empty() {
                 raw.head = bytes
                     .get(..SNIFF_LENGTH.min(count))
@@ -119,7 +114,6 @@ impl Raw {
                     .to_vec();
             }
             hasher.update(bytes);
-            raw.bytes += count as u64;
             for place in memchr::memchr_iter(b'\n', bytes) {
                 raw.lf += 1;
                 let last = place
@@ -136,7 +130,7 @@ impl Raw {
                 zeros as u64
             };
             before = bytes.last().copied().unwrap_or(before);
-        }
+        })?;
         raw.md5 = hex(hasher);
         Ok(raw)
     }

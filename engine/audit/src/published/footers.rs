@@ -4,11 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use md5::{Digest as _, Md5};
+use md5::Digest as _;
 use prep_formats::parquet::{Tail, Versions, with_versions};
 
-use crate::read::hex;
-use prep_contents::read::fill;
+use crate::read::{hasher, hex};
 
 /// Releases, as lines `LIBRARY VERSION`.
 const RELEASES: &str = include_str!("releases.txt");
@@ -39,16 +38,8 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
     let Some(tail) = Tail::parse(begin, &footer) else {
         return Ok(Found::OtherWriter);
     };
-    let mut before = Md5::new();
     file.seek(SeekFrom::Start(0))?;
-    let mut pages = (&file).take(begin);
-    let mut buffer = vec![0; 1 << 18];
-    loop {
-        match fill(&mut pages, &mut buffer)? {
-            0 => break,
-            count => before.update(buffer.get(..count).unwrap_or_default()),
-        }
-    }
+    let before = hasher(&mut (&file).take(begin))?;
     let mut tried = 0;
     for fastparquet in releases("fastparquet") {
         for pandas in releases("pandas") {
@@ -59,9 +50,9 @@ pub(super) fn search(path: &Path, md5: &str) -> io::Result<Found> {
                 continue;
             };
             tried += 1;
-            let mut hasher = before.clone();
-            hasher.update(&end);
-            if hex(hasher).eq_ignore_ascii_case(md5) {
+            let mut whole = before.clone();
+            whole.update(&end);
+            if hex(whole).eq_ignore_ascii_case(md5) {
                 return Ok(Found::Versions(versions, tail.versions));
             }
         }

@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use md5::{Digest as _, Md5};
-use prep_contents::read::fill;
 use prep_contents::{Resources, Result, entries};
 
-use crate::read::hex;
+use crate::read::{hasher, hex};
 
 /// Members of the bundle with these MD5s, by MD5; archives in it are entered.
 ///
@@ -20,17 +18,9 @@ pub fn members(
     wanted: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
-    let mut buffer = vec![0; 1 << 17];
     entries::of_file(bundle, "bundle.zip", resources, &mut |path, _, content| {
         let mut content: &mut dyn Read = content;
-        let mut hasher = Md5::new();
-        loop {
-            match fill(&mut content, &mut buffer)? {
-                0 => break,
-                count => hasher.update(buffer.get(..count).unwrap_or_default()),
-            }
-        }
-        let md5 = hex(hasher);
+        let md5 = hex(hasher(&mut content)?);
         if wanted.contains(&md5) {
             let name = path.strip_prefix("bundle.zip/").unwrap_or(path);
             found.insert(md5, name.to_owned());
