@@ -84,12 +84,12 @@ impl TableProvider for Provider {
             }
             None => (self.schema.clone(), self.kinds.clone()),
         };
-        Ok(Arc::new(Scan::new(
+        Ok(Scan::plan(
             self.relation.clone(),
             kinds,
             schema,
             self.any_order,
             limit,
-        )))
+        ))
     }
 }

@@ -1,29 +1,26 @@
 //! What stands between operators.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::Statistics;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Statistics, internal_err};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{RecordBatchStream, SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::CrossJoinExec;
-use datafusion::physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion::physical_plan::unnest::UnnestExec;
 use datafusion::physical_plan::windows::WindowAggExec;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties};
 use futures::{Stream, StreamExt};
 
+use super::operator::{Node, Operator, Plan, Rule};
 use super::rows;
 use super::watched::watched;
 use crate::Grant;
@@ -37,37 +34,34 @@ const ELEMENT_BYTES: usize = 8 << 20;
 /// What a batch takes that has no columns, or nothing in them.
 const BATCH_BYTES: usize = 1 << 10;
 
-/// Puts a guard below and above every operator.
-#[derive(Debug)]
-pub(super) struct GuardAll;
+/// Puts a guard below every operator.
+pub(super) const GUARD_BELOW: Rule = Rule {
+    name: "guard_below",
+    replace: |plan, config| {
+        let plan = watched(Arc::clone(plan), config)?;
+        let duties = duties(plan.as_ref());
+        let children = plan.children().into_iter().zip(duties);
+        let children = children.map(|(child, duty)| Guard::plan(child.clone(), duty));
+        let children: Vec<Plan> = children.collect();
+        if children.is_empty() {
+            return Ok(None);
+        }
+        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
+        plan.replace_children(children, options).map(Some)
+    },
+};
 
-impl PhysicalOptimizerRule for GuardAll {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let guarded = plan
-            .transform_up(|plan| {
-                let plan = watched(plan, config)?;
-                let duties = duties(plan.as_ref());
-                let children = plan.children().into_iter().zip(duties);
-                let children = children.map(|(child, duty)| -> Arc<dyn ExecutionPlan> {
-                    Arc::new(Guard::new(child.clone(), duty))
-                });
-                let children: Vec<_> = children.collect();
-                if children.is_empty() {
-                    return Ok(Transformed::no(plan));
-                }
-                let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-                Ok(Transformed::yes(plan.replace_children(children, options)?))
-            })
-            .data()?;
-        Ok(Arc::new(Guard::new(guarded, Duty::Pass)))
+/// Puts a guard above all operators.
+#[derive(Debug)]
+pub(super) struct GuardAbove;
+
+impl PhysicalOptimizerRule for GuardAbove {
+    fn optimize(&self, plan: Plan, _config: &ConfigOptions) -> Result<Plan> {
+        Ok(Guard::plan(plan, Duty::Pass))
     }
 
     fn name(&self) -> &str {
-        "guard_all"
+        "guard_above"
     }
 
     fn schema_check(&self) -> bool {
@@ -115,70 +109,42 @@ fn duties(plan: &dyn ExecutionPlan) -> Vec<Duty> {
     vec![Duty::Pass; plan.children().len()]
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Guard {
-    input: Arc<dyn ExecutionPlan>,
+    input: Plan,
     duty: Duty,
 }
 
 impl Guard {
-    fn new(input: Arc<dyn ExecutionPlan>, duty: Duty) -> Guard {
-        Guard { input, duty }
+    fn plan(input: Plan, duty: Duty) -> Plan {
+        Node::plan(Guard { input, duty })
     }
 }
 
-impl DisplayAs for Guard {
-    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Guard: {:?}", self.duty)
-    }
-}
-
-impl ExecutionPlan for Guard {
-    fn name(&self) -> &'static str {
-        "Guard"
-    }
+impl Operator for Guard {
+    const NAME: &'static str = "Guard";
+    const KEEPS_ORDER: bool = true;
+    const READS_STATISTICS: bool = true;
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Plan> {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Guard> {
+        let [input] = inputs.try_into().ok()?;
+        let duty = self.duty.clone();
+        Some(Guard { input, duty })
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) if children.is_empty() => {
-                Ok(Arc::new(Guard::new(input, self.duty.clone())))
-            }
-            _ => internal_err!("a guard has one child"),
-        }
+    fn details(&self) -> String {
+        format!("{:?}", self.duty)
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
-    }
-
-    fn execute(
+    fn start(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
@@ -201,19 +167,9 @@ impl ExecutionPlan for Guard {
         }))
     }
 
-    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
-        vec![ChildStats::At(partition)]
-    }
-
-    fn statistics_from_inputs(
-        &self,
-        inputs: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
-        match inputs.first() {
-            Some(input) => Ok(input.clone()),
-            None => internal_err!("a guard has one child"),
-        }
+    fn statistics(&self, inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
+        let unknown = || Arc::new(Statistics::new_unknown(&self.input.schema()));
+        inputs.first().cloned().unwrap_or_else(unknown)
     }
 }
 

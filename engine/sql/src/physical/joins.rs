@@ -7,60 +7,40 @@
 use std::sync::Arc;
 
 use arrow::compute::SortOptions;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion::error::Result;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::joins::{HashJoinExec, SortMergeJoinExec};
 use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 
+use super::operator::Rule;
 use super::scan::row_bytes;
 
 /// What the hash table takes for a row, beside the row itself.
 const ENTRY_BYTES: usize = 24;
 
-#[derive(Debug)]
-pub(super) struct SortLargeSides;
-
-impl PhysicalOptimizerRule for SortLargeSides {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+pub(super) const SORT_LARGE_SIDES: Rule = Rule {
+    name: "sort_large_sides",
+    replace: |plan, config| {
         let held = config.optimizer.hash_join_single_partition_threshold;
-        plan.transform_up(|plan| {
-            let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            // A `NOT IN` of several conditions looks for missing values, which only the hash join does.
-            let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < held);
-            if join.null_aware || join.contains_projection() || fits {
-                return Ok(Transformed::no(plan));
-            }
-            let sorted = SortMergeJoinExec::try_new(
-                join.left().clone(),
-                join.right().clone(),
-                join.on().to_vec(),
-                join.filter().cloned(),
-                *join.join_type(),
-                vec![SortOptions::default(); join.on().len()],
-                join.null_equality(),
-            )?;
-            Ok(Transformed::yes(Arc::new(sorted) as Arc<dyn ExecutionPlan>))
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "sort_large_sides"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+        let Some(join) = plan.downcast_ref::<HashJoinExec>() else {
+            return Ok(None);
+        };
+        // A `NOT IN` of several conditions looks for missing values, which only the hash join does.
+        let fits = bytes(join.left().as_ref()).is_some_and(|bytes| bytes < held);
+        if join.null_aware || join.contains_projection() || fits {
+            return Ok(None);
+        }
+        let sorted = SortMergeJoinExec::try_new(
+            join.left().clone(),
+            join.right().clone(),
+            join.on().to_vec(),
+            join.filter().cloned(),
+            *join.join_type(),
+            vec![SortOptions::default(); join.on().len()],
+            join.null_equality(),
+        )?;
+        Ok(Some(Arc::new(sorted)))
+    },
+};
 
 /// What it takes to hold the rows of a plan in a hash table; zero where it is not known.
 fn bytes(plan: &dyn ExecutionPlan) -> Option<usize> {

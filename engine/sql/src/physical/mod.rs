@@ -1,5 +1,6 @@
 //! What this crate adds to DataFusion's physical plans.
 //!
+//! * `operator`: what our operators share.
 //! * `scan`: the leaf that reads a [`Relation`](crate::Relation). It knows how many rows there are, by which the smaller
 //!   side of a join is the one that is held.
 //! * `same_rows`: two sides with the same rows need no join to tell that none of them is on one side only.
@@ -10,6 +11,7 @@
 
 mod guard;
 mod joins;
+mod operator;
 mod same_rows;
 mod scan;
 mod watched;
@@ -32,10 +34,11 @@ pub(crate) fn rules() -> Vec<Arc<dyn PhysicalOptimizerRule + Send + Sync>> {
         .iter()
         .position(|rule| rule.name() == "join_selection")
         .map_or(0, |place| place + 1);
-    rules.insert(after, Arc::new(same_rows::CompareFirst));
-    rules.insert(after + 1, Arc::new(joins::SortLargeSides));
-    rules.push(Arc::new(windows::WindowsInParts));
-    rules.push(Arc::new(guard::GuardAll));
+    rules.insert(after, Arc::new(same_rows::COMPARE_FIRST));
+    rules.insert(after + 1, Arc::new(joins::SORT_LARGE_SIDES));
+    rules.push(Arc::new(windows::WINDOWS_IN_PARTS));
+    rules.push(Arc::new(guard::GUARD_BELOW));
+    rules.push(Arc::new(guard::GuardAbove));
     rules
 }
 

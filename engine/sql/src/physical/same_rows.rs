@@ -4,62 +4,34 @@
 //! looked up: both sides are read side by side and compared. Where they differ, the join is run as if nothing had been
 //! tried; the rows before the first difference are read twice.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{JoinType, NullEquality, internal_err};
+use datafusion::common::{JoinType, NullEquality};
 use datafusion::error::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::joins::HashJoinExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, EmptyRecordBatchStream, ExecutionPlan, PlanProperties,
-};
+use datafusion::physical_plan::{EmptyRecordBatchStream, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 
+use super::operator::{Node, Operator, Plan, Rule};
 use super::{Scan, rows};
 
 /// Puts [`SameRows`] in front of joins that look for rows without a partner, among as many.
-#[derive(Debug)]
-pub(super) struct CompareFirst;
-
-impl PhysicalOptimizerRule for CompareFirst {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared);
-            let Some([one, other]) = compared else {
-                return Ok(Transformed::no(plan));
-            };
-            let same = SameRows {
-                one,
-                other,
-                join: plan,
-            };
-            Ok(Transformed::yes(Arc::new(same) as Arc<dyn ExecutionPlan>))
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "compare_first"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+pub(super) const COMPARE_FIRST: Rule = Rule {
+    name: "compare_first",
+    replace: |plan, _| {
+        let compared = plan.downcast_ref::<HashJoinExec>().and_then(compared);
+        Ok(compared.map(|[one, other]| {
+            let join = Arc::clone(plan);
+            Node::plan(SameRows { one, other, join })
+        }))
+    },
+};
 
 /// Both sides of a join that has no row if they have the same keys, in the same order; and if they may have.
 fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
@@ -86,8 +58,9 @@ fn compared(join: &HashJoinExec) -> Option<[Side; 2]> {
 }
 
 /// Does a plan but read a relation?
-fn reads_only(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.is::<Scan>() || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
+fn reads_only(plan: &Plan) -> bool {
+    Node::<Scan>::of(plan.as_ref()).is_some()
+        || plan.is::<ProjectionExec>() && plan.children().into_iter().all(reads_only)
 }
 
 fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
@@ -97,7 +70,7 @@ fn column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
 /// Rows, and the columns of which they are compared.
 #[derive(Debug, Clone)]
 struct Side {
-    input: Arc<dyn ExecutionPlan>,
+    input: Plan,
     keys: Vec<usize>,
 }
 
@@ -116,70 +89,45 @@ impl Side {
 struct SameRows {
     one: Side,
     other: Side,
-    join: Arc<dyn ExecutionPlan>,
+    join: Plan,
 }
 
-impl DisplayAs for SameRows {
-    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SameRows: {:?} and {:?}", self.one.keys, self.other.keys)
-    }
-}
-
-impl ExecutionPlan for SameRows {
-    fn name(&self) -> &'static str {
-        "SameRows"
-    }
+impl Operator for SameRows {
+    const NAME: &'static str = "SameRows";
 
     fn properties(&self) -> &Arc<PlanProperties> {
         self.join.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Plan> {
         vec![&self.one.input, &self.other.input, &self.join]
     }
 
-    fn apply_expressions(
-        &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Ok([one, other, join]) = <[Arc<dyn ExecutionPlan>; 3]>::try_from(children) else {
-            return internal_err!("two sides and a join are three children");
-        };
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<SameRows> {
+        let [one, other, join] = inputs.try_into().ok()?;
         let side = |input, side: &Side| Side {
             input,
             keys: side.keys.clone(),
         };
-        Ok(Arc::new(SameRows {
+        Some(SameRows {
             one: side(one, &self.one),
             other: side(other, &self.other),
             join,
-        }))
+        })
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
+    fn details(&self) -> String {
+        format!("{:?} and {:?}", self.one.keys, self.other.keys)
     }
 
-    fn execute(
+    fn start(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let one = self.one.start(partition, &context)?;
         let other = self.other.start(partition, &context)?;
-        let (join, schema) = (Arc::clone(&self.join), self.schema());
+        let (join, schema) = (Arc::clone(&self.join), self.join.schema());
         let rest = async move {
             match is_same(one, other).await? {
                 true => {
@@ -189,7 +137,7 @@ impl ExecutionPlan for SameRows {
             }
         };
         Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.schema(),
+            self.join.schema(),
             futures::stream::once(rest).try_flatten(),
         )))
     }

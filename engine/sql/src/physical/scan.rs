@@ -6,22 +6,19 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::SortOptions;
 use arrow::datatypes::{DataType, SchemaRef};
+use datafusion::common::Statistics;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Statistics, internal_err};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
     EquivalenceProperties, LexOrdering, Partitioning, PhysicalExpr, PhysicalSortExpr,
 };
-use datafusion::physical_plan::execution_plan::{
-    Boundedness, EmissionType, ReplaceChildrenOptions, SchedulingType,
-};
-use datafusion::physical_plan::statistics::StatisticsArgs;
+use datafusion::physical_plan::PlanProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, SchedulingType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
+use super::operator::{Node, Operator, Plan};
 use crate::error::Unread;
 use crate::provider::ROW;
 use crate::relation::{Relation, Values};
@@ -50,13 +47,14 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn new(
+    /// A plan that reads so many rows at the most.
+    pub(crate) fn plan(
         relation: Arc<dyn Relation>,
         kinds: Vec<Kind>,
         schema: SchemaRef,
         any_order: bool,
         limit: Option<usize>,
-    ) -> Scan {
+    ) -> Plan {
         // Rows come by position: told to the engine, a sort by `_row` costs nothing.
         let row = kinds.iter().position(|kind| *kind == Kind::Position);
         let ordering = row.and_then(|index| {
@@ -75,7 +73,7 @@ impl Scan {
             Boundedness::Bounded,
         );
         let by_position = kinds.iter().all(|kind| matches!(kind, Kind::Value(_)));
-        Scan {
+        Node::plan(Scan {
             relation,
             any_order: any_order && by_position,
             kinds: kinds.into(),
@@ -83,7 +81,7 @@ impl Scan {
             limit,
             // It looks for a stop itself, batch by batch.
             properties: Arc::new(properties.with_scheduling_type(SchedulingType::Cooperative)),
-        }
+        })
     }
 
     fn batches(&self, size: usize) -> Box<dyn Iterator<Item = Result<RecordBatch>> + Send> {
@@ -171,68 +169,30 @@ impl fmt::Debug for Scan {
     }
 }
 
-impl DisplayAs for Scan {
-    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self
-            .schema
-            .fields()
-            .iter()
-            .map(|field| field.name().as_str());
-        let names: Vec<&str> = names.collect();
-        let order = if self.any_order { ", any order" } else { "" };
-        write!(
-            f,
-            "Scan: rows={}, columns=[{}]{order}",
-            self.rows(),
-            names.join(", ")
-        )
-    }
-}
-
-impl ExecutionPlan for Scan {
-    fn name(&self) -> &'static str {
-        "Scan"
-    }
+impl Operator for Scan {
+    const NAME: &'static str = "Scan";
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Plan> {
         Vec::new()
     }
 
-    fn apply_expressions(
-        &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Scan> {
+        inputs.is_empty().then(|| self.clone())
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        if children.is_empty() {
-            Ok(self)
-        } else {
-            internal_err!("a scan has no children")
-        }
+    fn details(&self) -> String {
+        let fields = self.schema.fields().iter();
+        let names: Vec<&str> = fields.map(|field| field.name().as_str()).collect();
+        let order = if self.any_order { ", any order" } else { "" };
+        let columns = names.join(", ");
+        format!("rows={}, columns=[{columns}]{order}", self.rows())
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        if children.is_empty() {
-            Ok(self)
-        } else {
-            internal_err!("a scan has no children")
-        }
-    }
-
-    fn execute(
+    fn start(
         &self,
         _partition: usize,
         context: Arc<TaskContext>,
@@ -255,27 +215,23 @@ impl ExecutionPlan for Scan {
         )))
     }
 
-    fn statistics_from_inputs(
-        &self,
-        _inputs: &[Arc<Statistics>],
-        _args: &StatisticsArgs,
-    ) -> Result<Arc<Statistics>> {
+    fn statistics(&self, _inputs: &[Arc<Statistics>]) -> Arc<Statistics> {
         let mut statistics = Statistics::new_unknown(&self.schema);
         let rows = self.rows();
         statistics.num_rows = Precision::Exact(rows);
         let bytes = rows.saturating_mul(row_bytes(&self.schema));
         statistics.total_byte_size = Precision::Inexact(bytes);
-        Ok(Arc::new(statistics))
+        Arc::new(statistics)
     }
 
-    fn fetch(&self) -> Option<usize> {
+    fn limit(&self) -> Option<usize> {
         self.limit
     }
 
-    fn with_fetch(&self, limit: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        Some(Arc::new(Scan {
+    fn with_limit(&self, limit: Option<usize>) -> Option<Scan> {
+        Some(Scan {
             limit,
             ..self.clone()
-        }))
+        })
     }
 }

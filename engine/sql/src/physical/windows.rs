@@ -4,68 +4,41 @@
 //! what divides them, and what is computed of a partition does not depend on others: so whole partitions are collected until
 //! there are enough rows, and computed. A sort goes to disk; what is held is a few partitions, or a single large one.
 
-use std::fmt;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::{concat, partition};
-use arrow::datatypes::SchemaRef;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::internal_err;
-use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_optimizer::PhysicalOptimizerRule;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::windows::WindowAggExec;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, WindowExpr,
-};
+use datafusion::physical_plan::{ExecutionPlan, PlanProperties, WindowExpr};
 use futures::StreamExt;
+
+use super::operator::{Node, Operator, Plan, Rule};
 
 /// Rows that are collected at least, where partitions are small.
 const ROWS: usize = 1 << 16;
 
-#[derive(Debug)]
-pub(super) struct WindowsInParts;
-
-impl PhysicalOptimizerRule for WindowsInParts {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _config: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan.transform_up(|plan| {
-            let Some(window) = plan.downcast_ref::<WindowAggExec>() else {
-                return Ok(Transformed::no(plan));
-            };
-            let divided = window.window_expr().first();
-            let keys = divided.map_or(&[][..], |one| one.partition_by()).to_vec();
-            if keys.is_empty() {
-                return Ok(Transformed::no(plan));
-            }
-            let parts = Parts {
-                keys,
-                exprs: window.window_expr().to_vec(),
-                properties: window.properties().clone(),
-                input: window.input().clone(),
-            };
-            Ok(Transformed::yes(Arc::new(parts) as Arc<dyn ExecutionPlan>))
-        })
-        .data()
-    }
-
-    fn name(&self) -> &str {
-        "windows_in_parts"
-    }
-
-    fn schema_check(&self) -> bool {
-        true
-    }
-}
+pub(super) const WINDOWS_IN_PARTS: Rule = Rule {
+    name: "windows_in_parts",
+    replace: |plan, _| {
+        let Some(window) = plan.downcast_ref::<WindowAggExec>() else {
+            return Ok(None);
+        };
+        let divided = window.window_expr().first();
+        let keys = divided.map_or(&[][..], |one| one.partition_by()).to_vec();
+        let parts = || Parts {
+            keys: keys.clone(),
+            exprs: window.window_expr().to_vec(),
+            properties: window.properties().clone(),
+            input: window.input().clone(),
+        };
+        Ok((!keys.is_empty()).then(|| Node::plan(parts())))
+    },
+};
 
 /// Window functions over an input that is sorted by their partitions.
 #[derive(Debug, Clone)]
@@ -74,63 +47,35 @@ struct Parts {
     keys: Vec<Arc<dyn PhysicalExpr>>,
     exprs: Vec<Arc<dyn WindowExpr>>,
     properties: Arc<PlanProperties>,
-    input: Arc<dyn ExecutionPlan>,
+    input: Plan,
 }
 
-impl DisplayAs for Parts {
-    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = self.exprs.iter().map(|expr| expr.name()).collect();
-        write!(f, "WindowsInParts: {}", names.join(", "))
-    }
-}
-
-impl ExecutionPlan for Parts {
-    fn name(&self) -> &'static str {
-        "WindowsInParts"
-    }
+impl Operator for Parts {
+    const NAME: &'static str = "WindowsInParts";
+    const KEEPS_ORDER: bool = true;
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Plan> {
         vec![&self.input]
     }
 
-    fn apply_expressions(
-        &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Parts> {
+        let [input] = inputs.try_into().ok()?;
+        Some(Parts {
+            input,
+            ..self.clone()
+        })
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        match children.pop() {
-            Some(input) if children.is_empty() => Ok(Arc::new(Parts {
-                input,
-                ..self.as_ref().clone()
-            })),
-            _ => internal_err!("window functions have one child"),
-        }
+    fn details(&self) -> String {
+        let names: Vec<&str> = self.exprs.iter().map(|expr| expr.name()).collect();
+        names.join(", ")
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let options = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute);
-        self.replace_children(children, options)
-    }
-
-    fn execute(
+    fn start(
         &self,
         partition: usize,
         context: Arc<TaskContext>,
@@ -148,7 +93,7 @@ impl ExecutionPlan for Parts {
         };
         let computed = futures::stream::try_unfold(collecting, Collecting::next);
         Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.schema(),
+            self.properties.equivalence_properties().schema().clone(),
             computed,
         )))
     }
@@ -247,9 +192,8 @@ impl Collecting {
     }
 
     fn compute(&mut self, batches: Vec<RecordBatch>) -> Result<()> {
-        let whole = Arc::new(Whole {
+        let whole = Node::plan(Whole {
             properties: self.parts.input.properties().clone(),
-            schema: self.parts.input.schema(),
             batches,
         });
         let window = WindowAggExec::try_new(self.parts.exprs.clone(), whole, false)?;
@@ -264,63 +208,39 @@ fn taken(batch: &RecordBatch) -> usize {
 }
 
 /// Partitions as an input that has all the properties of the one that they are of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Whole {
     properties: Arc<PlanProperties>,
-    schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
-impl DisplayAs for Whole {
-    fn fmt_as(&self, _format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Whole")
-    }
-}
-
-impl ExecutionPlan for Whole {
-    fn name(&self) -> &'static str {
-        "Whole"
-    }
+impl Operator for Whole {
+    const NAME: &'static str = "Whole";
 
     fn properties(&self) -> &Arc<PlanProperties> {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+    fn inputs(&self) -> Vec<&Plan> {
         Vec::new()
     }
 
-    fn apply_expressions(
-        &self,
-        _visit: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
+    fn with_inputs(&self, inputs: Vec<Plan>) -> Option<Whole> {
+        inputs.is_empty().then(|| self.clone())
     }
 
-    fn replace_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
+    fn details(&self) -> String {
+        format!("{} batches", self.batches.len())
     }
 
-    fn with_new_children(
-        self: Arc<Self>,
-        _children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn execute(
+    fn start(
         &self,
         _partition: usize,
         _context: Arc<TaskContext>,
     ) -> Result<SendableRecordBatchStream> {
         let batches = self.batches.clone().into_iter().map(Ok);
-        Ok(Box::pin(RecordBatchStreamAdapter::new(
-            self.schema.clone(),
-            futures::stream::iter(batches),
-        )))
+        let schema = self.properties.equivalence_properties().schema().clone();
+        let batches = futures::stream::iter(batches);
+        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, batches)))
     }
 }
