@@ -4,19 +4,7 @@ use arrow::array::{Array, ArrayRef, AsArray, ListArray, StringArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::error::{DataFusionError, Result};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs};
 use prep_formats::json;
-
-/// The arguments of a function, as columns.
-pub(super) fn columns(args: &ScalarFunctionArgs) -> Result<Vec<ArrayRef>> {
-    let columns = args.args.iter();
-    columns
-        .map(|column| match column {
-            ColumnarValue::Array(array) => Ok(array.clone()),
-            ColumnarValue::Scalar(value) => value.to_array_of_size(args.number_rows),
-        })
-        .collect()
-}
 
 /// A column as texts.
 pub(super) fn texts(column: &ArrayRef) -> Result<StringArray> {

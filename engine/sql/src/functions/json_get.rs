@@ -1,68 +1,36 @@
 //! `json_get(record, 'path')`: what stands at a path inside the value, through objects by key and through lists by number
 //! (from 0), with dots between: a text as it is, anything else as JSON. Missing where there is nothing, or null.
 
-use std::sync::Arc;
-
-use arrow::array::{Array, ArrayRef, StringBuilder};
-use arrow::datatypes::DataType;
+use arrow::array::{Array, ArrayRef};
 use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::Signature;
 use prep_formats::json::Value;
 
-use super::json::{columns, parse, print, refused, texts};
+use super::json::{parse, print, refused, texts};
+use super::own::{Own, each};
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct JsonGet {
-    signature: Signature,
+pub(super) fn function() -> Own {
+    Own::text("json_get", |fixed| Signature::any(2, fixed), call)
 }
 
-impl Default for JsonGet {
-    fn default() -> JsonGet {
-        JsonGet {
-            signature: Signature::any(2, Volatility::Immutable),
+fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [records, paths] = columns else {
+        return Err(refused("json_get takes a record and a path"));
+    };
+    let paths = texts(paths)?;
+    each(&texts(records)?, |row, record| {
+        if paths.is_null(row) {
+            return Ok(None);
         }
-    }
-}
-
-impl ScalarUDFImpl for JsonGet {
-    fn name(&self) -> &str {
-        "json_get"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Utf8)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let columns = columns(&args)?;
-        let [records, paths] = columns.as_slice() else {
-            return Err(refused("json_get takes a record and a path"));
-        };
-        let (records, paths) = (texts(records)?, texts(paths)?);
-        let mut out = StringBuilder::new();
-        for row in 0..records.len() {
-            if records.is_null(row) || paths.is_null(row) {
-                out.append_null();
-                continue;
-            }
-            let record = parse(records.value(row))?;
-            match at(&record, paths.value(row)) {
-                None | Some(Value::Null) => out.append_null(),
-                Some(Value::String(text)) => match text.as_str() {
-                    Some(text) => out.append_value(text),
-                    None => return Err(refused("json_get: the text is no valid Unicode")),
-                },
-                Some(other) => out.append_value(print(other)?),
-            }
+        match at(&parse(record)?, paths.value(row)) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => match text.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(refused("json_get: the text is no valid Unicode")),
+            },
+            Some(other) => print(other).map(Some),
         }
-        Ok(ColumnarValue::Array(Arc::new(out.finish()) as ArrayRef))
-    }
+    })
 }
 
 fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {

@@ -11,6 +11,7 @@ mod json_get;
 mod json_project;
 mod json_with;
 mod json_without;
+mod own;
 mod printf;
 mod round_half_even;
 mod split_words;
@@ -28,15 +29,16 @@ pub(crate) use bounded::{bounded, rows_per_batch};
 /// All scalar functions.
 pub(crate) fn scalar() -> Vec<Arc<ScalarUDF>> {
     let mut functions = SessionStateDefaults::default_scalar_functions();
-    functions.extend([
-        Arc::new(ScalarUDF::from(json_project::JsonProject::default())),
-        Arc::new(ScalarUDF::from(json_with::JsonWith::default())),
-        Arc::new(ScalarUDF::from(json_without::JsonWithout::default())),
-        Arc::new(ScalarUDF::from(json_get::JsonGet::default())),
-        Arc::new(ScalarUDF::from(printf::Printf::default())),
-        Arc::new(ScalarUDF::from(round_half_even::RoundHalfEven::default())),
-        Arc::new(ScalarUDF::from(split_words::SplitWords::default())),
-    ]);
+    let own = [
+        json_get::function(),
+        json_project::function(),
+        json_with::function(),
+        json_without::function(),
+        printf::function(),
+        round_half_even::function(),
+        split_words::function(),
+    ];
+    functions.extend(own.map(|function| Arc::new(ScalarUDF::from(function))));
     functions
 }
 

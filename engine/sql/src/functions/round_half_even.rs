@@ -7,53 +7,32 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use datafusion::error::Result;
-use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Signature, Volatility};
 
-use super::json::{columns, refused};
+use super::json::refused;
+use super::own::Own;
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct RoundHalfEven {
-    signature: Signature,
-}
-
-impl Default for RoundHalfEven {
-    fn default() -> RoundHalfEven {
-        let types = vec![DataType::Float64, DataType::Int64];
-        RoundHalfEven {
-            signature: Signature::exact(types, Volatility::Immutable),
-        }
+pub(super) fn function() -> Own {
+    let types = vec![DataType::Float64, DataType::Int64];
+    Own {
+        name: "round_half_even",
+        signature: Signature::exact(types, Volatility::Immutable),
+        returns: |_| Ok(DataType::Float64),
+        call,
     }
 }
 
-impl ScalarUDFImpl for RoundHalfEven {
-    fn name(&self) -> &str {
-        "round_half_even"
-    }
-
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-
-    fn return_type(&self, _arguments: &[DataType]) -> Result<DataType> {
-        Ok(DataType::Float64)
-    }
-
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let columns = columns(&args)?;
-        let [numbers, digits] = columns.as_slice() else {
-            return Err(refused(
-                "round_half_even takes a number and how many decimals it keeps",
-            ));
-        };
-        let numbers = numbers.as_primitive::<Float64Type>();
-        let digits = digits.as_primitive::<Int64Type>();
-        let rounded = numbers.iter().zip(digits.iter());
-        let rounded = rounded.map(|(number, digits)| Some(round(number?, digits?)));
-        let rounded: Float64Array = rounded.collect();
-        Ok(ColumnarValue::Array(Arc::new(rounded) as ArrayRef))
-    }
+fn call(columns: &[ArrayRef]) -> Result<ArrayRef> {
+    let [numbers, digits] = columns else {
+        return Err(refused(
+            "round_half_even takes a number and how many decimals it keeps",
+        ));
+    };
+    let numbers = numbers.as_primitive::<Float64Type>();
+    let digits = digits.as_primitive::<Int64Type>();
+    let rounded = numbers.iter().zip(digits.iter());
+    let rounded = rounded.map(|(number, digits)| Some(round(number?, digits?)));
+    Ok(Arc::new(rounded.collect::<Float64Array>()))
 }
 
 fn round(number: f64, digits: i64) -> f64 {
