@@ -3,30 +3,25 @@
 use std::io::Write;
 
 use prep_cache::Stored;
-use prep_core::{Claim, Context, FileValue, Inputs, StepError};
+use prep_core::{Claim, Context, FileValue, StepError};
 use prep_formats::pandas::{CsvWriter, GatherOptions, Quoting, TextTable, gather};
-use prep_spec::model::Query;
-use prep_sql::Session;
 
 use super::cells::{Cell, Layout, origins};
-use crate::relation::{Running, Wanted, open_tables};
+use crate::relation::{QueryRun, Running, Wanted};
 use crate::value::{StoredText, room_for_text};
 
 /// Writes the rows of a query as a CSV object.
 pub(crate) fn write_csv(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     delimiter: u8,
     quoting: Quoting,
 ) -> Result<FileValue, StepError> {
-    let tables = open_tables(context, inputs)?;
-    let rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
+    let tables = run.open_tables()?;
+    let rows = run.start(&tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
-    let (stored, count) = store_rows(context, rows, &mut layout, delimiter, quoting)?;
-    if let Some(text) = context.held::<StoredText>(&stored.digest) {
-        text.store(context)?;
+    let (stored, count) = store_rows(run.context, rows, &mut layout, delimiter, quoting)?;
+    if let Some(text) = run.context.held::<StoredText>(&stored.digest) {
+        text.store(run.context)?;
     }
     let columns = layout.columns.into_iter().map(|column| column.name);
     Ok(FileValue::table(stored, count, columns.collect()))

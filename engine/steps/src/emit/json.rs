@@ -4,16 +4,15 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use parking_lot::Mutex;
-use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_core::{FileValue, StepError};
 use prep_formats::json::{Grammar, Object, Printing, Value, WriteOptions, parse, reprint};
 use prep_formats::pandas::ColumnType;
-use prep_spec::model::Query;
-use prep_sql::{RECORD, Session};
+use prep_sql::RECORD;
 use serde::Serialize;
 
 use super::cells::{Cell, Layout};
 use crate::in_order::in_order;
-use crate::relation::{Running, Wanted, open_tables};
+use crate::relation::{QueryRun, Wanted};
 
 /// Lines are parsed and printed in batches of about so many bytes, which processors keep near.
 const BATCH: usize = 1 << 18;
@@ -129,14 +128,11 @@ impl Row<'_> {
 /// Hands over the rows of a query: whole records if its only column is `record`, otherwise an object per row. Returns the
 /// number of rows and, for objects, the names of their members.
 fn for_each_row(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     mut act: impl FnMut(Row<'_>) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
     let names: Vec<String> = layout
         .columns
@@ -166,39 +162,26 @@ fn for_each_row(
 
 /// Hands over the rows of a query as values, as [`for_each_row`].
 pub(crate) fn for_each_record(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     mut act: impl FnMut(&Value) -> Result<(), StepError>,
 ) -> Result<(u64, Vec<String>), StepError> {
-    for_each_row(session, query, context, inputs, |row| act(&row.value()?))
+    for_each_row(run, |row| act(&row.value()?))
 }
 
 /// Writes the rows of a query as a list.
-pub(crate) fn write_json(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
-    dialect: Dialect,
-) -> Result<FileValue, StepError> {
-    let mut list = ListWriter::new(context.store.writer()?, dialect, 0);
-    let (count, columns) =
-        for_each_record(session, query, context, inputs, |value| list.push(value))?;
+pub(crate) fn write_json(run: QueryRun<'_>, dialect: Dialect) -> Result<FileValue, StepError> {
+    let mut list = ListWriter::new(run.context.store.writer()?, dialect, 0);
+    let (count, columns) = for_each_record(run, |value| list.push(value))?;
     let out = list.finish()?;
     Ok(FileValue::table(out.commit()?, count, columns))
 }
 
 /// Writes the rows of a query as lines, each ended by LF.
 pub(crate) fn write_json_lines(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     dialect: Dialect,
 ) -> Result<FileValue, StepError> {
-    let mut out = context.store.writer()?;
+    let mut out = run.context.store.writer()?;
     // Buffers to be filled again.
     let spent: Mutex<Vec<Vec<u8>>> = Mutex::default();
     let lines = |rows: Vec<Row<'static>>| -> Result<Vec<u8>, StepError> {
@@ -220,9 +203,9 @@ pub(crate) fn write_json_lines(
         spent.lock().extend(buffer);
         Ok(())
     };
-    let (count, columns) = in_order(context, &lines, |batches| {
+    let (count, columns) = in_order(run.context, &lines, |batches| {
         let (mut batch, mut bytes) = (Vec::new(), 0);
-        let found = for_each_row(session, query, context, inputs, |row| {
+        let found = for_each_row(run, |row| {
             bytes += row.bytes();
             batch.push(row.into_owned());
             if bytes < BATCH {

@@ -2,27 +2,20 @@
 
 use std::io::Write;
 
-use prep_core::{Context, FileValue, Inputs, StepError};
-use prep_spec::model::Query;
-use prep_sql::Session;
+use prep_core::{FileValue, StepError};
 
 use super::cells::{Cell, Layout};
-use crate::relation::{Running, Wanted, open_tables};
+use crate::relation::{QueryRun, Wanted};
 
 /// Text is handed to the store in pieces of about this size.
 const PIECE: usize = 1 << 18;
 
 /// Writes the rows of a query as lines, each ended by LF unless the second column says no; a missing text is an empty line.
-pub(crate) fn write_lines(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
-) -> Result<FileValue, StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
+pub(crate) fn write_lines(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Cells)?;
     let mut layout = Layout::new(rows.columns(), &tables)?;
-    let mut out = context.store.writer()?;
+    let mut out = run.context.store.writer()?;
     let mut piece = Vec::with_capacity(PIECE);
     let mut count = 0;
     while let Some(batch) = rows.next()? {

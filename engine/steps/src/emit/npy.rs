@@ -1,22 +1,16 @@
 //! Entries of an array, gathered as `numpy.save` writes them.
 
-use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_core::{FileValue, StepError};
 use prep_formats::npy::NpyError;
-use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Session};
+use prep_sql::ColumnSource;
 
 use super::cells::origins;
-use crate::relation::{CopiedCells, Running, Wanted, open_tables};
+use crate::relation::{CopiedCells, QueryRun, Wanted};
 
 /// Writes the entries that a query passes on, in its order.
-pub(crate) fn write_npy(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
-) -> Result<FileValue, StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Cells)?;
+pub(crate) fn write_npy(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Cells)?;
     let array = match rows.columns() {
         [column] => match &column.source {
             ColumnSource::Cells { table, .. } => tables.get(table).map(|table| &table.cells),
@@ -36,7 +30,7 @@ pub(crate) fn write_npy(
         entries.extend(origins(&batch)?);
     }
     let count = entries.len() as u64;
-    let mut out = context.store.writer()?;
+    let mut out = run.context.store.writer()?;
     array
         .gather(entries.into_iter(), &mut out)
         .map_err(|error| match error {

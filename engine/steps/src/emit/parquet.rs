@@ -2,15 +2,14 @@
 
 use std::io::Write;
 
-use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_core::{FileValue, StepError};
 use prep_formats::parquet::{FastparquetWriter, ParquetError, ParquetWriter, Versions};
-use prep_spec::model::Query;
-use prep_sql::{ColumnSource, Session};
+use prep_sql::ColumnSource;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema};
 
-use crate::relation::{Running, Wanted, open_tables};
+use crate::relation::{QueryRun, Wanted};
 
 /// One of the writers.
 enum Writer<W: Write + Send> {
@@ -36,14 +35,11 @@ impl<W: Write + Send> Writer<W> {
 
 /// Writes the values of a query's rows, in order; as fastparquet does, if its version is told.
 pub(crate) fn write_parquet(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     versions: Option<&Versions>,
 ) -> Result<FileValue, StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Values)?;
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Values)?;
     let mut fields = Vec::new();
     for column in rows.columns() {
         let ColumnSource::Values(data_type) = &column.source else {
@@ -53,11 +49,11 @@ pub(crate) fn write_parquet(
     }
     let columns: Vec<String> = fields.iter().map(|field| field.name().clone()).collect();
     let schema = std::sync::Arc::new(Schema::new(fields));
-    let out = context.store.writer()?;
+    let out = run.context.store.writer()?;
     let mut writer = match versions {
         None => ParquetWriter::new(out, &schema).map(|writer| Writer::Own(Box::new(writer))),
         Some(versions) => {
-            FastparquetWriter::new(out, &schema, versions.clone(), &context.temp_dir())
+            FastparquetWriter::new(out, &schema, versions.clone(), &run.context.temp_dir())
                 .map(Writer::Fastparquet)
         }
     }

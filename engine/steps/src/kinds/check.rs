@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::one;
 use crate::placed::{Subject, blamed};
-use crate::relation::{query_memory, query_rows_as_text};
+use crate::relation::{QueryRun, query_memory, query_rows_as_text};
 
 /// Offending rows that a message shows.
 const SHOWN: usize = 3;
@@ -57,7 +57,13 @@ impl Step for Check {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let found = query_rows_as_text(&self.session, &self.query, context, inputs, SHOWN)?;
+        let run = QueryRun {
+            session: &self.session,
+            query: &self.query,
+            context,
+            inputs,
+        };
+        let found = query_rows_as_text(run, SHOWN)?;
         if found.rows > 0 {
             let error = CheckError {
                 name: self.name.clone(),

@@ -6,7 +6,7 @@ use prep_sql::Session;
 
 use super::one;
 use crate::emit::store_table;
-use crate::relation::query_memory;
+use crate::relation::{QueryRun, query_memory};
 
 pub(crate) struct QueryTable {
     pub query: Query,
@@ -31,12 +31,12 @@ impl Step for QueryTable {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        Ok(one(store_table(
-            &self.session,
-            &self.query,
+        let run = QueryRun {
+            session: &self.session,
+            query: &self.query,
             context,
             inputs,
-        )?
-        .into_value()))
+        };
+        Ok(one(store_table(run)?.into_value()))
     }
 }

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use prep_core::{Context, Inputs, StepError, Value};
+use prep_core::{Context, StepError, Value};
 use prep_formats::npy::NpyArray;
 use prep_formats::pandas::ColumnType;
 use prep_sql::Relation;
@@ -22,9 +22,8 @@ use prep_sql::Relation;
 pub(crate) use files::for_each_file;
 pub(crate) use listing::{listing_schema, part};
 pub(crate) use query::{query_rows_as_text, query_values, scalar};
-pub(crate) use running::{Running, Wanted, query_memory};
+pub(crate) use running::{QueryRun, Running, Wanted, query_memory};
 
-use crate::kinds::TREE;
 use crate::limits::limits;
 use crate::value::{Storage, StoredText, TableValue};
 use array::ArrayRelation;
@@ -112,17 +111,6 @@ pub(crate) fn open(context: &Context, value: &Value) -> Result<OpenTable, StepEr
 /// The table as a relation.
 pub(crate) fn open_table(context: &Context, value: &Value) -> Result<Arc<dyn Relation>, StepError> {
     Ok(open(context, value)?.relation)
-}
-
-/// All inputs that are tables, by name.
-pub(crate) fn open_tables(
-    context: &Context,
-    inputs: &Inputs,
-) -> Result<BTreeMap<String, OpenTable>, StepError> {
-    let tables = inputs.iter().filter(|(name, _)| !name.starts_with(TREE));
-    tables
-        .map(|(name, value)| Ok((name.clone(), open(context, value)?)))
-        .collect()
 }
 
 /// Only the relations.

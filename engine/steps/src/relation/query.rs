@@ -4,26 +4,21 @@ use arrow::array::{Array, AsArray, RecordBatch};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions, array_value_to_string};
-use prep_core::{Context, Inputs, StepError, Value};
-use prep_spec::model::Query;
-use prep_sql::Session;
+use prep_core::{Context, StepError, Value};
 
-use super::{Running, Wanted, open_table, open_tables};
+use super::{QueryRun, Wanted, open_table};
 
 /// Takes the texts of two columns of a row.
 type Visit<'a> = dyn FnMut([Option<&str>; 2]) -> Result<(), StepError> + 'a;
 
 /// Runs a query, in any order, and hands the texts of two columns to `visit`, row by row.
 pub(crate) fn query_values(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
+    run: QueryRun<'_>,
     columns: [&str; 2],
     visit: &mut Visit<'_>,
 ) -> Result<(), StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Unordered)?;
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Unordered)?;
     let mut places = [0; 2];
     for (place, name) in places.iter_mut().zip(columns) {
         let found = rows.columns().iter().position(|column| column.name == name);
@@ -58,15 +53,9 @@ pub(crate) struct FoundRows {
 }
 
 /// Runs a query, in any order; counts its rows and prints the first `limit`.
-pub(crate) fn query_rows_as_text(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
-    limit: usize,
-) -> Result<FoundRows, StepError> {
-    let tables = open_tables(context, inputs)?;
-    let mut rows = Running::start(session, query, context, inputs, &tables, Wanted::Unordered)?;
+pub(crate) fn query_rows_as_text(run: QueryRun<'_>, limit: usize) -> Result<FoundRows, StepError> {
+    let tables = run.open_tables()?;
+    let mut rows = run.start(&tables, Wanted::Unordered)?;
     let columns = rows
         .columns()
         .iter()

@@ -1,5 +1,7 @@
 //! Queries that run in a step: what they may use, and what their failures mean.
 
+use std::collections::BTreeMap;
+
 use arrow::array::RecordBatch;
 use prep_cache::{Permit, probe};
 use prep_core::{Context, Failure, Inputs, StepError};
@@ -7,7 +9,7 @@ use prep_spec::model::Query;
 use prep_sql::{Grant, QueryError, ResultColumn, Rows, Session};
 use tokio::runtime::{Builder, Runtime};
 
-use super::{OpenTable, relations};
+use super::{OpenTable, open, relations};
 use crate::kinds::TREE;
 use crate::placed::{Subject, helped};
 use crate::value::TableValue;
@@ -23,6 +25,15 @@ pub(crate) enum Wanted {
     Unordered,
 }
 
+/// A query in a step that runs: what its rows are made of, and within which limits.
+#[derive(Clone, Copy)]
+pub(crate) struct QueryRun<'a> {
+    pub session: &'a Session,
+    pub query: &'a Query,
+    pub context: &'a Context,
+    pub inputs: &'a Inputs,
+}
+
 /// The rows of a query in a step.
 pub(crate) struct Running<'a> {
     context: &'a Context,
@@ -33,16 +44,28 @@ pub(crate) struct Running<'a> {
     _permit: Option<Permit>,
 }
 
-impl<'a> Running<'a> {
-    /// Starts a query over opened tables.
+impl<'a> QueryRun<'a> {
+    /// All inputs that are tables, by name.
+    pub(crate) fn open_tables(&self) -> Result<BTreeMap<String, OpenTable>, StepError> {
+        let tables = self.inputs.iter();
+        let tables = tables.filter(|(name, _)| !name.starts_with(TREE));
+        tables
+            .map(|(name, value)| Ok((name.clone(), open(self.context, value)?)))
+            .collect()
+    }
+
+    /// Starts the query over opened tables.
     pub(crate) fn start(
-        session: &Session,
-        query: &'a Query,
-        context: &'a Context,
-        inputs: &Inputs,
-        tables: &std::collections::BTreeMap<String, OpenTable>,
+        self,
+        tables: &BTreeMap<String, OpenTable>,
         wanted: Wanted,
     ) -> Result<Running<'a>, StepError> {
+        let QueryRun {
+            session,
+            query,
+            context,
+            inputs,
+        } = self;
         let cancel = context.cancel.clone();
         let grant = Grant {
             memory: query_memory(query, inputs).min(context.limits.memory),
@@ -65,7 +88,9 @@ impl<'a> Running<'a> {
             _permit: permit,
         })
     }
+}
 
+impl Running<'_> {
     pub(crate) fn columns(&self) -> &[ResultColumn] {
         self.rows.columns()
     }

@@ -3,16 +3,15 @@
 
 use std::io::Write;
 
-use prep_core::{Context, FileValue, Inputs, StepError};
+use prep_core::{FileValue, StepError};
 use prep_formats::bson::push_json;
-use prep_spec::model::Query;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
-use prep_sql::Session;
 
 use super::export::Export;
 use crate::emit::for_each_record;
 use crate::kinds::Kind;
 use crate::kinds::pieces::Pieces;
+use crate::relation::QueryRun;
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -36,16 +35,11 @@ pub(crate) static KIND: Kind = Kind {
     },
 };
 
-fn write(
-    session: &Session,
-    query: &Query,
-    context: &Context,
-    inputs: &Inputs,
-) -> Result<FileValue, StepError> {
-    let mut out = context.store.writer()?;
-    let mut pieces = Pieces::new(context, inputs)?;
+fn write(run: QueryRun<'_>) -> Result<FileValue, StepError> {
+    let mut out = run.context.store.writer()?;
+    let mut pieces = Pieces::new(run.context, run.inputs)?;
     let mut document = Vec::new();
-    let (count, columns) = for_each_record(session, query, context, inputs, |value| {
+    let (count, columns) = for_each_record(run, |value| {
         document.clear();
         let pushed = push_json(value, &mut document, &mut |binary, out| {
             pieces.read(&binary.file, binary.at, binary.bytes, out)

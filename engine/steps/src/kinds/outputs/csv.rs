@@ -42,15 +42,9 @@ pub(crate) static KIND: Kind = Kind {
         };
         let params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
         let query = declaration.query("csv")?;
-        Export::step(
-            "csv",
-            query,
-            params,
-            session,
-            move |session, query, context, inputs| {
-                write_csv(session, query, context, inputs, delimiter, quoting)
-            },
-        )
+        Export::step("csv", query, params, session, move |run| {
+            write_csv(run, delimiter, quoting)
+        })
     },
 };
 

@@ -21,7 +21,7 @@ use crate::kinds::encoding::{ENCODING, Encoding};
 use crate::kinds::unpack::similar;
 use crate::kinds::{Kind, one};
 use crate::limits::{limits, undecodable};
-use crate::relation::query_memory;
+use crate::relation::{QueryRun, query_memory};
 use crate::value::{Opener, only_tree};
 
 pub(crate) static KIND: Kind = Kind {
@@ -156,10 +156,13 @@ impl Step for Document {
             let query = self.members.iter().find(|(member, _)| *member == name);
             if let Some((_, query)) = query {
                 out.list(&Json::String(key.clone()), |list| {
-                    let (count, _) =
-                        for_each_record(&self.session, query, context, inputs, |value| {
-                            list.push(value)
-                        })?;
+                    let run = QueryRun {
+                        session: &self.session,
+                        query,
+                        context,
+                        inputs,
+                    };
+                    let (count, _) = for_each_record(run, |value| list.push(value))?;
                     rows += count;
                     Ok(())
                 })?;

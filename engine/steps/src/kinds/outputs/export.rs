@@ -5,11 +5,10 @@ use prep_spec::model::Query;
 use prep_sql::Session;
 
 use crate::kinds::one;
-use crate::relation::query_memory;
+use crate::relation::{QueryRun, query_memory};
 
 /// Writes the rows of a query.
-type Write =
-    dyn Fn(&Session, &Query, &Context, &Inputs) -> Result<FileValue, StepError> + Send + Sync;
+type Write = dyn Fn(QueryRun<'_>) -> Result<FileValue, StepError> + Send + Sync;
 
 pub(super) struct Export {
     kind: &'static str,
@@ -26,10 +25,7 @@ impl Export {
         query: &Query,
         params: serde_json::Value,
         session: &Session,
-        write: impl Fn(&Session, &Query, &Context, &Inputs) -> Result<FileValue, StepError>
-        + Send
-        + Sync
-        + 'static,
+        write: impl Fn(QueryRun<'_>) -> Result<FileValue, StepError> + Send + Sync + 'static,
     ) -> Option<Box<dyn Step>> {
         Some(Box::new(Export {
             kind,
@@ -63,7 +59,12 @@ impl Step for Export {
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let file = (self.write)(&self.session, &self.query, context, inputs)?;
+        let file = (self.write)(QueryRun {
+            session: &self.session,
+            query: &self.query,
+            context,
+            inputs,
+        })?;
         Ok(one(file.into_value()))
     }
 }

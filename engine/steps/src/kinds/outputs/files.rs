@@ -13,7 +13,7 @@ use prep_sql::Session;
 use thiserror::Error;
 
 use crate::kinds::{Kind, one};
-use crate::relation::{query_memory, query_values};
+use crate::relation::{QueryRun, query_memory, query_values};
 use crate::value::{Texts, Tree, below_a_file, sorted, trees};
 
 #[derive(Debug, Error)]
@@ -90,28 +90,27 @@ impl Step for Files {
         let trees = trees(context, inputs)?;
         let mut rows = Rows::default();
         let mut read = 0;
-        query_values(
-            &self.session,
-            &self.query,
+        let run = QueryRun {
+            session: &self.session,
+            query: &self.query,
             context,
             inputs,
-            ["file", "path"],
-            &mut |[file, path]| {
-                read += 1;
-                let (Some(file), Some(path)) = (file, path) else {
-                    let column = if file.is_none() { "file" } else { "path" };
-                    return Err(StepError::input(FilesError::Missing { row: read, column }));
-                };
-                let normal = paths::normalize(path);
-                let path = normal.map_err(|cause| {
-                    StepError::input(FilesError::Path {
-                        path: path.to_owned(),
-                        cause,
-                    })
-                })?;
-                rows.push(&path, &trees, file)
-            },
-        )?;
+        };
+        query_values(run, ["file", "path"], &mut |[file, path]| {
+            read += 1;
+            let (Some(file), Some(path)) = (file, path) else {
+                let column = if file.is_none() { "file" } else { "path" };
+                return Err(StepError::input(FilesError::Missing { row: read, column }));
+            };
+            let normal = paths::normalize(path);
+            let path = normal.map_err(|cause| {
+                StepError::input(FilesError::Path {
+                    path: path.to_owned(),
+                    cause,
+                })
+            })?;
+            rows.push(&path, &trees, file)
+        })?;
         Ok(one(rows.save(context, &trees)?))
     }
 }

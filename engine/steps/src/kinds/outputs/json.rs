@@ -27,14 +27,8 @@ pub(crate) static KIND: Kind = Kind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json")?;
-        Export::step(
-            "json",
-            query,
-            params,
-            session,
-            move |session, query, context, inputs| {
-                write_json(session, query, context, inputs, dialect)
-            },
-        )
+        Export::step("json", query, params, session, move |run| {
+            write_json(run, dialect)
+        })
     },
 };

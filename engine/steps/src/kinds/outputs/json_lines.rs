@@ -31,14 +31,8 @@ pub(crate) static KIND: Kind = Kind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json_lines")?;
-        Export::step(
-            "json_lines",
-            query,
-            params,
-            session,
-            move |session, query, context, inputs| {
-                write_json_lines(session, query, context, inputs, dialect)
-            },
-        )
+        Export::step("json_lines", query, params, session, move |run| {
+            write_json_lines(run, dialect)
+        })
     },
 };

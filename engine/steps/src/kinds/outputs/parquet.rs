@@ -46,15 +46,9 @@ pub(crate) static KIND: Kind = Kind {
             }
             None => serde_json::json!({}),
         };
-        Export::step(
-            "parquet",
-            query,
-            params,
-            session,
-            move |session, query, context, inputs| {
-                write_parquet(session, query, context, inputs, versions.as_ref())
-            },
-        )
+        Export::step("parquet", query, params, session, move |run| {
+            write_parquet(run, versions.as_ref())
+        })
     },
 };
 
