@@ -21,8 +21,8 @@ use thiserror::Error;
 
 use crate::description::Description;
 use crate::kinds::{
-    self, Check, Checksum, Expand, Expanded, FILES, GENERATOR, List, OUTPUT, PARTS, Publish,
-    QueryTable, SourceTree, Strictness, TREE, Unpack, VALUE, is_archive,
+    self, Check, Checksum, Expand, Expanded, FILES, GENERATOR, OUTPUT, PARTS, Publish, Strictness,
+    TREE, Unpack, VALUE, is_archive,
 };
 use crate::placed::Placed;
 
@@ -288,7 +288,7 @@ impl Builder<'_> {
         let name = name.to_owned();
         let step_name = format!("unpack/{name}:");
         let inputs = vec![("source".to_owned(), value_of(node))];
-        self.step(&step_name, SourceTree { name, file }, inputs)
+        self.step(&step_name, kinds::source_tree(name, file), inputs)
     }
 
     fn table(&mut self, name: &str) -> Result<Port, BuildError> {
@@ -309,17 +309,13 @@ impl Builder<'_> {
         let (node, trees) = match &table.made {
             Made::Query(query) => {
                 let inputs = self.query_inputs(query)?;
-                let step = Box::new(QueryTable {
-                    query: query.clone(),
-                    session: self.around.session.clone(),
-                });
+                let step = kinds::query_table(query.clone(), self.around.session.clone());
                 let trees = self.trees_behind(&query.tables);
-                let step = self.placed(step);
+                let step = self.placed(Box::new(step));
                 (self.add(&step_name, step, inputs)?, trees)
             }
             Made::List(texts) => {
-                let texts = texts.clone();
-                let step = self.placed(Box::new(List { texts }));
+                let step = self.placed(Box::new(kinds::list(texts.clone())));
                 let node = self.add(&step_name, step, Inputs::new())?;
                 (node, BTreeSet::new())
             }
@@ -387,10 +383,7 @@ impl Builder<'_> {
                 }
                 (Value::Size, Setting::Query(query)) => {
                     let tables = self.query_inputs(query)?;
-                    let step = QueryTable {
-                        query: query.clone(),
-                        session: self.around.session.clone(),
-                    };
+                    let step = kinds::query_table(query.clone(), self.around.session.clone());
                     let step_name = format!("{name}/{}", key.name);
                     inputs.push((key.name.to_owned(), self.step(&step_name, step, tables)?));
                 }

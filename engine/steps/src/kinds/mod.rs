@@ -9,6 +9,7 @@ mod encoding;
 mod expand;
 mod generator;
 mod list;
+mod made;
 mod outputs;
 mod pieces;
 mod publish;
@@ -24,14 +25,14 @@ pub(crate) use checksum::{Checksum, Strictness};
 pub use expand::Expand;
 pub(crate) use expand::{Expanded, OUTPUT};
 pub(crate) use generator::GENERATOR;
-pub(crate) use list::List;
+pub(crate) use list::list;
 pub(crate) use outputs::depends_on_writer;
 pub(crate) use publish::Publish;
 pub use publish::{
     Manifest, ManifestError, PublishedOutput, Settled, distrust, note_origin, settle,
 };
-pub(crate) use query::QueryTable;
-pub(crate) use source::{SourceTree, holder};
+pub(crate) use query::query_table;
+pub(crate) use source::{holder, source_tree};
 pub(crate) use tables::split::PARTS;
 pub(crate) use unpack::{Unpack, archive_suffix, is_archive};
 

@@ -2,39 +2,24 @@
 //!
 //! Paths begin with `NAME:`, so that a file has one name among all sources of a pipeline.
 
-use prep_core::{Context, FileValue, FolderValue, Inputs, Outputs, Step, StepError};
+use prep_core::{FileValue, FolderValue, StepError};
 use prep_spec::split_source;
 
+use super::made::Made;
 use super::one;
 use crate::value::{Content, TreeBuilder, input};
 
-pub(crate) struct SourceTree {
-    pub name: String,
-    /// The source is one file, of this name; else a folder.
-    pub file: Option<String>,
-}
-
-impl Step for SourceTree {
-    fn kind(&self) -> &'static str {
-        "source"
-    }
-
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "name": self.name, "file": self.file })
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
+/// The tree of the source `name`, which is one file of this name, or else a folder.
+pub(crate) fn source_tree(name: String, file: Option<String>) -> Made {
+    let params = serde_json::json!({ "name": name, "file": file });
+    Made::new("source", 2, params, move |context, inputs| {
         let value = input(inputs, "source")?;
         let mut files = TreeBuilder::default();
         let mut push = |path: &str, digest, bytes| {
             let content = Content::Object { digest, bytes };
-            files.push(&format!("{}:{path}", self.name), Some(&content));
+            files.push(&format!("{name}:{path}"), Some(&content));
         };
-        match &self.file {
+        match &file {
             Some(name) => {
                 let file = FileValue::of(value)?;
                 push(name, file.digest, file.bytes);
@@ -47,7 +32,7 @@ impl Step for SourceTree {
         }
         let tree = files.finish(&context.cancel).map_err(StepError::internal)?;
         Ok(one(tree.save(context)?))
-    }
+    })
 }
 
 /// What a message calls the source of a path, and the path in it.

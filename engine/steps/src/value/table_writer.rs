@@ -11,7 +11,7 @@ const BETWEEN_CHECKS: u64 = 4096;
 
 /// Writes a table as canonical text into the store.
 pub(crate) struct TableWriter<'a> {
-    context: &'a Context,
+    pub context: &'a Context,
     cells: CsvWriter<ObjectWriter>,
     /// Columns, and the rows written so far.
     pub schema: Schema,

@@ -12,8 +12,9 @@ use prep_core::{Context, FileValue, Inputs, Outputs, Step, StepError};
 use prep_formats::sevenz::SevenZWriter;
 use prep_formats::tar::TarWriter;
 use prep_formats::zip::{MemberInflater, Method, ZipWriter};
-use prep_spec::model::Output;
+use prep_spec::model::{Declaration, Output};
 use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_sql::Session;
 
 use self::gaps::{Bytes, Gaps, Out};
 use crate::kinds::{Kind, one};
@@ -24,81 +25,54 @@ use crate::value::{
 /// LZMA2 level of 7z archives: images hardly compress, and higher levels take hours.
 const SEVEN_ZIP_LEVEL: u32 = 1;
 
-pub(crate) static ZIP: Kind = Kind {
-    form: Form {
-        section: Section {
-            name: "a zip archive",
-            doc: "A zip archive of outputs; its members are deflated.",
-            keys: &[Key::required(
-                "zip",
-                Value::Outputs,
-                "The members.",
-                "{ train.csv: SELECT * FROM train }",
-            )],
-        },
-        methods: &[],
-        makes: Makes::File(&[]),
-        check: None,
-    },
-    step: |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
-};
+pub(crate) static ZIP: Kind = kind(
+    "a zip archive",
+    "A zip archive of outputs; its members are deflated.",
+    &[members("zip", "{ train.csv: SELECT * FROM train }")],
+    |declaration, _| Pack::of(ArchiveKind::Zip, declaration.outputs("zip")),
+);
 
-pub(crate) static ZIP_STORED: Kind = Kind {
-    form: Form {
-        section: Section {
-            name: "a zip archive without compression",
-            doc: "A zip archive of outputs; its members are stored as they are.",
-            keys: &[Key::required(
-                "zip_stored",
-                Value::Outputs,
-                "The members.",
-                "{ ./: { copy: images/ } }",
-            )],
-        },
-        methods: &[],
-        makes: Makes::File(&[]),
-        check: None,
-    },
-    step: |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
-};
+pub(crate) static ZIP_STORED: Kind = kind(
+    "a zip archive without compression",
+    "A zip archive of outputs; its members are stored as they are.",
+    &[members("zip_stored", "{ ./: { copy: images/ } }")],
+    |declaration, _| Pack::of(ArchiveKind::ZipStored, declaration.outputs("zip_stored")),
+);
 
-pub(crate) static TAR: Kind = Kind {
-    form: Form {
-        section: Section {
-            name: "a tar archive",
-            doc: "A tar archive of outputs.",
-            keys: &[Key::required(
-                "tar",
-                Value::Outputs,
-                "The members.",
-                "{ ./: { copy: images/ } }",
-            )],
-        },
-        methods: &[],
-        makes: Makes::File(&[]),
-        check: None,
-    },
-    step: |declaration, _| Pack::of(ArchiveKind::Tar, declaration.outputs("tar")),
-};
+pub(crate) static TAR: Kind = kind(
+    "a tar archive",
+    "A tar archive of outputs.",
+    &[members("tar", "{ ./: { copy: images/ } }")],
+    |declaration, _| Pack::of(ArchiveKind::Tar, declaration.outputs("tar")),
+);
 
-pub(crate) static SEVEN_ZIP: Kind = Kind {
-    form: Form {
-        section: Section {
-            name: "a 7z archive",
-            doc: "A 7z archive of outputs.",
-            keys: &[Key::required(
-                "7z",
-                Value::Outputs,
-                "The members.",
-                "{ train.csv: SELECT * FROM train }",
-            )],
+pub(crate) static SEVEN_ZIP: Kind = kind(
+    "a 7z archive",
+    "A 7z archive of outputs.",
+    &[members("7z", "{ train.csv: SELECT * FROM train }")],
+    |declaration, _| Pack::of(ArchiveKind::SevenZip, declaration.outputs("7z")),
+);
+
+const fn members(word: &'static str, example: &'static str) -> Key {
+    Key::required(word, Value::Outputs, "The members.", example)
+}
+
+const fn kind(
+    name: &'static str,
+    doc: &'static str,
+    keys: &'static [Key],
+    step: fn(&Declaration, &Session) -> Option<Box<dyn Step>>,
+) -> Kind {
+    Kind {
+        form: Form {
+            section: Section { name, doc, keys },
+            methods: &[],
+            makes: Makes::File(&[]),
+            check: None,
         },
-        methods: &[],
-        makes: Makes::File(&[]),
-        check: None,
-    },
-    step: |declaration, _| Pack::of(ArchiveKind::SevenZip, declaration.outputs("7z")),
-};
+        step,
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 enum ArchiveKind {

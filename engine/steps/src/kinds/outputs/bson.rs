@@ -7,7 +7,7 @@ use prep_core::{FileValue, StepError};
 use prep_formats::bson::push_json;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
-use super::export::Export;
+use super::export::export;
 use crate::emit::for_each_record;
 use crate::kinds::Kind;
 use crate::kinds::pieces::Pieces;
@@ -31,7 +31,7 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |declaration, session| {
         let query = declaration.query("bson")?;
-        Export::step("bson", query, serde_json::json!({}), session, write)
+        export("bson", query, serde_json::json!({}), session, write)
     },
 };
 

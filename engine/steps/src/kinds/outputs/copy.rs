@@ -1,9 +1,10 @@
 //! `copy`: a file or a folder of the bundle, as it is.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_spec::words::{Form, Key, Makes, Section, Value};
+use prep_core::{Context, Inputs, StepError, Value};
+use prep_spec::words::{Form, Key, Makes, Section, Value as Word};
 use thiserror::Error;
 
+use crate::kinds::made::Made;
 use crate::kinds::unpack::similar;
 use crate::kinds::{Kind, holder, one};
 use crate::value::{TreeBuilder, memory_of_trees, only_tree};
@@ -22,7 +23,7 @@ pub(crate) static KIND: Kind = Kind {
             doc: "A file of the bundle, byte by byte; a folder when both paths end in `/`.",
             keys: &[Key::required(
                 "copy",
-                Value::Source,
+                Word::Source,
                 "Path in the bundle.",
                 "images/",
             )],
@@ -33,53 +34,33 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |declaration, _| {
         let from = declaration.text("copy")?.to_owned();
-        Some(Box::new(Copy { from }))
+        let params = serde_json::json!({ "from": from });
+        // A folder ends in `/`.
+        let made = Made::new("copy", 3, params, move |context, inputs| {
+            Ok(one(copied(context, inputs, &from)?))
+        });
+        made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
+            .step()
     },
 };
 
-struct Copy {
-    /// Path in the bundle; a folder ends in `/`.
-    from: String,
-}
-
-impl Step for Copy {
-    fn kind(&self) -> &'static str {
-        "copy"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "from": self.from })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        (16 << 20) + 2 * memory_of_trees(inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let tree = only_tree(context, inputs)?;
-        let mut files = TreeBuilder::default();
-        if self.from.ends_with('/') {
-            for file in tree.below(&self.from) {
-                let path = file.path().get(self.from.len()..).unwrap_or_default();
-                files.push_file(path, file);
-            }
-        } else if let Some(file) = tree.find(&self.from).filter(|file| !file.is_folder()) {
-            files.push_file("", file);
+fn copied(context: &Context, inputs: &Inputs, from: &str) -> Result<Value, StepError> {
+    let tree = only_tree(context, inputs)?;
+    let mut files = TreeBuilder::default();
+    if from.ends_with('/') {
+        for file in tree.below(from) {
+            let path = file.path().get(from.len()..).unwrap_or_default();
+            files.push_file(path, file);
         }
-        if files.is_empty() {
-            let similar = similar(&tree, &self.from);
-            return Err(StepError::input(Absent {
-                path: self.from.clone(),
-                similar,
-            }));
-        }
-        Ok(one(files
-            .finish(&context.cancel)
-            .map_err(StepError::internal)?
-            .save(context)?))
+    } else if let Some(file) = tree.find(from).filter(|file| !file.is_folder()) {
+        files.push_file("", file);
     }
+    if files.is_empty() {
+        return Err(StepError::input(Absent {
+            path: from.to_owned(),
+            similar: similar(&tree, from),
+        }));
+    }
+    let files = files.finish(&context.cancel).map_err(StepError::internal)?;
+    files.save(context)
 }

@@ -4,7 +4,7 @@ use prep_formats::pandas::Quoting;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Form, Key, Makes, Section, Value, Word};
 
-use super::export::Export;
+use super::export::export;
 use crate::emit::write_csv;
 use crate::kinds::Kind;
 
@@ -42,7 +42,7 @@ pub(crate) static KIND: Kind = Kind {
         };
         let params = serde_json::json!({ "delimiter": char::from(delimiter), "quoting": word });
         let query = declaration.query("csv")?;
-        Export::step("csv", query, params, session, move |run| {
+        export("csv", query, params, session, move |run| {
             write_csv(run, delimiter, quoting)
         })
     },

@@ -1,8 +1,10 @@
 //! `empty`: a folder without files.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::StepError;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
+use serde_json::Value::Null;
 
+use crate::kinds::made::Made;
 use crate::kinds::{Kind, one};
 use crate::value::{Tree, TreeEntry};
 
@@ -22,31 +24,15 @@ pub(crate) static KIND: Kind = Kind {
         makes: Makes::Empty,
         check: None,
     },
-    step: |_, _| Some(Box::new(Empty)),
+    step: |_, _| {
+        let made = Made::new("empty", 3, Null, |context, _| {
+            let folder = TreeEntry {
+                path: String::new(),
+                content: None,
+            };
+            let tree = Tree::new(vec![folder]).map_err(StepError::internal)?;
+            Ok(one(tree.save(context)?))
+        });
+        made.step()
+    },
 };
-
-struct Empty;
-
-impl Step for Empty {
-    fn kind(&self) -> &'static str {
-        "empty"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn run(&self, context: &Context, _inputs: &Inputs) -> Result<Outputs, StepError> {
-        let folder = TreeEntry {
-            path: String::new(),
-            content: None,
-        };
-        Ok(one(Tree::new(vec![folder])
-            .map_err(StepError::internal)?
-            .save(context)?))
-    }
-}

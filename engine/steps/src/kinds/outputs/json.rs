@@ -3,7 +3,7 @@
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use super::dialect::{DIALECT, INDENT, SORT_KEYS, check, dialect};
-use super::export::Export;
+use super::export::export;
 use crate::emit::write_json;
 use crate::kinds::Kind;
 
@@ -27,7 +27,7 @@ pub(crate) static KIND: Kind = Kind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json")?;
-        Export::step("json", query, params, session, move |run| {
+        export("json", query, params, session, move |run| {
             write_json(run, dialect)
         })
     },

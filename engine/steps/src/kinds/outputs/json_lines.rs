@@ -3,7 +3,7 @@
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
 use super::dialect::{DIALECT, SORT_KEYS, check, dialect};
-use super::export::Export;
+use super::export::export;
 use crate::emit::write_json_lines;
 use crate::kinds::Kind;
 
@@ -31,7 +31,7 @@ pub(crate) static KIND: Kind = Kind {
         let dialect = dialect(declaration);
         let params = serde_json::json!({ "dialect": dialect });
         let query = declaration.query("json_lines")?;
-        Export::step("json_lines", query, params, session, move |run| {
+        export("json_lines", query, params, session, move |run| {
             write_json_lines(run, dialect)
         })
     },

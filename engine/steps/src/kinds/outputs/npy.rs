@@ -2,7 +2,7 @@
 
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
-use super::export::Export;
+use super::export::export;
 use crate::emit::write_npy;
 use crate::kinds::Kind;
 
@@ -24,6 +24,6 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |declaration, session| {
         let query = declaration.query("npy")?;
-        Export::step("npy", query, serde_json::json!({}), session, write_npy)
+        export("npy", query, serde_json::json!({}), session, write_npy)
     },
 };

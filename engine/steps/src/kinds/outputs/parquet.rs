@@ -5,7 +5,7 @@ use prep_spec::diagnostic::Diagnostic;
 use prep_spec::model::Declaration;
 use prep_spec::words::{Form, Key, Makes, Section, Value};
 
-use super::export::Export;
+use super::export::export;
 use crate::emit::write_parquet;
 use crate::kinds::Kind;
 
@@ -46,7 +46,7 @@ pub(crate) static KIND: Kind = Kind {
             }
             None => serde_json::json!({}),
         };
-        Export::step("parquet", query, params, session, move |run| {
+        export("parquet", query, params, session, move |run| {
             write_parquet(run, versions.as_ref())
         })
     },

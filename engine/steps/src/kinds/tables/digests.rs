@@ -2,15 +2,19 @@
 
 use std::io::Read;
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::StepError;
 use prep_digests::Hasher;
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::ColumnType;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
-use crate::relation::for_each_file;
-use crate::value::TableWriter;
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
+use crate::value::{OpenContent, TableWriter};
+
+/// Bytes that are read at a time.
+const PIECE: usize = 1 << 18;
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -28,7 +32,10 @@ pub(crate) static KIND: Kind = Kind {
         makes: Makes::Table(|_| vec![MadeColumn::text("file"), MadeColumn::text("sha256")]),
         check: None,
     },
-    step: |_, _| Some(Box::new(Digests)),
+    step: |_, _| {
+        let columns = ["file", "sha256"].map(|name| column(name, ColumnType::Text, false));
+        Made::of_files("digests", 1, Null, columns.into(), visit).step()
+    },
 };
 
 #[derive(Debug, Error)]
@@ -39,51 +46,28 @@ struct ReadError {
     cause: std::io::Error,
 }
 
-struct Digests;
-
-impl Step for Digests {
-    fn kind(&self) -> &'static str {
-        "digests"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let column = |name: &str| Column {
-            name: name.to_owned(),
-            kind: ColumnType::Text,
-            nullable: false,
-        };
-        let mut table = TableWriter::new(context, vec![column("file"), column("sha256")])?;
-        let mut buffer = vec![0; 1 << 18];
-        for_each_file(context, inputs, &mut |file, opened| {
-            let failed = |cause| {
+fn visit(
+    buffer: &mut Vec<u8>,
+    table: &mut TableWriter<'_>,
+    file: &str,
+    opened: &OpenContent<'_>,
+) -> Result<(), StepError> {
+    buffer.resize(PIECE, 0);
+    let (mut reader, mut hasher) = (opened.reader()?, Hasher::default());
+    loop {
+        table.context.check()?;
+        match reader.read(buffer) {
+            Ok(0) => break,
+            Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(cause) => {
                 let file = file.to_owned();
-                StepError::input(ReadError { file, cause })
-            };
-            let (mut reader, mut hasher) = (opened.reader()?, Hasher::default());
-            loop {
-                context.check()?;
-                match reader.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(count) => hasher.update(buffer.get(..count).unwrap_or_default()),
-                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(failed(error)),
-                }
+                return Err(StepError::input(ReadError { file, cause }));
             }
-            let cells = table.cells();
-            cells.text(file);
-            cells.text(&hasher.finish().to_string());
-            table.end_row()?;
-            context.progress.add_file();
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
+        }
     }
+    let cells = table.cells();
+    cells.text(file);
+    cells.text(&hasher.finish().to_string());
+    table.end_row()
 }

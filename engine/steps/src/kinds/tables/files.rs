@@ -5,10 +5,11 @@
 //! A table of files knows their paths and lengths. Who reads what is in them has the tree as an input, too.
 
 use globset::GlobBuilder;
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::{Context, Inputs, StepError};
 use prep_spec::split_source;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 
+use crate::kinds::made::Made;
 use crate::kinds::{Kind, one};
 use crate::relation::listing_schema;
 use crate::value::{BETWEEN_CHECKS, Storage, TableValue, TreeBuilder, memory_of_trees, only_tree};
@@ -36,59 +37,40 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |declaration, _| {
         let pattern = declaration.text("files")?.to_owned();
-        Some(Box::new(FileTable { pattern }))
+        let params = serde_json::json!({ "pattern": pattern });
+        let made = Made::new("files", 3, params, move |context, inputs| {
+            Ok(one(table(context, inputs, &pattern)?.into_value()))
+        });
+        made.memory(|inputs| (16 << 20) + 2 * memory_of_trees(inputs))
+            .step()
     },
 };
 
-struct FileTable {
-    pattern: String,
-}
-
-impl Step for FileTable {
-    fn kind(&self) -> &'static str {
-        "files"
-    }
-
-    fn version(&self) -> u32 {
-        3
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "pattern": self.pattern })
-    }
-
-    fn memory(&self, inputs: &Inputs) -> u64 {
-        (16 << 20) + 2 * memory_of_trees(inputs)
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let (_, pattern) = split_source(&self.pattern);
-        let glob = GlobBuilder::new(pattern)
-            .literal_separator(true)
-            .backslash_escape(false)
-            .build();
-        let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
-        let tree = only_tree(context, inputs)?;
-        let mut chosen = TreeBuilder::default();
-        for file in tree.files() {
-            if file.index().is_multiple_of(BETWEEN_CHECKS) {
-                context.check()?;
-            }
-            let (_, path) = split_source(file.path());
-            if !file.is_folder() && matcher.is_match(path) {
-                chosen.push_row(file.path(), file.bytes());
-            }
+fn table(context: &Context, inputs: &Inputs, pattern: &str) -> Result<TableValue, StepError> {
+    let (_, pattern) = split_source(pattern);
+    let glob = GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .backslash_escape(false)
+        .build();
+    let matcher = glob.map_err(StepError::pipeline)?.compile_matcher();
+    let tree = only_tree(context, inputs)?;
+    let mut chosen = TreeBuilder::default();
+    for file in tree.files() {
+        if file.index().is_multiple_of(BETWEEN_CHECKS) {
+            context.check()?;
         }
-        let rows = chosen.len() as u64;
-        let listing = chosen
-            .finish(&context.cancel)
-            .map_err(StepError::internal)?;
-        let (object, _) = listing.save_listing(context)?;
-        let storage = Storage::Listing { object };
-        Ok(one(
-            TableValue::new(listing_schema(rows), storage).into_value()
-        ))
+        let (_, path) = split_source(file.path());
+        if !file.is_folder() && matcher.is_match(path) {
+            chosen.push_row(file.path(), file.bytes());
+        }
     }
+    let rows = chosen.len() as u64;
+    let listing = chosen
+        .finish(&context.cancel)
+        .map_err(StepError::internal)?;
+    let (object, _) = listing.save_listing(context)?;
+    let storage = Storage::Listing { object };
+    Ok(TableValue::new(listing_schema(rows), storage))
 }
 
 #[cfg(test)]
@@ -97,7 +79,7 @@ mod tests {
     use prep_core::{Cancel, Limits, Value};
 
     use super::*;
-    use crate::kinds::{TREE, VALUE};
+    use crate::kinds::TREE;
     use crate::value::{Content, Tree, TreeEntry};
 
     #[test]
@@ -118,12 +100,8 @@ mod tests {
                 }),
             });
             let tree = Tree::new(entries.into())?.save(&context)?;
-            let step = FileTable {
-                pattern: "images/*.png".to_owned(),
-            };
             let inputs = Inputs::from([(TREE.to_owned(), tree)]);
-            let made = step.run(&context, &inputs)?.remove(VALUE);
-            Ok(made.ok_or("no table")?)
+            Ok(super::table(&context, &inputs, "images/*.png")?.into_value())
         };
         let found = table(b"abc", 3)?;
         assert_eq!(TableValue::of(&found)?.len(), 2);

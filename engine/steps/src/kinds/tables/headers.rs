@@ -2,16 +2,17 @@
 
 use std::io::{Chain, Cursor, Read};
 
-use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, StepError};
 use prep_formats::image::{ImageError, ImageHeader};
 use prep_formats::npy::NpyHeader;
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::ColumnType;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
-use crate::relation::for_each_file;
-use crate::value::TableWriter;
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
+use crate::value::{OpenContent, TableWriter};
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -37,7 +38,16 @@ pub(crate) static KIND: Kind = Kind {
         }),
         check: None,
     },
-    step: |_, _| Some(Box::new(Headers)),
+    step: |_, _| {
+        let columns = vec![
+            column("file", ColumnType::Text, false),
+            column("width", ColumnType::Int64, true),
+            column("height", ColumnType::Int64, true),
+            column("shape", ColumnType::Text, true),
+            column("dtype", ColumnType::Text, true),
+        ];
+        Made::of_files("headers", 1, Null, columns, visit).step()
+    },
 };
 
 #[derive(Debug, Error)]
@@ -56,65 +66,34 @@ enum Header {
     Array(NpyHeader),
 }
 
-struct Headers;
-
-impl Step for Headers {
-    fn kind(&self) -> &'static str {
-        "headers"
+fn visit(
+    _: &mut (),
+    table: &mut TableWriter<'_>,
+    file: &str,
+    opened: &OpenContent<'_>,
+) -> Result<(), StepError> {
+    let header = header(opened.reader()?).map_err(|cause| {
+        let file = file.to_owned();
+        StepError::input(HeaderError { file, cause })
+    })?;
+    let cells = table.cells();
+    cells.text(file);
+    match header {
+        Header::Image(image) => {
+            cells.integer(image.width);
+            cells.integer(image.height);
+            cells.missing();
+            cells.missing();
+        }
+        Header::Array(array) => {
+            cells.missing();
+            cells.missing();
+            let axes: Vec<String> = array.shape.iter().map(u64::to_string).collect();
+            cells.text(&axes.join(","));
+            cells.text(&array.descr);
+        }
     }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let column = |name: &str, kind| Column {
-            name: name.to_owned(),
-            kind,
-            nullable: name != "file",
-        };
-        let columns = vec![
-            column("file", ColumnType::Text),
-            column("width", ColumnType::Int64),
-            column("height", ColumnType::Int64),
-            column("shape", ColumnType::Text),
-            column("dtype", ColumnType::Text),
-        ];
-        let mut table = TableWriter::new(context, columns)?;
-        for_each_file(context, inputs, &mut |file, opened| {
-            let header = header(opened.reader()?).map_err(|cause| {
-                StepError::input(HeaderError {
-                    file: file.to_owned(),
-                    cause,
-                })
-            })?;
-            let cells = table.cells();
-            cells.text(file);
-            match header {
-                Header::Image(image) => {
-                    cells.integer(image.width);
-                    cells.integer(image.height);
-                    cells.missing();
-                    cells.missing();
-                }
-                Header::Array(array) => {
-                    cells.missing();
-                    cells.missing();
-                    let axes: Vec<String> = array.shape.iter().map(u64::to_string).collect();
-                    cells.text(&axes.join(","));
-                    cells.text(&array.descr);
-                }
-            }
-            table.end_row()?;
-            context.progress.add_file();
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
-    }
+    table.end_row()
 }
 
 /// Reads no more than it takes.

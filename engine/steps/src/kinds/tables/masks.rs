@@ -1,14 +1,14 @@
 //! `masks`: NumPy arrays as run-length codes, a row per file.
 
-use prep_core::{BoxError, Context, Inputs, Outputs, Step, StepError};
+use prep_core::{BoxError, StepError};
 use prep_formats::npy::mask_code;
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::ColumnType;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
-use crate::relation::for_each_file;
-use crate::value::TableWriter;
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
+use crate::value::{OpenContent, TableWriter};
 
 pub(crate) static KIND: Kind = Kind {
     form: Form {
@@ -42,7 +42,31 @@ pub(crate) static KIND: Kind = Kind {
     },
     step: |declaration, _| {
         let value = declaration.natural("value").unwrap_or(1);
-        Some(Box::new(Masks { value }))
+        let columns = vec![
+            column("file", ColumnType::Text, false),
+            column("shape", ColumnType::Text, true),
+            column("rle", ColumnType::Text, true),
+        ];
+        let params = serde_json::json!({ "value": value });
+        let visit =
+            move |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
+                let mask = mask_code(opened.reader()?, value as f64).map_err(|cause| {
+                    StepError::input(MaskError {
+                        file: file.to_owned(),
+                        cause: cause.into(),
+                    })
+                })?;
+                let axes: Vec<String> = mask.shape.iter().map(u64::to_string).collect();
+                let cells = table.cells();
+                cells.text(file);
+                cells.text(&axes.join(","));
+                match mask.code.as_str() {
+                    "" => cells.missing(),
+                    code => cells.text(code),
+                }
+                table.end_row()
+            };
+        Made::of_files("masks", 1, params, columns, visit).step()
     },
 };
 
@@ -52,52 +76,4 @@ struct MaskError {
     file: String,
     #[source]
     cause: BoxError,
-}
-
-struct Masks {
-    value: u64,
-}
-
-impl Step for Masks {
-    fn kind(&self) -> &'static str {
-        "masks"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "value": self.value })
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let column = |name: &str| Column {
-            name: name.to_owned(),
-            kind: ColumnType::Text,
-            nullable: name != "file",
-        };
-        let columns = vec![column("file"), column("shape"), column("rle")];
-        let mut table = TableWriter::new(context, columns)?;
-        for_each_file(context, inputs, &mut |file, opened| {
-            let mask = mask_code(opened.reader()?, self.value as f64).map_err(|cause| {
-                StepError::input(MaskError {
-                    file: file.to_owned(),
-                    cause: cause.into(),
-                })
-            })?;
-            let axes: Vec<String> = mask.shape.iter().map(u64::to_string).collect();
-            let cells = table.cells();
-            cells.text(file);
-            cells.text(&axes.join(","));
-            match mask.code.as_str() {
-                "" => cells.missing(),
-                code => cells.text(code),
-            }
-            table.end_row()?;
-            context.progress.add_file();
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
-    }
 }

@@ -1,16 +1,18 @@
 //! `pixels`: the grey values of PNG files, a row per pixel.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column, ColumnType};
+use prep_core::StepError;
+use prep_formats::pandas::ColumnType;
 use prep_formats::png::{PngError, decode_grey};
 use prep_formats::zip::MemberInflater;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
 use crate::limits::{limits, undecodable};
-use crate::relation::{for_each_file, part};
-use crate::value::TableWriter;
+use crate::relation::part;
+use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 #[error("`{file}`: {cause}")]
@@ -40,55 +42,30 @@ pub(crate) static KIND: Kind = Kind {
         }),
         check: None,
     },
-    step: |_, _| Some(Box::new(Pixels)),
+    step: |_, _| {
+        let columns = vec![
+            column("file", ColumnType::Text, false),
+            column("stem", ColumnType::Text, false),
+            column("row", ColumnType::Int64, false),
+            column("col", ColumnType::Int64, false),
+            column("grey", ColumnType::Int64, false),
+        ];
+        Made::of_files("pixels", 1, Null, columns, visit).step()
+    },
 };
 
-struct Pixels;
-
-impl Step for Pixels {
-    fn kind(&self) -> &'static str {
-        "pixels"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let column = |name: &str, kind| Column {
-            name: name.to_owned(),
-            kind,
-            nullable: false,
-        };
-        let columns = vec![
-            column("file", ColumnType::Text),
-            column("stem", ColumnType::Text),
-            column("row", ColumnType::Int64),
-            column("col", ColumnType::Int64),
-            column("grey", ColumnType::Int64),
-        ];
-        let mut table = TableWriter::new(context, columns)?;
-        let mut inflater = MemberInflater::default();
-        let mut bytes = Vec::new();
-        let limits = limits(context);
-        for_each_file(context, inputs, &mut |file, opened| {
-            opened.read_into(&mut inflater, &mut bytes)?;
-            let image = decode_grey(&bytes, &limits).map_err(|cause| {
-                undecodable(ImageError {
-                    file: file.to_owned(),
-                    cause,
-                })
-            })?;
-            write_pixels(&mut table, file, image.width, &image.pixels)?;
-            context.progress.add_file();
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
-    }
+fn visit(
+    (inflater, bytes): &mut (MemberInflater, Vec<u8>),
+    table: &mut TableWriter<'_>,
+    file: &str,
+    opened: &OpenContent<'_>,
+) -> Result<(), StepError> {
+    opened.read_into(inflater, bytes)?;
+    let image = decode_grey(bytes, &limits(table.context)).map_err(|cause| {
+        let file = file.to_owned();
+        undecodable(ImageError { file, cause })
+    })?;
+    write_pixels(table, file, image.width, &image.pixels)
 }
 
 fn write_pixels(

@@ -1,16 +1,18 @@
 //! `text_lines`: text files, a row per line.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
+use prep_core::StepError;
 use prep_formats::lines::{Lines, LinesError};
-use prep_formats::pandas::{Column, ColumnType};
+use prep_formats::pandas::ColumnType;
 use prep_spec::model::ColumnKind;
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
+use serde_json::Value::Null;
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
 use crate::limits::{limits, undecodable};
-use crate::relation::{for_each_file, part};
-use crate::value::TableWriter;
+use crate::relation::part;
+use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 #[error("`{file}`: {cause}")]
@@ -44,30 +46,7 @@ pub(crate) static KIND: Kind = Kind {
         }),
         check: None,
     },
-    step: |_, _| Some(Box::new(LineTable)),
-};
-
-struct LineTable;
-
-impl Step for LineTable {
-    fn kind(&self) -> &'static str {
-        "text_lines"
-    }
-
-    fn version(&self) -> u32 {
-        2
-    }
-
-    fn params(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let column = |name: &str, kind, nullable| Column {
-            name: name.to_owned(),
-            kind,
-            nullable,
-        };
+    step: |_, _| {
         let columns = vec![
             column("file", ColumnType::Text, false),
             column("stem", ColumnType::Text, false),
@@ -76,29 +55,32 @@ impl Step for LineTable {
             column("line", ColumnType::Text, true),
             column("ended", ColumnType::Bool, false),
         ];
-        let mut table = TableWriter::new(context, columns)?;
-        for_each_file(context, inputs, &mut |file, opened| {
-            let mut lines = Lines::new(opened.ahead()?).with_limits(&limits(context));
-            let mut number = 0_u64;
-            let failed = |cause| {
-                undecodable(TextError {
-                    file: file.to_owned(),
-                    cause,
-                })
-            };
-            while let Some(line) = lines.next_line().map_err(failed)? {
-                number += 1;
-                let cells = table.cells();
-                cells.text(file);
-                cells.text(part(file, "stem"));
-                cells.integer(number);
-                cells.text(line);
-                context.progress.add_bytes(line.len() as u64 + 1);
-                table.cells().bool(lines.has_ended());
-                table.end_row()?;
-            }
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
+        Made::of_files("text_lines", 2, Null, columns, visit).step()
+    },
+};
+
+fn visit(
+    _: &mut (),
+    table: &mut TableWriter<'_>,
+    file: &str,
+    opened: &OpenContent<'_>,
+) -> Result<(), StepError> {
+    let mut lines = Lines::new(opened.ahead()?).with_limits(&limits(table.context));
+    let mut number = 0_u64;
+    let failed = |cause| {
+        let file = file.to_owned();
+        undecodable(TextError { file, cause })
+    };
+    while let Some(line) = lines.next_line().map_err(failed)? {
+        number += 1;
+        let cells = table.cells();
+        cells.text(file);
+        cells.text(part(file, "stem"));
+        cells.integer(number);
+        cells.text(line);
+        table.context.progress.add_bytes(line.len() as u64 + 1);
+        table.cells().bool(lines.has_ended());
+        table.end_row()?;
     }
+    Ok(())
 }

@@ -1,16 +1,16 @@
 //! `tfrecords`: records of TFRecord files (`tf.train.Example`), a row per record with the first value of each feature.
 
-use prep_core::{Context, Inputs, Outputs, Step, StepError};
-use prep_formats::pandas::{Column as StoredColumn, ColumnType, CsvWriter};
+use prep_core::StepError;
+use prep_formats::pandas::{ColumnType, CsvWriter};
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords};
 use prep_spec::model::{Column, ColumnKind};
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use thiserror::Error;
 
-use crate::kinds::{Kind, one};
+use crate::kinds::Kind;
+use crate::kinds::made::{Made, column};
 use crate::limits::{limits, undecodable};
-use crate::relation::for_each_file;
-use crate::value::TableWriter;
+use crate::value::{OpenContent, TableWriter};
 
 #[derive(Debug, Error)]
 enum RecordError {
@@ -69,95 +69,83 @@ pub(crate) static KIND: Kind = Kind {
         check: None,
     },
     step: |declaration, _| {
-        let features = declaration.columns("features").to_vec();
-        Some(Box::new(TfRecordTable { features }))
+        let features: Vec<Wanted> = declaration
+            .columns("features")
+            .iter()
+            .map(Wanted::of)
+            .collect();
+        let mut columns = vec![column("file", ColumnType::Text, false)];
+        columns.extend(
+            features
+                .iter()
+                .map(|one| column(&one.name, one.kind, false)),
+        );
+        let params: Vec<_> = features.iter().map(|one| (&one.name, one.kind)).collect();
+        let params = serde_json::json!({ "features": params });
+        let visit =
+            move |_: &mut (), table: &mut TableWriter<'_>, file: &str, opened: &OpenContent<'_>| {
+                write_rows(&features, table, file, opened)
+            };
+        Made::of_files("tfrecords", 1, params, columns, visit).step()
     },
 };
 
-struct TfRecordTable {
-    features: Vec<Column>,
+/// A feature that becomes a column.
+struct Wanted {
+    name: String,
+    kind: ColumnType,
 }
 
-impl TfRecordTable {
-    fn kind(column: &Column) -> ColumnType {
-        match column.kind {
+impl Wanted {
+    fn of(column: &Column) -> Wanted {
+        let kind = match column.kind {
             ColumnKind::Integer => ColumnType::Int64,
             ColumnKind::Number => ColumnType::Float32,
             _ => ColumnType::Text,
-        }
+        };
+        let name = column.name.value.clone();
+        Wanted { name, kind }
     }
 }
 
-impl Step for TfRecordTable {
-    fn kind(&self) -> &'static str {
-        "tfrecords"
-    }
-
-    fn version(&self) -> u32 {
-        1
-    }
-
-    fn params(&self) -> serde_json::Value {
-        let features: Vec<_> = self
-            .features
-            .iter()
-            .map(|feature| (&feature.name.value, TfRecordTable::kind(feature)))
-            .collect();
-        serde_json::json!({ "features": features })
-    }
-
-    fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
-        let mut columns = vec![StoredColumn {
-            name: "file".to_owned(),
-            kind: ColumnType::Text,
-            nullable: false,
-        }];
-        columns.extend(self.features.iter().map(|feature| StoredColumn {
-            name: feature.name.value.clone(),
-            kind: TfRecordTable::kind(feature),
-            nullable: false,
-        }));
-        let mut table = TableWriter::new(context, columns)?;
-        for_each_file(context, inputs, &mut |file, opened| {
-            let format = |cause| {
-                undecodable(RecordError::Format {
+fn write_rows(
+    features: &[Wanted],
+    table: &mut TableWriter<'_>,
+    file: &str,
+    opened: &OpenContent<'_>,
+) -> Result<(), StepError> {
+    let format = |cause| {
+        let file = file.to_owned();
+        undecodable(RecordError::Format { file, cause })
+    };
+    let records = TfRecords::new(opened.ahead()?).with_limits(&limits(table.context));
+    for record in records {
+        let record = record.map_err(format)?;
+        let example = Example::new(&record.payload);
+        table.cells().text(file);
+        for feature in features {
+            let found = example.feature(&feature.name).map_err(format)?;
+            let found = found.ok_or_else(|| {
+                StepError::input(RecordError::NoFeature {
                     file: file.to_owned(),
-                    cause,
+                    offset: record.offset,
+                    feature: feature.name.clone(),
                 })
-            };
-            let records = TfRecords::new(opened.ahead()?).with_limits(&limits(context));
-            for record in records {
-                let record = record.map_err(format)?;
-                let example = Example::new(&record.payload);
-                table.cells().text(file);
-                for column in &self.features {
-                    let feature = column.name.value.clone();
-                    let found = example.feature(&feature).map_err(format)?;
-                    let place = (file.to_owned(), record.offset);
-                    let found = found.ok_or_else(|| {
-                        StepError::input(RecordError::NoFeature {
-                            file: place.0.clone(),
-                            offset: place.1,
-                            feature: feature.clone(),
-                        })
-                    })?;
-                    if write_first(table.cells(), &found, TfRecordTable::kind(column)).is_none() {
-                        let error = RecordError::OtherType {
-                            file: place.0,
-                            offset: place.1,
-                            feature,
-                            found: name(&found),
-                        };
-                        return Err(StepError::input(error));
-                    }
-                }
-                table.end_row()?;
-                context.progress.add_bytes(record.payload.len() as u64);
+            })?;
+            if write_first(table.cells(), &found, feature.kind).is_none() {
+                return Err(StepError::input(RecordError::OtherType {
+                    file: file.to_owned(),
+                    offset: record.offset,
+                    feature: feature.name.clone(),
+                    found: name(&found),
+                }));
             }
-            Ok(())
-        })?;
-        Ok(one(table.finish()?.into_value()))
+        }
+        table.end_row()?;
+        let bytes = record.payload.len() as u64;
+        table.context.progress.add_bytes(bytes);
     }
+    Ok(())
 }
 
 /// Writes the first value of a feature; none if there is none of the wanted type.
