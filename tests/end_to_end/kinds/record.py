@@ -57,9 +57,6 @@ def draws():
     d = np.random.default_rng(5)
     rows = [(i, d.uniform(-1, 2), int(d.integers(10, 20)), d.random()) for i in range(300)]
     pd.DataFrame(rows, columns=["id", "x", "k", "r"]).to_csv(out / "generator.csv", index=False)
-    # Seeded anew for every row.
-    rows = [(i, int(np.random.RandomState(42).randint(0, 1010))) for i in range(300)]
-    pd.DataFrame(rows, columns=["id", "label"]).to_csv(out / "restart.csv", index=False)
     order = np.random.RandomState(3).permutation(300)
     pd.DataFrame({"id": order}).to_csv(out / "permuted.csv", index=False)
 

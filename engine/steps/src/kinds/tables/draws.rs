@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use prep_core::{Context, Failure, Inputs, Outputs, Step, StepError};
 use prep_formats::pandas::{Column, ColumnType};
 use prep_spec::Span;
-use prep_spec::model::{Comparison, Declaration, Item, Operand, Setting};
+use prep_spec::model::{Comparison, Item, Operand, Setting};
 use prep_spec::words::{Form, Key, MadeColumn, Makes, Section, Value};
 use prep_splits::{RandomError, Rng};
 use prep_sql::Relation;
@@ -36,12 +36,6 @@ pub(crate) static KIND: Kind = Kind {
                 ),
                 SEED,
                 AFTER,
-                Key::optional(
-                    "restart",
-                    Value::True,
-                    "The generator is seeded anew for every row.",
-                    "true",
-                ),
                 Key::required(
                     "values",
                     Value::Items(DRAWS),
@@ -64,13 +58,12 @@ pub(crate) static KIND: Kind = Kind {
                 })
                 .collect()
         }),
-        check: Some(check),
+        check: Some(|declaration| check_generator(declaration).into_iter().collect()),
     },
     step: |declaration, _| {
         let items = declaration.items("values").iter();
         Some(Box::new(Draws {
             seeded: Seeded::of(declaration)?,
-            restart: declaration.has("restart"),
             values: items.map(Drawn::of).collect::<Option<_>>()?,
         }))
     },
@@ -135,16 +128,6 @@ static SAMPLE: Section = Section {
         WHEN,
     ],
 };
-
-fn check(declaration: &Declaration) -> Vec<prep_spec::Diagnostic> {
-    let mut found: Vec<_> = check_generator(declaration).into_iter().collect();
-    if declaration.has("restart") && declaration.has("after") {
-        let message = "a generator that goes on cannot be seeded anew";
-        let fault = declaration.fault("restart", "conflicting-keys", message);
-        found.push(fault.help("write `seed` in place of `after`, or leave `restart` out"));
-    }
-    found
-}
 
 #[derive(Debug, Error)]
 enum DrawError {
@@ -263,7 +246,6 @@ impl Drawn {
 
 struct Draws {
     seeded: Seeded,
-    restart: bool,
     values: Vec<Drawn>,
 }
 
@@ -277,7 +259,8 @@ impl Step for Draws {
     }
 
     fn params(&self) -> serde_json::Value {
-        serde_json::json!({ "seeded": self.seeded, "restart": self.restart, "values": self.values })
+        // `restart` was a word once; keys of stored results have it.
+        serde_json::json!({ "seeded": self.seeded, "restart": false, "values": self.values })
     }
 
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError> {
@@ -294,9 +277,6 @@ impl Step for Draws {
             let arrays = arrays.collect::<Result<Vec<_>, _>>()?;
             for index in 0..values.rows {
                 number += 1;
-                if self.restart {
-                    rng = self.seeded.start(inputs)?;
-                }
                 let mut row = Row {
                     number,
                     index,
