@@ -73,7 +73,7 @@ pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize
 }
 
 /// Lower-case hexadecimal digits of `bytes`.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
         .flat_map(|byte| [byte >> 4, byte & 15])

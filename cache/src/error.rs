@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use crate::Digest;
+use crate::{Digest, free_space};
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error)]
@@ -128,7 +128,7 @@ impl StoreError {
         let path = path.to_path_buf();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                let free = free_bytes(path.parent().unwrap_or(&path));
+                let free = free_space(&path);
                 Self::NoSpace {
                     action,
                     path,
@@ -170,10 +170,4 @@ impl StoreError {
         };
         io::Error::new(kind, self)
     }
-}
-
-/// Bytes that an ordinary user may still write on the file system of `path`.
-pub(crate) fn free_bytes(path: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(path).ok()?;
-    stat.f_bavail.checked_mul(stat.f_frsize)
 }

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::error::free_bytes;
 use crate::folder::make_folder;
 use crate::layout::Bucket;
 use crate::link::LinkMode;
 use crate::stamp::Stamp;
-use crate::{Digest, Permit, StoreError, Threads, Tier, leftovers};
+use crate::{Digest, Permit, StoreError, Threads, Tier, free_space, leftovers};
 
 /// Tells backup and search programs to leave the folder alone.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
@@ -193,7 +192,7 @@ impl Store {
 
     /// Bytes that can still be written to the store's file system, if it can tell.
     pub fn free_space(&self) -> Option<u64> {
-        free_bytes(self.root())
+        free_space(self.root())
     }
 
     /// Refuses early what would fill the disk.

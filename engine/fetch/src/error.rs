@@ -9,7 +9,7 @@ use prep_formats::zip::ZipError;
 use thiserror::Error;
 
 use crate::credentials::CredentialsError;
-use crate::space;
+use crate::free_space;
 use crate::trouble::Trouble;
 use prep_core::units;
 
@@ -192,7 +192,7 @@ impl FetchError {
         match cause.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => FetchError::NoSpace {
                 needed: 0,
-                free: space::free(&path).unwrap_or(0),
+                free: free_space(&path).unwrap_or(0),
                 path,
             },
             _ => FetchError::Io {

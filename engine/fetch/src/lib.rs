@@ -32,7 +32,6 @@ mod network;
 mod options;
 mod resume;
 mod secret;
-mod space;
 mod trouble;
 mod wire;
 
@@ -48,6 +47,6 @@ pub use credentials::{Credentials, CredentialsError, Found, Origin, find};
 pub use error::FetchError;
 pub use network::{LazyNetwork, Network};
 pub use options::{ENDPOINT, Options};
+pub use prep_cache::free_space;
 pub use secret::Secret;
-pub use space::free as free_space;
 pub use trouble::Trouble;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use prep_core::Progress;
 
 use crate::error::FetchError;
+use crate::free_space;
 use crate::resume::partial::Partial;
 use crate::resume::pieces::max_bytes;
-use crate::space;
 use crate::wire::identity::Identity;
 use crate::wire::item::Item;
 use crate::wire::shared::Shared;
@@ -50,7 +50,7 @@ impl Order {
 
     /// Refuses to begin what the disk cannot hold.
     pub(crate) fn require_space(&self, needed: u64) -> Result<(), FetchError> {
-        match space::free(&self.partial.path) {
+        match free_space(&self.partial.path) {
             Some(free) if free < needed => Err(FetchError::NoSpace {
                 path: self.partial.path.clone(),
                 needed,

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use md5::{Digest as _, Md5};
-use prep_cache::Digest;
+use prep_cache::{Digest, hex};
 
 /// The digests of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,8 +108,4 @@ impl Digester {
             })
         }))
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

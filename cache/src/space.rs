@@ -1,9 +1,10 @@
-//! Free disk.
+//! Free disk space.
 
 use std::path::Path;
 
-/// Bytes that this user can still write to the file system of `path` (or of its folder, if it does not exist yet).
-pub fn free(path: &Path) -> Option<u64> {
+/// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of the nearest directory
+/// above it that exists. `None` if the system does not tell.
+pub fn free_space(path: &Path) -> Option<u64> {
     // The parent of a relative path of one part is the empty path, which names nothing.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find(|path| path.exists())?;
@@ -16,9 +17,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_is_not_there_yet_has_the_space_of_the_one_above() {
+    fn a_directory_that_does_not_exist_has_the_space_of_the_one_above() {
         for path in ["not-there", "not/there/either", ".", "/", "/not-there/a"] {
-            assert!(free(Path::new(path)).is_some(), "{path}");
+            assert!(free_space(Path::new(path)).is_some(), "{path}");
         }
     }
 }
