@@ -56,9 +56,9 @@
 //! The files are laid out as in `layout.rs`, in folders with a version in
 //! their names. Only Unix-like systems are supported.
 
-mod behind;
 mod buffer;
 mod commit;
+mod consumer;
 mod digest;
 mod error;
 mod folder;

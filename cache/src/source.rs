@@ -14,7 +14,6 @@ use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -22,6 +21,7 @@ use md5::{Digest as _, Md5};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use crate::consumer::Consumer;
 use crate::digest::{hash, hex, next};
 use crate::layout::Bucket;
 use crate::sealed::Loaded;
@@ -392,75 +392,51 @@ fn in_remote(remote: &str, name: &str) -> String {
 /// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
 /// thread, if there is one; spent buffers come back from it.
 fn hash_twice(
-    input: impl Read,
+    mut input: impl Read,
     progress: &dyn Fn(u64),
     permit: Option<Permit>,
 ) -> io::Result<(Digest, String, u64)> {
-    match permit {
-        Some(permit) => hash_on_two_threads(input, progress, permit),
-        None => hash_here(input, progress),
-    }
-}
-
-fn hash_here(mut input: impl Read, progress: &dyn Fn(u64)) -> io::Result<(Digest, String, u64)> {
-    let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
-    let (mut chunk, mut len) = (vec![0; CHUNK], 0);
+    let md5 = Md5::new();
+    let mut md5 = match permit {
+        Some(permit) => Consumer::start(md5, permit, CHUNKS_IN_FLIGHT, |mut md5, chunks| {
+            // Never fails.
+            let _: Result<(), ()> = chunks.each(|chunk| {
+                md5.update(chunk);
+                Ok(())
+            });
+            md5
+        }),
+        None => Err(md5),
+    };
+    let (mut blake3, mut len, mut spare) = (blake3::Hasher::new(), 0, Vec::new());
     loop {
+        let mut chunk = std::mem::take(&mut spare);
+        chunk.resize(CHUNK, 0);
         let read = next(&mut input, &mut chunk)?;
-        let bytes = chunk.get(..read).unwrap_or_default();
-        if bytes.is_empty() {
-            return Ok((blake3.finalize().into(), hex(&md5.finalize()), len));
+        if read == 0 {
+            break;
         }
-        blake3.update(bytes);
-        md5.update(bytes);
+        chunk.truncate(read);
+        blake3.update(&chunk);
         len += read as u64;
+        match &mut md5 {
+            Ok(thread) => {
+                if !thread.send(chunk) {
+                    break;
+                }
+                spare = thread.spent().unwrap_or_default();
+            }
+            Err(md5) => {
+                md5.update(&chunk);
+                spare = chunk;
+            }
+        }
         progress(read as u64);
     }
-}
-
-fn hash_on_two_threads(
-    mut input: impl Read,
-    progress: &dyn Fn(u64),
-    permit: Permit,
-) -> io::Result<(Digest, String, u64)> {
-    thread::scope(|scope| {
-        let (chunks, incoming) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT);
-        let (spent, returned) = sync_channel::<Vec<u8>>(CHUNKS_IN_FLIGHT + 2);
-        let md5 = move || permit.work(|| md5_of(&incoming, &spent));
-        let Ok(md5) = thread::Builder::new().spawn_scoped(scope, md5) else {
-            return hash_here(input, progress);
-        };
-        let mut blake3 = blake3::Hasher::new();
-        let mut len = 0;
-        loop {
-            let mut chunk = returned.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
-            chunk.resize(CHUNK, 0);
-            let read = next(&mut input, &mut chunk)?;
-            if read == 0 {
-                break;
-            }
-            chunk.truncate(read);
-            blake3.update(&chunk);
-            len += read as u64;
-            if chunks.send(chunk).is_err() {
-                break;
-            }
-            progress(read as u64);
-        }
-        drop(chunks);
-        let md5 = md5
-            .join()
-            .map_err(|_| io::Error::other("the MD5 thread died"))?;
-        Ok((blake3.finalize().into(), md5, len))
-    })
-}
-
-fn md5_of(incoming: &Receiver<Vec<u8>>, spent: &SyncSender<Vec<u8>>) -> String {
-    let mut md5 = Md5::new();
-    for chunk in incoming {
-        md5.update(&chunk);
-        // Nobody waits for it: a full channel just means one buffer fewer.
-        let _ = spent.try_send(chunk);
-    }
-    hex(&md5.finalize())
+    let md5 = match md5 {
+        Ok(thread) => thread.finish(),
+        Err(md5) => Some(md5),
+    };
+    let md5 = md5.ok_or_else(|| io::Error::other("the MD5 thread died"))?;
+    Ok((blake3.finalize().into(), hex(&md5.finalize()), len))
 }

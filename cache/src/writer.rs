@@ -12,11 +12,11 @@ use std::os::unix::fs::PermissionsExt;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-use crate::behind::Behind;
+use crate::consumer::Consumer;
 use crate::layout::Bucket;
 use crate::stamp::Stamp;
 use crate::store::write_all;
-use crate::{Buffer, Digest, Store, StoreError};
+use crate::{Buffer, Digest, Permit, Store, StoreError};
 
 /// Small writes are gathered up to this many bytes: fewer system calls, and
 /// BLAKE3 is fastest on long inputs. An object that has more is written on a
@@ -54,7 +54,7 @@ pub struct ObjectWriter {
 #[derive(Debug)]
 enum State {
     Here(Box<Unfinished>),
-    Behind(Behind),
+    Behind(Consumer<Written>),
     /// A write failed, and its caller was told.
     Failed,
 }
@@ -97,6 +97,31 @@ impl Unfinished {
         self.hashes.update(bytes);
         Ok(())
     }
+}
+
+/// The object with all its bytes, or why they could not be written.
+type Written = Result<Box<Unfinished>, StoreError>;
+
+/// Pieces on their way to the thread that hashes and writes a long object. More would only hold memory.
+const PIECES: usize = 2;
+
+/// Goes on with an object on another thread. Gives it back if there is none.
+fn append_behind(
+    unfinished: Box<Unfinished>,
+    permit: Permit,
+) -> Result<Consumer<Written>, Box<Unfinished>> {
+    Consumer::start(unfinished, permit, PIECES, |mut unfinished, pieces| {
+        pieces.each(|piece| unfinished.append(piece))?;
+        Ok(unfinished)
+    })
+}
+
+/// Waits until all is written.
+fn written(behind: Consumer<Written>) -> Written {
+    behind.finish().unwrap_or_else(|| {
+        let source = io::Error::other("the writing thread panicked");
+        Err(StoreError::io("write", "an object".as_ref(), source))
+    })
 }
 
 /// Hashes of the bytes of an object so far.
@@ -259,7 +284,7 @@ impl ObjectWriter {
         let mut behind = match std::mem::replace(&mut self.state, State::Failed) {
             State::Here(unfinished) => {
                 let started = match self.store.thread() {
-                    Some(permit) => Behind::start(unfinished, permit),
+                    Some(permit) => append_behind(unfinished, permit),
                     None => Err(unfinished),
                 };
                 match started {
@@ -276,7 +301,7 @@ impl ObjectWriter {
         };
         if !behind.send(piece) {
             // It takes no more pieces: its error says why.
-            return Err(behind.finish().err().unwrap_or_else(|| self.failed()));
+            return Err(written(behind).err().unwrap_or_else(|| self.failed()));
         }
         let spent = behind.spent();
         self.state = State::Behind(behind);
@@ -354,7 +379,7 @@ impl ObjectWriter {
     fn end(mut self) -> Result<(Place, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
             State::Here(unfinished) => unfinished,
-            State::Behind(behind) => behind.finish()?,
+            State::Behind(behind) => written(behind)?,
             State::Failed => return Err(self.failed()),
         };
         unfinished.append(&self.buffer)?;
