@@ -66,18 +66,19 @@ impl ScalarUDFImpl for Checked {
         Ok(arguments.first().cloned().unwrap_or(DataType::Null))
     }
 
-    /// A missing value without a type gets the type of the other operand. The optimizer passes such values, to learn
-    /// whether a predicate holds for missing ones.
+    /// The optimizer calls operators with missing values that have no type, to learn whether a predicate holds for missing
+    /// ones. They get the type of the other operand, and texts that functions make of them get the usual type of texts.
     fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
-        let mut typed = types.iter().filter(|operand| !operand.is_null());
-        let default = match self.kind {
-            Arithmetic::Join => DataType::Utf8,
-            _ => DataType::Int64,
+        let typed = types.iter().find(|operand| !operand.is_null());
+        let missing = match self.kind {
+            Arithmetic::Join => &DataType::Utf8,
+            _ => typed.unwrap_or(&DataType::Int64),
         };
-        let missing = typed.next().unwrap_or(&default);
-        let coerced = types
-            .iter()
-            .map(|operand| if operand.is_null() { missing } else { operand });
+        let coerced = types.iter().map(|operand| match operand {
+            DataType::Null => missing,
+            DataType::Utf8View | DataType::LargeUtf8 => &DataType::Utf8,
+            other => other,
+        });
         Ok(coerced.cloned().collect())
     }
 

@@ -132,6 +132,17 @@ impl Runs {
     }
 }
 
+/// Shows the query in which the engine panicked.
+struct Shown<'a>(u64, &'a str);
+
+impl Drop for Shown<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("seed {}\n{}", self.0, self.1);
+        }
+    }
+}
+
 #[tokio::test]
 async fn queries_give_what_they_say_or_are_refused() {
     let session = Session::new(&std::env::temp_dir());
@@ -148,6 +159,7 @@ async fn queries_give_what_they_say_or_are_refused() {
     for seed in first..first + number("QUERIES", QUERIES) {
         let is_large = seed.is_multiple_of(LARGE);
         let made = Generator::new(seed, is_large).query();
+        let _shown = Shown(seed, &made.text);
         let found = findings(&session, &made.text);
         if made.foreign.is_empty() {
             assert!(found.is_empty(), "seed {seed}\n{}\n{found:?}", made.text);
