@@ -302,7 +302,7 @@ fn every_bundle_has_its_cause() {
     let expected = Expected {
         md5: Some(md5(&good)),
         size: Some(good.len() as u64),
-        members: known::recall(home.path(), "good"),
+        members: known::recall(home.path(), "good").unwrap(),
         paths: vec!["train.csv".into(), "test.csv".into()],
     };
     assert_eq!(expected.members.as_ref().unwrap().len(), 4);
@@ -315,6 +315,28 @@ fn every_bundle_has_its_cause() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// "No list" is said only if there is none: otherwise an audit would call each sound archive another one.
+#[test]
+fn a_list_that_cannot_be_read_is_not_a_missing_list() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("comp.zip");
+    fs::write(&path, zip(&members())).unwrap();
+    known::remember(home.path(), "good", &path).unwrap();
+    assert!(known::recall(home.path(), "other").unwrap().is_none());
+    let list = home.path().join("good.gz");
+    let whole = fs::read(&list).unwrap();
+    for cut in [0, 1, 10, whole.len() / 2, whole.len() - 1] {
+        fs::write(&list, &whole[..cut]).unwrap();
+        let error = known::recall(home.path(), "good").unwrap_err();
+        assert!(error.to_string().contains("good.gz"), "{cut}: {error}");
+        assert!(!error.is_of_the_system(), "{cut}: {error}");
+    }
+    fs::remove_file(&list).unwrap();
+    fs::create_dir(&list).unwrap();
+    let error = known::recall(home.path(), "good").unwrap_err();
+    assert!(error.is_of_the_system(), "{error}");
 }
 
 #[test]

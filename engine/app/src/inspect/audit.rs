@@ -177,12 +177,14 @@ fn audit_bundle(
     let lists = bundles::member_lists(settings);
     let published = pipeline.bundle.md5.clone();
     let plain = |path: &String| !path.contains(['*', '?', '[', '{']);
+    let members = match &published {
+        Some(md5) => known::recall(&lists, md5).map_err(failed)?,
+        None => None,
+    };
     let expected = Expected {
         md5: published.clone(),
         size: entry.size(),
-        members: published
-            .as_ref()
-            .and_then(|md5| known::recall(&lists, md5)),
+        members,
         paths: prep_steps::members(pipeline)
             .into_iter()
             .filter(plain)

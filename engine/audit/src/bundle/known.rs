@@ -1,5 +1,6 @@
 //! The member list of a good bundle, kept so that it can be said later which members another one changed.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,7 @@ use flate2::write::GzEncoder;
 use prep_contents::{ContentsError, Limits};
 
 use super::members::{self, Member};
+use crate::error::AuditError;
 
 /// Where the list of a bundle lies in `folder`: by its MD5.
 fn place(folder: &Path, md5: &str) -> PathBuf {
@@ -28,7 +30,7 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
     let list = members::of_file(path, &Limits::default())?;
     std::fs::create_dir_all(folder)?;
     let part = folder.join(format!("{md5}.{}.part", std::process::id()));
-    let mut out = GzEncoder::new(std::fs::File::create(&part)?, Compression::fast());
+    let mut out = GzEncoder::new(File::create(&part)?, Compression::fast());
     for member in &list {
         // A name could hold a line end; JSON says it without one.
         let name = serde_json::Value::from(member.name.as_str());
@@ -38,24 +40,41 @@ pub fn remember(folder: &Path, md5: &str, path: &Path) -> Result<(), ContentsErr
     Ok(std::fs::rename(part, place)?)
 }
 
-/// The members of the bundle with this MD5, if they are known.
-pub fn recall(folder: &Path, md5: &str) -> Option<Vec<Member>> {
-    let file = std::fs::File::open(place(folder, md5)).ok()?;
-    // A list in use is not collected. Of a store that cannot be written, nothing is.
-    let _ = file.set_modified(std::time::SystemTime::now());
-    let lines = BufReader::new(GzDecoder::new(file)).lines();
-    let member = |line: io::Result<String>| {
-        let line = line.ok()?;
-        let (crc, rest) = line.split_once(' ')?;
-        let (size, name) = rest.split_once(' ')?;
-        Some(Member {
-            name: serde_json::from_str(name).ok()?,
-            size: size.parse().ok()?,
-            crc: u32::from_str_radix(crc, 16).ok()?,
-            compressed: 0,
-            offset: 0,
-            method: 0,
-        })
+/// The members of the bundle with this MD5. `None` if no list is kept for it.
+///
+/// # Errors
+/// The list cannot be read, or it is damaged.
+pub fn recall(folder: &Path, md5: &str) -> Result<Option<Vec<Member>>, AuditError> {
+    let path = place(folder, md5);
+    let read = || {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        // A list in use is not collected. Of a store that cannot be written, nothing is.
+        let _ = file.set_modified(std::time::SystemTime::now());
+        let lines = BufReader::new(GzDecoder::new(file)).lines();
+        let members = lines.map(|line| {
+            member(&line?).ok_or_else(|| {
+                let reason = "the list of members is damaged; delete the file";
+                io::Error::new(io::ErrorKind::InvalidData, reason)
+            })
+        });
+        members.collect::<io::Result<_>>().map(Some)
     };
-    lines.map(member).collect()
+    read().map_err(AuditError::reading(&path))
+}
+
+/// A member from its line.
+fn member(line: &str) -> Option<Member> {
+    let (crc, rest) = line.split_once(' ')?;
+    let (size, name) = rest.split_once(' ')?;
+    Some(Member {
+        name: serde_json::from_str(name).ok()?,
+        size: size.parse().ok()?,
+        crc: u32::from_str_radix(crc, 16).ok()?,
+        compressed: 0,
+        offset: 0,
+        method: 0,
+    })
 }
