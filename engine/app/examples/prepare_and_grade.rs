@@ -78,6 +78,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         None,
         &prep_app::Log::off(),
     )?;
-    println!("{}", report.to_json().pretty());
+    println!("{}", prep_grade::report::pretty(report.to_json()));
     Ok(())
 }

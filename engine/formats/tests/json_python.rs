@@ -220,14 +220,8 @@ fn json() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 6, |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
-            proptest::collection::vec((any::<String>(), inner), 0..6).prop_map(|entries| {
-                Value::Object(
-                    entries
-                        .into_iter()
-                        .map(|(key, value)| (key.into(), value))
-                        .collect(),
-                )
-            }),
+            proptest::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|entries| { Value::Object(entries.into_iter().collect(),) }),
         ]
     })
 }

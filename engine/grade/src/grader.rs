@@ -6,16 +6,16 @@ use std::io;
 use prep_formats::pandas::{Content, ReadOptions};
 use serde_json::Value;
 
-use crate::answers::{self, AnswersError};
-use crate::error::GradeSpecErrors;
-use crate::frame::Frame;
 use crate::metrics::{Direction, MetricKind};
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::rules::{Rows, Rule, same_rows};
-use crate::spec::{self, GradeSpec};
-use crate::submission;
-use crate::unread::Unread;
+use crate::rules::{Rows, same_rows};
+use crate::spec::error::GradeSpecErrors;
+use crate::spec::{self, GradeSpec, SpecRule};
+use crate::table::answers::{self, AnswersError};
+use crate::table::frame::Frame;
+use crate::table::pair::Pair;
+use crate::table::submission;
+use crate::table::unread::Unread;
 
 /// With fewer rows, a mistake in a cell is told before a wrong number of rows, as the rules have it.
 const MANY: usize = 1_000_000;
@@ -57,23 +57,6 @@ impl Grader {
         Ok(Grader {
             spec: spec::parse(section)?,
         })
-    }
-
-    /// The columns that rules and metric name, each once, in order of appearance.
-    pub fn columns_used(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        for name in self
-            .spec
-            .rules
-            .iter()
-            .flat_map(|rule| rule.columns())
-            .chain(self.spec.metric.columns())
-        {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
     }
 
     /// The metric's kind: its name, description and usual direction.
@@ -140,19 +123,25 @@ impl Grader {
         outcome.unwrap_or_else(Outcome::Refused)
     }
 
+    /// The columns that some rules and the metric name.
+    fn columns_named<'s>(&'s self, rules: &'s [SpecRule]) -> impl Iterator<Item = &'s str> {
+        let of_rules = rules.iter().flat_map(|rule| &rule.columns);
+        let names = of_rules.chain(&self.spec.metric_columns);
+        names.map(String::as_str)
+    }
+
     fn outcome(&self, mut pair: Pair<'_>) -> Result<Outcome, Refusal> {
         let mut rules = self.spec.rules.as_slice();
         let mut knows_rows = false;
         while let [rule, later @ ..] = rules {
-            if !knows_rows && !rule.is_about_shape() {
+            if !knows_rows && !rule.rule.is_about_shape() {
                 self.check_rows(&mut pair, rules)?;
                 knows_rows = true;
             }
-            rule.apply(&mut pair)?;
+            rule.rule.apply(&mut pair)?;
             rules = later;
             if pair.submission.len() > MANY {
-                let wanted = later.iter().flat_map(|rule| rule.columns());
-                let wanted: Vec<&str> = wanted.chain(self.spec.metric.columns()).collect();
+                let wanted: Vec<&str> = self.columns_named(later).collect();
                 pair.submission.forget_all_but(&wanted);
             }
         }
@@ -168,8 +157,8 @@ impl Grader {
 
     /// Refuses a submission of millions of rows if these rules, or the metric, will refuse it for their number. Drops the
     /// rows that nobody will look at.
-    fn check_rows(&self, pair: &mut Pair<'_>, rules: &[Box<dyn Rule>]) -> Result<(), Refusal> {
-        let mut said = rules.iter().map(|rule| rule.rows());
+    fn check_rows(&self, pair: &mut Pair<'_>, rules: &[SpecRule]) -> Result<(), Refusal> {
+        let mut said = rules.iter().map(|rule| rule.rule.rows());
         let many = pair.submission.len() > MANY;
         let kept = |rows: &Rows| matches!(rows, Rows::Kept | Rows::CellByCell);
         match said.clone().find(|rows| !kept(rows)) {
@@ -188,5 +177,31 @@ impl Grader {
             _ => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn columns_that_rules_and_metric_name() {
+        let named = |section: Value| {
+            let grader = Grader::parse(&section).unwrap();
+            let names = grader.columns_named(&grader.spec.rules);
+            names.collect::<Vec<_>>().join(" ")
+        };
+        let plain = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
+        assert_eq!(named(plain), "id y id y");
+        let others = json!({
+            "rules": [{ "numeric": { "all_except": ["id"], "of": "submission" } }, { "rename": { "column": "a", "to": "b" } }],
+            "metric": { "weighted_sum": [
+                { "metric": { "roc_auc": { "all_except": "id" } }, "weight": 0.5 },
+                { "metric": { "f_beta_of_masks": { "column": "m", "width": "w", "height": 9, "beta": 1 } }, "weight": 0.5 },
+            ] },
+        });
+        assert_eq!(named(others), "id a b id m w");
     }
 }

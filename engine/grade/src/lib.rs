@@ -20,30 +20,19 @@
 //! ([`schema`]) are made from that.
 
 pub mod metrics;
+pub mod python;
 pub mod report;
 pub mod rules;
+pub mod spec;
+pub mod table;
 
 mod grader;
-mod python;
 mod refusal;
 mod shapes;
-mod spec;
-mod table;
 mod words;
 
-// Parts go by their own names, whatever folder they stand in.
-pub use python::numeric;
-pub use report::{json, list, medals};
-pub use spec::{definition, schema};
-pub use table::{sort, submission};
-
-use python::{integer, python_sort};
-use shapes::{box_3d, boxes, coco, mask, mask_columns, volume};
-use spec::{edit_distance, error, suggest};
-use table::{answers, columns, frame, ids, key, numbers, order, pair, positions, target, unread};
-
-pub use answers::AnswersError;
-pub use error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
 pub use grader::{Grader, Outcome};
-pub use pair::{Column, Pair, Role, Side, Value};
 pub use refusal::{Refusal, RefusalKind};
+pub use spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, PathSegment, Problem};
+pub use table::answers::AnswersError;
+pub use table::pair::{Column, Pair, Role, Side, Value};

@@ -1,6 +1,6 @@
 //! Texts as lists of words.
 
-use crate::numeric::is_python_blank;
+use crate::python::numeric::is_python_blank;
 
 /// The words of a text, as Python's `str.split()` finds them: between blanks of any kind and number.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -7,7 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_grade::{Grader, Outcome, submission};
+use prep_grade::table::submission;
+use prep_grade::{Grader, Outcome};
 use serde_json::Value;
 
 #[test]

@@ -8,7 +8,8 @@
 
 use std::io::Write as _;
 
-use prep_grade::{Grader, Outcome, submission};
+use prep_grade::table::submission;
+use prep_grade::{Grader, Outcome};
 use serde_json::{Value, json};
 
 const ROWS: usize = 1_100_000;

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use prep_grade::medals::{Leaderboard, LeaderboardError};
+use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 
 #[test]
 fn published_reports() {
@@ -84,7 +84,7 @@ fn ties_and_nan() {
     assert!(board.medals(49.0).above_median && !board.medals(50.0).above_median);
     assert_eq!(
         board.medals(f64::NAN),
-        prep_grade::medals::Medals::default()
+        prep_grade::report::medals::Medals::default()
     );
     assert!(board.medals(f64::NEG_INFINITY).gold);
 }

@@ -9,7 +9,8 @@
 
 use std::path::Path;
 
-use prep_grade::{Grader, Outcome, submission};
+use prep_grade::table::submission;
+use prep_grade::{Grader, Outcome};
 use serde_json::{Value, json};
 
 fn grader(metric: &str) -> Grader {
@@ -157,12 +158,12 @@ fn recorded_rounding() {
             .map(|field| field.parse().unwrap())
             .collect();
         assert_eq!(
-            prep_grade::numeric::round_numpy(fields[0], 5),
+            prep_grade::python::numeric::round_numpy(fields[0], 5),
             fields[1],
             "NumPy, {line}"
         );
         assert_eq!(
-            prep_grade::numeric::round_python(fields[0], 5),
+            prep_grade::python::numeric::round_python(fields[0], 5),
             fields[2],
             "Python, {line}"
         );
@@ -188,7 +189,7 @@ fn recorded_sort_orders() {
             .filter(|(_, key)| key.is_some())
             .map(|(index, _)| index)
             .collect();
-        prep_grade::sort::argsort(&mut order, |a, b| keys[a as usize] < keys[b as usize]);
+        prep_grade::table::sort::argsort(&mut order, |a, b| keys[a as usize] < keys[b as usize]);
         order.extend(missing);
         let expected: Vec<u32> = serde_json::from_value(case["order"].clone()).unwrap();
         assert_eq!(order, expected, "{} keys", keys.len());

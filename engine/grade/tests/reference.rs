@@ -10,9 +10,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use prep_grade::definition::Definition;
 use prep_grade::metrics::{self, Direction};
 use prep_grade::rules;
+use prep_grade::spec::definition::Definition;
 
 const INTRODUCTION: &str = "\
 # Rules and metrics

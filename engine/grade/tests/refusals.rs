@@ -7,7 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_grade::{Grader, Outcome, RefusalKind, submission};
+use prep_grade::table::submission;
+use prep_grade::{Grader, Outcome, RefusalKind};
 use serde_json::json;
 
 const ANSWERS: &str = "id,y\na,0\nb,1\nc,1\n";

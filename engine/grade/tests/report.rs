@@ -9,9 +9,9 @@
 
 use jiff::Timestamp;
 use jiff::civil::date;
-use prep_grade::list::{self, Entry};
-use prep_grade::medals::Leaderboard;
-use prep_grade::report::{CompetitionReport, Variant, aggregate, file_name};
+use prep_grade::report::list::{self, Entry};
+use prep_grade::report::medals::Leaderboard;
+use prep_grade::report::{CompetitionReport, Variant, aggregate, file_name, pretty};
 use prep_grade::{Outcome, Refusal, RefusalKind};
 use serde_json::Value;
 
@@ -28,11 +28,10 @@ fn report(outcome: Option<Outcome>) -> CompetitionReport {
 
 #[test]
 fn keys_and_order() {
-    let text = aggregate(&[report(Some(Outcome::Score {
+    let text = pretty(aggregate(&[report(Some(Outcome::Score {
         value: 0.850_001,
         rounded: 0.85,
-    }))])
-    .pretty();
+    }))]));
     let value: Value = serde_json::from_str(&text).unwrap();
     let keys: Vec<&str> = value
         .as_object()
@@ -71,14 +70,14 @@ fn no_score() {
         .in_column("y")
         .in_row(3);
     let value: Value =
-        serde_json::from_str(&report(Some(Outcome::Refused(refusal))).to_json().pretty()).unwrap();
+        serde_json::from_str(&pretty(report(Some(Outcome::Refused(refusal))).to_json())).unwrap();
     assert_eq!(value["score"], Value::Null);
     assert_eq!(value["submission_exists"], true);
     assert_eq!(
         value["reason"]["message"],
         "column `y`, row 3: found `x`, expected a number"
     );
-    let value: Value = serde_json::from_str(&report(None).to_json().pretty()).unwrap();
+    let value: Value = serde_json::from_str(&pretty(report(None).to_json())).unwrap();
     assert_eq!(value["submission_exists"], false);
     assert_eq!(value["gold_threshold"], 0.9);
     assert_eq!(value["reason"]["kind"], "no_submission");
@@ -94,7 +93,7 @@ fn a_score_that_is_not_comparable_says_why() {
         variant,
         ..report(None)
     };
-    let value: Value = serde_json::from_str(&report.to_json().pretty()).unwrap();
+    let value: Value = serde_json::from_str(&pretty(report.to_json())).unwrap();
     assert_eq!(value["variant"], "own");
     assert_eq!(value["comparable_with_v1"], false);
     assert_eq!(value["not_comparable_because"][0], "own pipeline");
@@ -107,7 +106,7 @@ fn nan_is_a_score() {
         rounded: f64::NAN,
     }));
     assert!(report.valid_submission() && !report.medals.any());
-    assert!(report.to_json().pretty().contains("\"score\": NaN,"));
+    assert!(pretty(report.to_json()).contains("\"score\": NaN,"));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
 use prep_grade::Pair;
-use prep_grade::sort::{argsort, sort_positions};
+use prep_grade::table::sort::{argsort, sort_positions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -7,7 +7,8 @@
     reason = "a test that panics has failed"
 )]
 
-use prep_grade::{Grader, metrics, rules, schema};
+use prep_grade::spec::schema;
+use prep_grade::{Grader, metrics, rules};
 use serde_json::{Value, json};
 
 #[test]
@@ -111,12 +112,6 @@ fn wrong_types_are_named() {
         error.to_string().contains("weighted") && error.to_string().contains("macro"),
         "{error}"
     );
-}
-
-#[test]
-fn columns_used() {
-    let section = json!({ "rules": [{ "columns": ["id", "y"] }, { "align": "id" }], "metric": { "roc_auc": "y" } });
-    assert_eq!(Grader::parse(&section).unwrap().columns_used(), ["id", "y"]);
 }
 
 #[test]

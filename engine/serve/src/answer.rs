@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use prep_grade::json::quoted;
+use prep_grade::report::quoted;
 
 pub(crate) type Answer = Response<Full<Bytes>>;
 

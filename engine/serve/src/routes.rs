@@ -213,7 +213,10 @@ impl Shared {
 /// The benchmark's report. The file's name on this machine is nobody's business.
 fn report(grading: &Grading, outcome: Outcome) -> Answer {
     let report = grading.report_of(Path::new("submission.csv"), Some(outcome));
-    answer::json(StatusCode::OK, report.to_json().pretty() + "\n")
+    answer::json(
+        StatusCode::OK,
+        prep_grade::report::pretty(report.to_json()) + "\n",
+    )
 }
 
 /// Data that cannot be graded with. Only the owner learns where they are and what is wrong with them.

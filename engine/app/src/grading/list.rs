@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use prep_core::Failure;
-use prep_grade::json::Json;
-use prep_grade::list::{self, Entry};
-use prep_grade::report::{CompetitionReport, aggregate, file_name};
+use prep_formats::json::Value;
+use prep_grade::report::list::{self, Entry};
+use prep_grade::report::{CompetitionReport, Object, aggregate, file_name, pretty};
 use tempfile::NamedTempFile;
 
 use super::{Grading, Log};
@@ -59,7 +59,7 @@ pub fn grade_list(
             Err(error) => refused.push((entry, error)),
         }
     }
-    let text = whole(&reports, &refused).pretty();
+    let text = pretty(whole(&reports, &refused));
     let path = save(file, output_dir, &text, Timestamp::now()).map_err(cannot_write)?;
     Ok(Graded {
         results,
@@ -124,20 +124,19 @@ fn defect() -> Error {
 }
 
 /// The benchmark's report, and after its keys the entries that could not be graded, if there are any.
-fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Json {
-    let report = aggregate(reports);
-    let (false, Json::Map(mut keys)) = (refused.is_empty(), report.clone()) else {
-        return report;
-    };
+fn whole(reports: &[CompetitionReport], refused: &[(&Entry, &Error)]) -> Object {
+    let mut report = aggregate(reports);
     let not_graded = refused.iter().map(|(entry, error)| {
-        Json::Map(vec![
-            ("competition_id", Json::Text(entry.competition_id.clone())),
-            ("submission_path", Json::Text(entry.submission_path.clone())),
-            ("message", Json::Text(error.message.clone())),
-        ])
+        Value::from(Object::from_iter([
+            ("competition_id", entry.competition_id.as_str().into()),
+            ("submission_path", entry.submission_path.as_str().into()),
+            ("message", error.message.as_str().into()),
+        ]))
     });
-    keys.push(("not_graded", Json::List(not_graded.collect())));
-    Json::Map(keys)
+    if !refused.is_empty() {
+        report.insert("not_graded".into(), not_graded.collect::<Vec<_>>().into());
+    }
+    report
 }
 
 /// The file of a report, before it has its name.
@@ -175,8 +174,8 @@ fn save(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prep_grade::medals::Leaderboard;
     use prep_grade::report::Variant;
+    use prep_grade::report::medals::Leaderboard;
 
     #[test]
     fn entries_that_cannot_be_graded_stand_after_the_benchmarks_keys() {
@@ -198,12 +197,12 @@ mod tests {
             submission_path: "b.csv".into(),
         };
         let error = crate::prepared::not_prepared("b");
-        let Json::Map(keys) = whole(std::slice::from_ref(&report), &[(&entry, &error)]) else {
-            panic!("no map")
-        };
-        assert_eq!(keys[0], ("total_runs", Json::Count(1)));
-        assert_eq!(keys[keys.len() - 2].0, "competition_reports");
-        assert_eq!(keys[keys.len() - 1].0, "not_graded");
+        let whole_report = whole(std::slice::from_ref(&report), &[(&entry, &error)]);
+        assert_eq!(whole_report.get("total_runs"), Some(&Value::from(1_i64)));
+        let keys: Vec<_> = whole_report.keys().filter_map(|key| key.as_str()).collect();
+        assert_eq!(keys[0], "total_runs");
+        assert_eq!(keys[keys.len() - 2], "competition_reports");
+        assert_eq!(keys[keys.len() - 1], "not_graded");
         assert_eq!(
             whole(std::slice::from_ref(&report), &[]),
             aggregate(std::slice::from_ref(&report))

@@ -21,10 +21,11 @@ use jiff::Zoned;
 use prep_core::Failure;
 use prep_digests::{Sha256, digest_of_file};
 use prep_formats::pandas::Frame;
-use prep_grade::medals::{Leaderboard, LeaderboardError};
 use prep_grade::metrics::Direction;
+use prep_grade::report::medals::{Leaderboard, LeaderboardError};
 use prep_grade::report::{CompetitionReport, Digests, Variant};
-use prep_grade::{Grader, Outcome, Refusal, RefusalKind, submission};
+use prep_grade::table::submission;
+use prep_grade::{Grader, Outcome, Refusal, RefusalKind};
 use prep_spec::{BASE_VARIANT, Pipeline};
 
 use self::answers::Prepared;

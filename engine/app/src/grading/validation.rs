@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use prep_grade::{Outcome, submission};
+use prep_grade::Outcome;
+use prep_grade::table::submission;
 
 /// The answer to "is this submission valid?".
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -82,7 +82,7 @@ impl GradeSample {
             given.as_ref(),
             &self.log.log(session),
         )?;
-        let text = report.to_json().pretty();
+        let text = prep_grade::report::pretty(report.to_json());
         session
             .printer
             .message(format!("Competition report:\n{text}"));

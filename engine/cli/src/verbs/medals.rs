@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use prep_grade::json::Json;
+use prep_grade::report::{Object, pretty};
 
 use crate::exit::Exit;
 use crate::session::{Ended, Session};
@@ -37,18 +37,18 @@ impl Medals {
         };
         let thresholds = leaderboard.thresholds();
         let medals = leaderboard.medals(self.score);
-        let keys = vec![
-            ("gold_medal", Json::Bool(medals.gold)),
-            ("silver_medal", Json::Bool(medals.silver)),
-            ("bronze_medal", Json::Bool(medals.bronze)),
-            ("above_median", Json::Bool(medals.above_median)),
-            ("gold_threshold", Json::Number(thresholds.gold)),
-            ("silver_threshold", Json::Number(thresholds.silver)),
-            ("bronze_threshold", Json::Number(thresholds.bronze)),
-            ("median_threshold", Json::Number(thresholds.median)),
-            ("is_lower_better", Json::Bool(leaderboard.is_lower_better())),
-        ];
-        session.printer.result(&(Json::Map(keys).pretty() + "\n"))?;
+        let keys = Object::from_iter([
+            ("gold_medal", medals.gold.into()),
+            ("silver_medal", medals.silver.into()),
+            ("bronze_medal", medals.bronze.into()),
+            ("above_median", medals.above_median.into()),
+            ("gold_threshold", thresholds.gold.into()),
+            ("silver_threshold", thresholds.silver.into()),
+            ("bronze_threshold", thresholds.bronze.into()),
+            ("median_threshold", thresholds.median.into()),
+            ("is_lower_better", leaderboard.is_lower_better().into()),
+        ]);
+        session.printer.result(&(pretty(keys) + "\n"))?;
         Ok(Exit::Success)
     }
 }

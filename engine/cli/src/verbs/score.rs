@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use prep_app::{Given, Grading, one_line};
 use prep_grade::Outcome;
-use prep_grade::json::Json;
+use prep_grade::report::{Object, pretty};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -46,13 +46,8 @@ impl Score {
             return Err(CliError::new(Exit::Input, message));
         };
         let (value, rounded, reason) = match &outcome {
-            Outcome::Score { value, rounded } => {
-                (Json::Number(*value), Json::Number(*rounded), Json::Null)
-            }
-            Outcome::Refused(refusal) => {
-                let reason = one_line(&refusal.to_string());
-                (Json::Null, Json::Null, Json::Text(reason))
-            }
+            Outcome::Score { value, rounded } => (Some(*value), Some(*rounded), None),
+            Outcome::Refused(refusal) => (None, None, Some(one_line(&refusal.to_string()))),
         };
         let exit = match &outcome {
             Outcome::Score { .. } => Exit::Success,
@@ -60,8 +55,12 @@ impl Score {
         };
         let printer = &session.printer;
         if printer.json {
-            let keys = vec![("score", value), ("rounded", rounded), ("reason", reason)];
-            printer.result(&(Json::Map(keys).pretty() + "\n"))?;
+            let keys = Object::from_iter([
+                ("score", value.into()),
+                ("rounded", rounded.into()),
+                ("reason", reason.into()),
+            ]);
+            printer.result(&(pretty(keys) + "\n"))?;
         } else {
             match outcome {
                 Outcome::Score { value, .. } => printer.result(&format!("{value}\n"))?,

@@ -73,15 +73,11 @@ fn object(
 
 /// `{"$name": value}`.
 fn tagged(name: &str, value: impl Into<Value>) -> Value {
-    Value::Object(std::iter::once((name.into(), value.into())).collect())
+    Value::from([(name, value.into())])
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn text(text: String) -> Value {
-    Value::String(text.into())
 }
 
 fn json(
@@ -93,10 +89,6 @@ fn json(
     if depth > MAX_DEPTH {
         return Err(BsonError::TooDeep { limit: MAX_DEPTH });
     }
-    let members = |members: [(&str, Value); 2]| {
-        let members = members.map(|(key, value)| (key.into(), value));
-        Value::Object(members.into_iter().collect())
-    };
     Ok(match value {
         BsonValue::Double(value) if value.is_finite() => Value::Float(value),
         BsonValue::Double(value) => {
@@ -134,39 +126,37 @@ fn json(
             let refer = origin.and_then(|origin| origin.refer(place, bytes));
             let mut binary = match refer {
                 Some(refer) => refer.members(),
-                None => [("base64".into(), text(STANDARD.encode(bytes)))]
-                    .into_iter()
-                    .collect(),
+                None => Object::from_iter([("base64", STANDARD.encode(bytes).into())]),
             };
-            binary.insert("subType".into(), text(format!("{subtype:02x}")));
+            binary.insert("subType".into(), Value::from(format!("{subtype:02x}")));
             tagged("$binary", Value::Object(binary))
         }
         BsonValue::Undefined => tagged("$undefined", true),
-        BsonValue::ObjectId(id) => tagged("$oid", text(hex(&id))),
+        BsonValue::ObjectId(id) => tagged("$oid", Value::from(hex(&id))),
         BsonValue::Bool(value) => value.into(),
         BsonValue::Date(milliseconds) => tagged(
             "$date",
-            tagged("$numberLong", text(milliseconds.to_string())),
+            tagged("$numberLong", Value::from(milliseconds.to_string())),
         ),
         BsonValue::Null => Value::Null,
         BsonValue::Regex { pattern, options } => tagged(
             "$regularExpression",
-            members([("pattern", pattern.into()), ("options", options.into())]),
+            Value::from([("pattern", pattern.into()), ("options", options.into())]),
         ),
         BsonValue::Code(code) => tagged("$code", code),
-        BsonValue::CodeWithScope { code, scope } => members([
+        BsonValue::CodeWithScope { code, scope } => Value::from([
             ("$code", code.into()),
             ("$scope", object(scope, origin, depth + 1)?),
         ]),
         BsonValue::Int32(value) => i64::from(value).into(),
         BsonValue::Timestamp { time, increment } => tagged(
             "$timestamp",
-            members([
+            Value::from([
                 ("t", i64::from(time).into()),
                 ("i", i64::from(increment).into()),
             ]),
         ),
-        BsonValue::Int64(value) => tagged("$numberLong", text(value.to_string())),
+        BsonValue::Int64(value) => tagged("$numberLong", Value::from(value.to_string())),
         BsonValue::MinKey => tagged("$minKey", 1),
         BsonValue::MaxKey => tagged("$maxKey", 1),
         BsonValue::Pointer { .. } | BsonValue::Decimal128(_) => {

@@ -123,11 +123,11 @@ impl IntoIterator for Object {
     }
 }
 
-impl FromIterator<(JsonString, Value)> for Object {
-    fn from_iter<I: IntoIterator<Item = (JsonString, Value)>>(entries: I) -> Self {
+impl<K: Into<JsonString>> FromIterator<(K, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, Value)>>(entries: I) -> Self {
         let mut object = Self::new();
         for (key, value) in entries {
-            object.insert(key, value);
+            object.insert(key.into(), value);
         }
         object
     }

@@ -61,6 +61,19 @@ impl From<&str> for Value {
     }
 }
 
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text.into())
+    }
+}
+
+/// `None` is null.
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
 impl From<i64> for Value {
     fn from(value: i64) -> Self {
         Self::Int(value)
@@ -82,6 +95,13 @@ impl From<bool> for Value {
 impl From<Vec<Value>> for Value {
     fn from(list: Vec<Value>) -> Self {
         Self::List(list)
+    }
+}
+
+/// An object of these members.
+impl<const N: usize> From<[(&str, Value); N]> for Value {
+    fn from(members: [(&str, Value); N]) -> Self {
+        Self::Object(Object::from_iter(members))
     }
 }
 

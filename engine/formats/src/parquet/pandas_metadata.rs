@@ -4,7 +4,7 @@
 use arrow::datatypes::{DataType, Field};
 
 use super::ParquetError;
-use crate::json::{Object, Value, WriteOptions};
+use crate::json::{Value, WriteOptions};
 
 /// The entry's text for a frame of these columns without an index. Keys stand
 /// in sorted order, as fastparquet writes them.
@@ -14,18 +14,18 @@ pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
         .map(|field| column(field))
         .collect::<Result<Vec<_>, _>>()?;
     // The unnamed level of the column labels.
-    let labels = object([
+    let labels = Value::from([
         ("field_name", Value::Null),
         ("metadata", Value::Null),
         ("name", Value::Null),
         ("numpy_type", "object".into()),
         ("pandas_type", "unicode".into()),
     ]);
-    let creator = object([
+    let creator = Value::from([
         ("library", "prep".into()),
         ("version", env!("CARGO_PKG_VERSION").into()),
     ]);
-    let entry = object([
+    let entry = Value::from([
         ("column_indexes", Value::List(vec![labels])),
         ("columns", Value::List(columns)),
         ("creator", creator),
@@ -45,7 +45,7 @@ pub(super) fn text(fields: &[&Field]) -> Result<String, ParquetError> {
 fn column(field: &Field) -> Result<Value, ParquetError> {
     let (pandas, numpy) = types(field)?;
     let name = || Value::from(field.name().as_str());
-    Ok(object([
+    Ok(Value::from([
         ("field_name", name()),
         ("metadata", Value::Null),
         ("name", name()),
@@ -76,13 +76,4 @@ fn types(field: &Field) -> Result<(&'static str, &'static str), ParquetError> {
             });
         }
     })
-}
-
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::Object(
-        entries
-            .into_iter()
-            .map(|(key, value)| (key.into(), value))
-            .collect::<Object>(),
-    )
 }

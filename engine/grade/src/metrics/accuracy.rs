@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::label_pair::{COLUMN, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
+use crate::table::target::{LABELS_AS, Labels, LabelsAs, TargetKind};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -45,10 +45,6 @@ struct Accuracy {
 impl Metric for Accuracy {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         share_of_right(pair, &self.column, self.labels_as).map(Score::python)
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

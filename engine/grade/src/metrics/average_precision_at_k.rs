@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
+use crate::table::target::text;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -22,18 +22,8 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "github.com/benhamner/Metrics, average_precision.py",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of guesses.",
-            },
-            Parameter {
-                name: "k",
-                kind: ParameterKind::Integer,
-                required: true,
-                doc: "How many guesses count.",
-            },
+            Parameter::required("column", ParameterKind::Column, "The column of guesses."),
+            Parameter::required("k", ParameterKind::Integer, "How many guesses count."),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -56,10 +46,6 @@ impl Metric for AveragePrecisionAtK {
             .map(|(truth, predicted)| average_precision(&text(truth), &text(predicted), self.k))
             .collect();
         Ok(Score::numpy(mean(&rows)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -7,12 +7,12 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::{Direction, Metric, MetricKind, Score};
-use crate::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::{mean, sum};
-use crate::pair::Pair;
-use crate::python_sort::{max, min, sort_descending};
+use crate::python::numeric::{mean, sum};
+use crate::python::python_sort::{max, min, sort_descending};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -27,20 +27,18 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.average_precision_score; PASCAL VOC 2010",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of boxes, on both sides.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The column of boxes, on both sides.",
+            ),
             FIELDS,
             SEPARATED_BY,
-            Parameter {
-                name: "threshold",
-                kind: ParameterKind::Number,
-                required: true,
-                doc: "The IoU that a match must exceed.",
-            },
+            Parameter::required(
+                "threshold",
+                ParameterKind::Number,
+                "The IoU that a match must exceed.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -108,10 +106,6 @@ impl Metric for AveragePrecisionOfBoxes {
             return Ok(Score::python(0.0));
         }
         Ok(Score::numpy(mean(&precisions)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -7,13 +7,13 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::{Direction, Metric, MetricKind, Score};
-use crate::box_3d::{Box3d, iou};
-use crate::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::{mean, sum};
-use crate::pair::{Column, Pair};
-use crate::python_sort::sort_descending;
+use crate::python::numeric::{mean, sum};
+use crate::python::python_sort::sort_descending;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::shapes::box_3d::{Box3d, iou};
+use crate::shapes::boxes::{FIELDS, Labelled, Layout, SEPARATED_BY, SeparatedBy};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -29,20 +29,18 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "nuScenes devkit (Lyft's), mAP_evaluation.py",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of boxes, on both sides.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The column of boxes, on both sides.",
+            ),
             FIELDS,
             SEPARATED_BY,
-            Parameter {
-                name: "thresholds",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The IoUs that a match must exceed.",
-            },
+            Parameter::required(
+                "thresholds",
+                ParameterKind::Numbers,
+                "The IoUs that a match must exceed.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -119,10 +117,6 @@ impl Metric for AveragePrecisionOfBoxes3d {
             }
         }
         Ok(Score::numpy(mean(&scores)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -7,14 +7,14 @@ use serde::de::Error;
 use serde_json::Value;
 
 use super::{Direction, Metric, MetricKind, Score};
-use crate::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
-use crate::coco::{CocoBox, Image, Rules, average_precision};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::numbers::number;
-use crate::numeric::mean;
-use crate::pair::{Column, Pair};
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::shapes::boxes::{FIELDS, Layout, SEPARATED_BY, SeparatedBy};
+use crate::shapes::coco::{CocoBox, Image, Rules, average_precision};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::key;
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -30,58 +30,50 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "pycocotools 2.0, COCOeval",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "image",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The image's identifier, on both sides.",
-            },
-            Parameter {
-                name: "label",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The answers' column of labels.",
-            },
-            Parameter {
-                name: "box",
-                kind: ParameterKind::Texts,
-                required: true,
-                doc: "The answers' columns of x, y, width and height.",
-            },
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The submission's column of boxes.",
-            },
+            Parameter::required(
+                "image",
+                ParameterKind::Column,
+                "The image's identifier, on both sides.",
+            ),
+            Parameter::required(
+                "label",
+                ParameterKind::Column,
+                "The answers' column of labels.",
+            ),
+            Parameter::required(
+                "box",
+                ParameterKind::Texts,
+                "The answers' columns of x, y, width and height.",
+            ),
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The submission's column of boxes.",
+            ),
             FIELDS,
             SEPARATED_BY,
-            Parameter {
-                name: "thresholds",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The IoUs that a match must reach.",
-            },
-            Parameter {
-                name: "max_detections",
-                kind: ParameterKind::Integer,
-                required: false,
-                doc: "How many boxes of a label count in an image; default 100.",
-            },
-            Parameter {
-                name: "area",
-                kind: ParameterKind::Choice(&["size", "corners"]),
-                required: false,
-                doc: "`corners`: width and height are taken for the far corner when the area is checked (and only there), as where a \
+            Parameter::required(
+                "thresholds",
+                ParameterKind::Numbers,
+                "The IoUs that a match must reach.",
+            ),
+            Parameter::optional(
+                "max_detections",
+                ParameterKind::Integer,
+                "How many boxes of a label count in an image; default 100.",
+            ),
+            Parameter::optional(
+                "area",
+                ParameterKind::Choice(&["size", "corners"]),
+                "`corners`: width and height are taken for the far corner when the area is checked (and only there), as where a \
                       reference hands corners to COCO; default `size`.",
-            },
-            Parameter {
-                name: "numbered_from",
-                kind: ParameterKind::Integer,
-                required: false,
-                doc: "The number of the first box of each side; default 1. COCO's tables say 0 for `no match`: with 0, a match with \
+            ),
+            Parameter::optional(
+                "numbered_from",
+                ParameterKind::Integer,
+                "The number of the first box of each side; default 1. COCO's tables say 0 for `no match`: with 0, a match with \
                       the first true box counts as none, and the first predicted box leaves the true box that it takes free.",
-            },
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -192,12 +184,6 @@ impl Metric for CocoAveragePrecision {
         };
         Ok(Score::numpy(score))
     }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = vec![&self.image, &self.label, &self.column];
-        names.extend(self.sides.iter().map(String::as_str));
-        names
-    }
 }
 
 impl CocoAveragePrecision {
@@ -251,7 +237,7 @@ impl CocoAveragePrecision {
                 return Err(column.refuse(RefusalKind::Type, row, "at least one box"));
             }
             for one in boxes {
-                let label = crate::numeric::python_float(&one.label).and_then(whole);
+                let label = crate::python::numeric::python_float(&one.label).and_then(whole);
                 let Some(label) = label else {
                     return Err(column.refuse(RefusalKind::Type, row, "labels that are numbers"));
                 };

@@ -6,12 +6,12 @@ use serde::Deserialize;
 
 use super::label_pair::{COLUMN, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numeric::sum_of;
-use crate::pair::Pair;
+use crate::python::numeric::sum_of;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::{Labels, LabelsAs};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::frame::ColumnData;
+use crate::table::pair::Pair;
+use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -25,12 +25,11 @@ pub(super) static KIND: MetricKind = MetricKind {
         shorthand: Some("column"),
         parameters: &[
             COLUMN,
-            Parameter {
-                name: "weights",
-                kind: ParameterKind::Choice(&["none", "linear", "quadratic"]),
-                required: false,
-                doc: "What a disagreement weighs; default `none`.",
-            },
+            Parameter::optional(
+                "weights",
+                ParameterKind::Choice(&["none", "linear", "quadratic"]),
+                "What a disagreement weighs; default `none`.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -74,10 +73,6 @@ impl Metric for CohenKappa {
                 format!("too many different labels: at most {MOST_CLASSES} can be compared");
             Refusal::new(RefusalKind::Undefined, message).in_column(&self.column)
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::integer::Spelled;
-use crate::numeric::is_python_blank;
-use crate::pair::{Pair, Value};
+use crate::python::integer::Spelled;
+use crate::python::numeric::is_python_blank;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::{Pair, Value};
+use crate::table::target::text;
 use crate::words::words;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -23,24 +23,21 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.f1_score(average=\"micro\") of one label per row; Rajpurkar et al. (2016), SQuAD",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of predictions.",
-            },
-            Parameter {
-                name: "valid",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of the answers that lists the right ones.",
-            },
-            Parameter {
-                name: "words",
-                kind: ParameterKind::Texts,
-                required: false,
-                doc: "Words that may be predicted in place of a span.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The column of predictions.",
+            ),
+            Parameter::required(
+                "valid",
+                ParameterKind::Column,
+                "The column of the answers that lists the right ones.",
+            ),
+            Parameter::optional(
+                "words",
+                ParameterKind::Texts,
+                "Words that may be predicted in place of a span.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -90,10 +87,6 @@ impl Metric for ExactMatch {
             right += u64::from(is_right);
         }
         Ok(Score::numpy(right as f64 / answers.len() as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column, &self.valid]
     }
 }
 

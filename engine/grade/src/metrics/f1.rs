@@ -8,11 +8,11 @@ use serde::Deserialize;
 use super::accuracy::equal_count;
 use super::label_pair::{COLUMN, LABELS, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
-use crate::target::{Labels, LabelsAs};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
+use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -25,12 +25,11 @@ pub(super) static KIND: MetricKind = MetricKind {
         shorthand: None,
         parameters: &[
             COLUMN,
-            Parameter {
-                name: "average",
-                kind: ParameterKind::Choice(&["micro", "macro"]),
-                required: true,
-                doc: "How the labels' scores become one.",
-            },
+            Parameter::required(
+                "average",
+                ParameterKind::Choice(&["micro", "macro"]),
+                "How the labels' scores become one.",
+            ),
             LABELS,
         ],
     },
@@ -63,10 +62,6 @@ impl Metric for F1 {
             _ => return Err(both.mixed()),
         };
         Ok(Score::numpy(value))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::python_float;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,12 +19,11 @@ pub(super) static KIND: MetricKind = MetricKind {
                   lie in no box.",
         source: "gist.github.com/SohierDane/a90ef46d79808fe3afc70c80bae45972",
         shorthand: Some("column"),
-        parameters: &[Parameter {
-            name: "column",
-            kind: ParameterKind::Column,
-            required: true,
-            doc: "The column of boxes and points.",
-        }],
+        parameters: &[Parameter::required(
+            "column",
+            ParameterKind::Column,
+            "The column of boxes and points.",
+        )],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<F1OfPoints>,
@@ -68,10 +67,6 @@ impl Metric for F1OfPoints {
         Ok(Score::python(
             (2.0 * precision * recall) / (precision + recall),
         ))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

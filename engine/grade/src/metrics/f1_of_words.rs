@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::frame::ColumnData;
+use crate::table::pair::{Column, Pair, Value};
 use crate::words::words as split;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -20,12 +20,11 @@ pub(super) static KIND: MetricKind = MetricKind {
                   cell has no labels. A column that is numeric or boolean as a whole is refused.",
         source: "sklearn.metrics.f1_score(average=\"micro\") after sklearn.preprocessing.MultiLabelBinarizer",
         shorthand: Some("column"),
-        parameters: &[Parameter {
-            name: "column",
-            kind: ParameterKind::Column,
-            required: true,
-            doc: "The column of labels.",
-        }],
+        parameters: &[Parameter::required(
+            "column",
+            ParameterKind::Column,
+            "The column of labels.",
+        )],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<F1OfWords>,
@@ -57,10 +56,6 @@ impl Metric for F1OfWords {
         }
         // The answers have labels, so that there is something to divide by.
         Ok(Score::numpy(2.0 * hits as f64 / marks as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -3,14 +3,14 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::mask_columns::{
-    COLUMN, EMPTY, HEIGHT, MaskColumns, Masks, SURPLUS_ROWS, Size, TRUTH, WIDTH,
-};
-use crate::numeric::sum;
-use crate::pair::Pair;
+use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
+use crate::shapes::mask_columns::{
+    COLUMN, EMPTY, HEIGHT, MaskColumns, Masks, SURPLUS_ROWS, Size, TRUTH, WIDTH,
+};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -28,24 +28,21 @@ pub(super) static KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter {
-                name: "beta",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "What recall weighs beside precision; default 1.",
-            },
-            Parameter {
-                name: "average",
-                kind: ParameterKind::Choice(&["rows", "pixels"]),
-                required: false,
-                doc: "Whether rows (default) or pixels weigh the same; with `pixels`, all images have one size.",
-            },
-            Parameter {
-                name: "both_empty",
-                kind: ParameterKind::Choice(&["zero", "one", "skip"]),
-                required: false,
-                doc: "What two empty masks score: 0 (default), 1, or nothing. If nothing is left, the score is NaN.",
-            },
+            Parameter::optional(
+                "beta",
+                ParameterKind::Number,
+                "What recall weighs beside precision; default 1.",
+            ),
+            Parameter::optional(
+                "average",
+                ParameterKind::Choice(&["rows", "pixels"]),
+                "Whether rows (default) or pixels weigh the same; with `pixels`, all images have one size.",
+            ),
+            Parameter::optional(
+                "both_empty",
+                ParameterKind::Choice(&["zero", "one", "skip"]),
+                "What two empty masks score: 0 (default), 1, or nothing. If nothing is left, the score is NaN.",
+            ),
             SURPLUS_ROWS,
         ],
     },
@@ -120,10 +117,6 @@ impl Metric for FBetaOfMasks {
         let values: Vec<f64> = scores.iter().map(|score| score.unwrap_or(0.0)).collect();
         let count = scores.iter().flatten().count();
         Ok(Score::numpy(sum(&values) / count as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.masks.named()
     }
 
     fn rows(&self) -> Rows {

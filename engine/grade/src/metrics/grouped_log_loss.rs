@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::number;
-use crate::numeric::mean;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,42 +23,32 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Weighted binary cross entropy; MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label, 0 or 1, in the answers, the probability in the submission.",
-            },
-            Parameter {
-                name: "id",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The identifier.",
-            },
-            Parameter {
-                name: "separator",
-                kind: ParameterKind::Text,
-                required: true,
-                doc: "What stands between case and question.",
-            },
-            Parameter {
-                name: "weights",
-                kind: ParameterKind::NumberByName,
-                required: true,
-                doc: "The weight of each question.",
-            },
-            Parameter {
-                name: "positive",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "By how much rows whose label is 1 weigh more; default 1.",
-            },
-            Parameter {
-                name: "clip",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "How close to 0 and 1 a probability may come; default 1e-15.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The label, 0 or 1, in the answers, the probability in the submission.",
+            ),
+            Parameter::required("id", ParameterKind::Column, "The identifier."),
+            Parameter::required(
+                "separator",
+                ParameterKind::Text,
+                "What stands between case and question.",
+            ),
+            Parameter::required(
+                "weights",
+                ParameterKind::NumberByName,
+                "The weight of each question.",
+            ),
+            Parameter::optional(
+                "positive",
+                ParameterKind::Number,
+                "By how much rows whose label is 1 weigh more; default 1.",
+            ),
+            Parameter::optional(
+                "clip",
+                ParameterKind::Number,
+                "How close to 0 and 1 a probability may come; default 1e-15.",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -102,10 +92,6 @@ impl Metric for GroupedLogLoss {
         let cases = self.cases(&pair.answers.column(&self.id)?, &answers, &prediction)?;
         let losses: Vec<f64> = cases.iter().map(|case| self.loss(case)).collect();
         Ok(Score::numpy(mean(&losses)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column, &self.id]
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::key::key;
-use crate::pair::{Pair, Value};
 use crate::refusal::Refusal;
+use crate::table::key::key;
+use crate::table::pair::{Pair, Value};
 
 /// The positions of each group's rows, groups in the order of their first row; rows without a group are left out.
 pub(super) fn groups(pair: &Pair<'_>, column: &str) -> Result<Vec<Vec<usize>>, Refusal> {

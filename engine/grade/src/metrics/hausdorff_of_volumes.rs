@@ -5,14 +5,16 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::mask::Mask;
-use crate::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size, TRUTH, WIDTH};
-use crate::numeric::sum;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
-use crate::volume::{MAX_VOXELS, Volume, hausdorff};
+use crate::shapes::mask::Mask;
+use crate::shapes::mask_columns::{
+    COLUMN, EMPTY, HEIGHT, MaskColumns, SURPLUS_ROWS, Size, TRUTH, WIDTH,
+};
+use crate::shapes::volume::{MAX_VOXELS, Volume, hausdorff};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -33,24 +35,21 @@ pub(super) static KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter {
-                name: "slice",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The identifier of a slice, on both sides.",
-            },
-            Parameter {
-                name: "stacked_by",
-                kind: ParameterKind::Text,
-                required: true,
-                doc: "What follows the volume's part of the identifier.",
-            },
-            Parameter {
-                name: "most_times",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "Larger predictions are not measured; default: all are.",
-            },
+            Parameter::required(
+                "slice",
+                ParameterKind::Column,
+                "The identifier of a slice, on both sides.",
+            ),
+            Parameter::required(
+                "stacked_by",
+                ParameterKind::Text,
+                "What follows the volume's part of the identifier.",
+            ),
+            Parameter::optional(
+                "most_times",
+                ParameterKind::Number,
+                "Larger predictions are not measured; default: all are.",
+            ),
             SURPLUS_ROWS,
         ],
     },
@@ -85,12 +84,6 @@ impl Metric for HausdorffOfVolumes {
         let values: Vec<f64> = distances.iter().map(|value| value.unwrap_or(0.0)).collect();
         let count = distances.iter().flatten().count();
         Ok(Score::numpy(sum(&values) / count as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names = self.masks.named();
-        names.push(&self.slice);
-        names
     }
 
     fn rows(&self) -> Rows {

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::groups::{at, groups};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numbers::doubles;
-use crate::numeric::mean;
-use crate::pair::{Column, Pair};
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::frame::ColumnData;
+use crate::table::numbers::doubles;
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -21,36 +21,31 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "numpy.quantile; Kaggle's Google Smartphone Decimeter Challenge",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "latitude",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The latitude, in degrees.",
-            },
-            Parameter {
-                name: "longitude",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The longitude, in degrees.",
-            },
-            Parameter {
-                name: "quantiles",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The quantiles, from 0 to 1, whose mean counts.",
-            },
-            Parameter {
-                name: "groups",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The answers' column that tells groups of rows apart.",
-            },
-            Parameter {
-                name: "radius",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The sphere's radius; default 6,371,000 (the earth's, in metres).",
-            },
+            Parameter::required(
+                "latitude",
+                ParameterKind::Column,
+                "The latitude, in degrees.",
+            ),
+            Parameter::required(
+                "longitude",
+                ParameterKind::Column,
+                "The longitude, in degrees.",
+            ),
+            Parameter::required(
+                "quantiles",
+                ParameterKind::Numbers,
+                "The quantiles, from 0 to 1, whose mean counts.",
+            ),
+            Parameter::required(
+                "groups",
+                ParameterKind::Column,
+                "The answers' column that tells groups of rows apart.",
+            ),
+            Parameter::optional(
+                "radius",
+                ParameterKind::Number,
+                "The sphere's radius; default 6,371,000 (the earth's, in metres).",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -113,10 +108,6 @@ impl Metric for HaversineDistance {
             .map(|group| self.of_group(at(&distances, group)))
             .collect();
         Ok(Score::numpy(mean(&of_groups)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.latitude, &self.longitude, &self.groups]
     }
 }
 

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::mask::Mask;
-use crate::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, TRUTH, WIDTH};
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::shapes::mask::Mask;
+use crate::shapes::mask_columns::{COLUMN, EMPTY, HEIGHT, MaskColumns, TRUTH, WIDTH};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -25,19 +25,13 @@ pub(super) static KIND: MetricKind = MetricKind {
             WIDTH,
             HEIGHT,
             EMPTY,
-            Parameter {
-                name: "thresholds",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The IoU thresholds.",
-            },
-            Parameter {
-                name: "empty_prediction",
-                kind: ParameterKind::Choice(&["nothing", "everything"]),
-                required: false,
-                doc: "`everything`: where the truth is not empty, an empty prediction counts as one of the whole image, which is \
+            Parameter::required("thresholds", ParameterKind::Numbers, "The IoU thresholds."),
+            Parameter::optional(
+                "empty_prediction",
+                ParameterKind::Choice(&["nothing", "everything"]),
+                "`everything`: where the truth is not empty, an empty prediction counts as one of the whole image, which is \
                       what `numpy.histogram` makes of an array of equal values; default `nothing`.",
-            },
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -69,10 +63,6 @@ impl Metric for IouPrecisionOfMasks {
             .map(|((truth, predicted), size)| self.precision(truth, predicted, size.pixels()))
             .collect();
         Ok(Score::numpy(mean(&scores)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.masks.named()
     }
 }
 

@@ -6,11 +6,11 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numeric::mean;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::{Column, Pair, Value};
+use crate::table::target::text;
 use crate::words::words;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -23,25 +23,18 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Jaccard (1901); sklearn.metrics.jaccard_score(average=\"samples\")",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of texts.",
-            },
-            Parameter {
-                name: "both_empty",
-                kind: ParameterKind::Choice(&["refuse", "zero"]),
-                required: false,
-                doc: "A row in which neither text has a word, 0 / 0, is refused (default), or it is 0, as for scikit-learn; \
+            Parameter::required("column", ParameterKind::Column, "The column of texts."),
+            Parameter::optional(
+                "both_empty",
+                ParameterKind::Choice(&["refuse", "zero"]),
+                "A row in which neither text has a word, 0 / 0, is refused (default), or it is 0, as for scikit-learn; \
                       that also refuses tables with fewer than two different words.",
-            },
-            Parameter {
-                name: "other",
-                kind: ParameterKind::Choice(&["refuse", "print"]),
-                required: false,
-                doc: "Cells that are no text are refused (default) or printed: `1.0`, `True`.",
-            },
+            ),
+            Parameter::optional(
+                "other",
+                ParameterKind::Choice(&["refuse", "print"]),
+                "Cells that are no text are refused (default) or printed: `1.0`, `True`.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -105,10 +98,6 @@ impl Metric for JaccardOfWords {
                 Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column))
             }
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

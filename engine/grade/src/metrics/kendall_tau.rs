@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
+use crate::table::target::text;
 use crate::words::words;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -20,12 +20,11 @@ pub(super) static KIND: MetricKind = MetricKind {
                   taken as text, a missing one is the item `nan`. If no row has two items, the submission is refused.",
         source: "kaggle.com/code/ryanholbrook/competition-metric-kendall-tau-correlation",
         shorthand: Some("column"),
-        parameters: &[Parameter {
-            name: "column",
-            kind: ParameterKind::Column,
-            required: true,
-            doc: "The column of lists.",
-        }],
+        parameters: &[Parameter::required(
+            "column",
+            ParameterKind::Column,
+            "The column of lists.",
+        )],
     },
     direction: Direction::HigherIsBetter,
     parse: parse::<KendallTau>,
@@ -71,10 +70,6 @@ impl Metric for KendallTau {
             return Err(Refusal::new(RefusalKind::Undefined, message).in_column(&self.column));
         }
         Ok(Score::python(1.0 - (4 * inversions) as f64 / most as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -4,13 +4,13 @@ use serde::Deserialize;
 
 use super::per_column::COLUMNS;
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numbers::doubles;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::numbers::doubles;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,12 +23,11 @@ pub(super) static KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter {
-                name: "clip",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The smallest probability; default 1e-15.",
-            },
+            Parameter::optional(
+                "clip",
+                ParameterKind::Number,
+                "The smallest probability; default 1e-15.",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -85,9 +84,5 @@ impl Metric for KlDivergence {
             }
         }
         Ok(Score::numpy(mean(&divergences)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }

@@ -1,19 +1,15 @@
 //! The labels of both sides, for metrics that compare a label per row.
 
-use crate::definition::{Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numeric::python_float;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::{LABELS_AS, Labels, LabelsAs};
+use crate::spec::definition::{Parameter, ParameterKind};
+use crate::table::frame::ColumnData;
+use crate::table::pair::{Column, Pair, Value};
+use crate::table::target::{LABELS_AS, Labels, LabelsAs};
 
 /// The column with the labels.
-pub(super) const COLUMN: Parameter = Parameter {
-    name: "column",
-    kind: ParameterKind::Column,
-    required: true,
-    doc: "The label.",
-};
+pub(super) const COLUMN: Parameter =
+    Parameter::required("column", ParameterKind::Column, "The label.");
 
 /// How cells become labels, where `accuracy` has told it.
 pub(super) const LABELS: Parameter = Parameter {

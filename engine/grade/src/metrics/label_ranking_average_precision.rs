@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::per_column::COLUMNS;
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numbers::{finite, floats};
-use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::numbers::{finite, floats};
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -22,13 +22,12 @@ pub(super) static KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter {
-                name: "weights",
-                kind: ParameterKind::Choice(&["rows", "labels"]),
-                required: false,
-                doc: "Whether all rows weigh the same (default; one without true labels counts 1), or as much as they have \
+            Parameter::optional(
+                "weights",
+                ParameterKind::Choice(&["rows", "labels"]),
+                "Whether all rows weigh the same (default; one without true labels counts 1), or as much as they have \
                       true labels: the mean over all true labels (lwlrap).",
-            },
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -83,10 +82,6 @@ impl Metric for LabelRanking {
             return Err(Refusal::new(RefusalKind::Answers, message));
         }
         Ok(Score::numpy(total / weights))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::doubles;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::numbers::doubles;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,30 +19,22 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/rohanrao/osic-understanding-laplace-log-likelihood",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The predicted value.",
-            },
-            Parameter {
-                name: "deviation",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The submission's column of standard deviations.",
-            },
-            Parameter {
-                name: "min_deviation",
-                kind: ParameterKind::Number,
-                required: true,
-                doc: "The smallest deviation that counts.",
-            },
-            Parameter {
-                name: "max_error",
-                kind: ParameterKind::Number,
-                required: true,
-                doc: "The largest error that counts.",
-            },
+            Parameter::required("column", ParameterKind::Column, "The predicted value."),
+            Parameter::required(
+                "deviation",
+                ParameterKind::Column,
+                "The submission's column of standard deviations.",
+            ),
+            Parameter::required(
+                "min_deviation",
+                ParameterKind::Number,
+                "The smallest deviation that counts.",
+            ),
+            Parameter::required(
+                "max_error",
+                ParameterKind::Number,
+                "The largest error that counts.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -76,10 +68,6 @@ impl Metric for LaplaceLogLikelihood {
             })
             .collect();
         Ok(Score::numpy(mean(&rows)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column, &self.deviation]
     }
 }
 

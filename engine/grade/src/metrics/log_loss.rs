@@ -3,13 +3,13 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::floats;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::floats;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -21,12 +21,11 @@ pub(super) static KIND: MetricKind = MetricKind {
                   others.",
         source: "sklearn.metrics.log_loss (1.5)",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The probability, or one column per class.",
-        }],
+        parameters: &[Parameter::required(
+            "columns",
+            ParameterKind::Columns,
+            "The probability, or one column per class.",
+        )],
     },
     direction: Direction::LowerIsBetter,
     parse: parse::<LogLoss>,
@@ -60,10 +59,6 @@ impl Metric for LogLoss {
             predicted = vec![p.iter().map(|p| 1.0 - p).collect(), p.clone()];
         }
         Ok(Score::python(log_loss(&truth, &predicted)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 
     fn rows(&self) -> Rows {

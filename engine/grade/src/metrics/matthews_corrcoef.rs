@@ -7,10 +7,10 @@ use serde::Deserialize;
 use super::accuracy::equal_count;
 use super::label_pair::{COLUMN, LABELS, LabelPair};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::Definition;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::{Labels, LabelsAs};
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
+use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -42,10 +42,6 @@ impl Metric for MatthewsCorrcoef {
             (Labels::Text(a), Labels::Text(b)) => Ok(Score::numpy(correlation(a, b))),
             _ => Err(both.mixed()),
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -5,13 +5,13 @@ use serde::Deserialize;
 use super::groups::{at, groups};
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::differences;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::differences;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,24 +23,21 @@ pub(super) static KIND: MetricKind = MetricKind {
         shorthand: Some("columns"),
         parameters: &[
             COLUMNS,
-            Parameter {
-                name: "groups",
-                kind: ParameterKind::Column,
-                required: false,
-                doc: "The answers' column that tells groups of rows apart, which weigh the same; rows without a group do not count.",
-            },
-            Parameter {
-                name: "logarithm",
-                kind: ParameterKind::Boolean,
-                required: false,
-                doc: "Whether the natural logarithm of each group's error is taken before their mean.",
-            },
-            Parameter {
-                name: "whole",
-                kind: ParameterKind::Boolean,
-                required: false,
-                doc: "Whether the score is rounded to a whole number, halves to even; an infinite one is then refused.",
-            },
+            Parameter::optional(
+                "groups",
+                ParameterKind::Column,
+                "The answers' column that tells groups of rows apart, which weigh the same; rows without a group do not count.",
+            ),
+            Parameter::optional(
+                "logarithm",
+                ParameterKind::Boolean,
+                "Whether the natural logarithm of each group's error is taken before their mean.",
+            ),
+            Parameter::optional(
+                "whole",
+                ParameterKind::Boolean,
+                "Whether the score is rounded to a whole number, halves to even; an infinite one is then refused.",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -86,12 +83,6 @@ impl Metric for MeanAbsoluteError {
             true => Ok(Score::python(score.value.round_ties_even())),
             false => Ok(score),
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names = self.columns.named();
-        names.extend(self.groups.as_deref());
-        names
     }
 
     fn rows(&self) -> Rows {

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::floats;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::numbers::floats;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -18,18 +18,8 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Spherical law of cosines; kaggle.com/code/sohier/mean-angular-error",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "azimuth",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The azimuth.",
-            },
-            Parameter {
-                name: "zenith",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The zenith.",
-            },
+            Parameter::required("azimuth", ParameterKind::Column, "The azimuth."),
+            Parameter::required("zenith", ParameterKind::Column, "The zenith."),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -62,10 +52,6 @@ impl Metric for MeanAngularError {
             .map(|((a1, z1), (a2, z2))| angle((*a1, *z1), (*a2, *z2)))
             .collect();
         Ok(Score::numpy(mean(&angles)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.azimuth, &self.zenith]
     }
 }
 

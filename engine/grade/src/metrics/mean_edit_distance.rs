@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::edit_distance::edit_distance;
-use crate::numeric::mean;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::edit_distance::edit_distance;
+use crate::table::pair::{Column, Pair, Value};
+use crate::table::target::text;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,18 +19,12 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Levenshtein (1966)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of texts.",
-            },
-            Parameter {
-                name: "other",
-                kind: ParameterKind::Choice(&["refuse", "print"]),
-                required: false,
-                doc: "Cells that are no text are refused (default) or printed: `1.0`, `True`, `nan` for a missing one.",
-            },
+            Parameter::required("column", ParameterKind::Column, "The column of texts."),
+            Parameter::optional(
+                "other",
+                ParameterKind::Choice(&["refuse", "print"]),
+                "Cells that are no text are refused (default) or printed: `1.0`, `True`, `nan` for a missing one.",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -66,10 +60,6 @@ impl Metric for MeanEditDistance {
             .map(|(truth, predicted)| edit_distance(&text(truth), &text(predicted)) as f64)
             .collect();
         Ok(Score::numpy(mean(&distances)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -4,11 +4,11 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::definition::Definition;
-use crate::numeric::{round_numpy, round_python};
-use crate::pair::Pair;
+use crate::python::numeric::{round_numpy, round_python};
 use crate::refusal::Refusal;
 use crate::rules::Rows;
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
 
 mod accuracy;
 mod average_precision_at_k;
@@ -111,9 +111,6 @@ pub trait Metric: fmt::Debug + Send + Sync {
     /// # Errors
     /// When the metric is not defined for the values.
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal>;
-
-    /// Columns that the parameters name.
-    fn columns(&self) -> Vec<&str>;
 
     /// What it says of the number of rows, whatever is in them.
     fn rows(&self) -> Rows {

@@ -4,12 +4,12 @@ use serde::Deserialize;
 
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::Definition;
-use crate::numbers::doubles;
-use crate::numeric::{mean, sum};
-use crate::pair::Pair;
+use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::Definition;
+use crate::table::columns::Columns;
+use crate::table::numbers::doubles;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -42,10 +42,6 @@ impl Metric for Pearson {
             }
             Ok(correlation(&x, &y))
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -1,19 +1,18 @@
 //! Metrics of one column: for several columns the plain mean of theirs.
 
 use super::Score;
-use crate::columns::Columns;
-use crate::definition::{Parameter, ParameterKind};
-use crate::numeric::mean;
-use crate::pair::{Column, Pair};
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::pair::{Column, Pair};
 
 /// The columns that are compared.
-pub(super) const COLUMNS: Parameter = Parameter {
-    name: "columns",
-    kind: ParameterKind::Columns,
-    required: true,
-    doc: "The columns that are compared.",
-};
+pub(super) const COLUMNS: Parameter = Parameter::required(
+    "columns",
+    ParameterKind::Columns,
+    "The columns that are compared.",
+);
 
 /// The mean over `columns` of what `score` makes of the true and the predicted column.
 pub(super) fn mean_over(

@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::number;
-use crate::pair::{Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::numbers::number;
+use crate::table::pair::{Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -19,18 +19,16 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/sohier/probabilistic-f-score; Yacouby and Axman (2020)",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label in the answers (0: negative), the probability in the submission.",
-            },
-            Parameter {
-                name: "beta",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "Weight of recall against precision; default 1.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The label in the answers (0: negative), the probability in the submission.",
+            ),
+            Parameter::optional(
+                "beta",
+                ParameterKind::Number,
+                "Weight of recall against precision; default 1.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -95,9 +93,5 @@ impl Metric for ProbabilisticFScore {
         } else {
             Score::numpy(value)
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::scores;
-use crate::numeric::{mean, sum};
-use crate::pair::{Column, Pair};
+use crate::python::numeric::{mean, sum};
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::target::{Labels, LabelsAs};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::scores;
+use crate::table::pair::{Column, Pair};
+use crate::table::target::{Labels, LabelsAs};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -23,19 +23,17 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "sklearn.metrics.roc_auc_score",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns that hold labels in the answers and scores in the submission.",
-            },
-            Parameter {
-                name: "match",
-                kind: ParameterKind::Choice(&["name", "position"]),
-                required: false,
-                doc: "`position`: the k-th of the columns belongs to the k-th column of the submission that is not \
+            Parameter::required(
+                "columns",
+                ParameterKind::Columns,
+                "The columns that hold labels in the answers and scores in the submission.",
+            ),
+            Parameter::optional(
+                "match",
+                ParameterKind::Choice(&["name", "position"]),
+                "`position`: the k-th of the columns belongs to the k-th column of the submission that is not \
                       excepted by `all_except`, whatever its name.",
-            },
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -85,10 +83,6 @@ impl Metric for RocAuc {
             })
             .collect::<Result<Vec<f64>, Refusal>>()?;
         Ok(Score::numpy(mean(&areas)))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -4,13 +4,13 @@ use serde::Deserialize;
 
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::Definition;
-use crate::numbers::differences;
-use crate::numeric::mean;
-use crate::pair::Pair;
+use crate::python::numeric::mean;
 use crate::refusal::Refusal;
 use crate::rules::Rows;
+use crate::spec::definition::Definition;
+use crate::table::columns::Columns;
+use crate::table::numbers::differences;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -37,10 +37,6 @@ impl Metric for RootMeanSquaredError {
         mean_over(&self.columns, pair, |truth, predicted| {
             Ok(root_mean_square(&differences(truth, predicted)?))
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 
     fn rows(&self) -> Rows {

@@ -5,12 +5,12 @@ use serde::Deserialize;
 use super::per_column::{COLUMNS, mean_over};
 use super::root_mean_squared_error::root_mean_square;
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::Definition;
-use crate::frame::ColumnData;
-use crate::numbers::floats;
-use crate::pair::{Column, Pair};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::Definition;
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::numbers::floats;
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -40,10 +40,6 @@ impl Metric for RootMeanSquaredLogError {
             let errors: Vec<f64> = truth.iter().zip(&predicted).map(|(a, b)| a - b).collect();
             Ok(root_mean_square(&errors))
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -6,13 +6,13 @@ use serde::Deserialize;
 
 use super::per_column::{COLUMNS, mean_over};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::Definition;
-use crate::frame::ColumnData;
-use crate::numbers::number;
-use crate::numeric::mean;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::mean;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::Definition;
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -44,10 +44,6 @@ impl Metric for Spearman {
                 correlation(&truth, &predicted)
             }))
         })
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -4,11 +4,11 @@ use serde::Deserialize;
 
 use super::roc_auc::roc_auc;
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::floats;
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::floats;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -21,24 +21,17 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label in the answers, the score in the submission.",
-            },
-            Parameter {
-                name: "groups",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "Columns of the answers that tell which rows belong to a group.",
-            },
-            Parameter {
-                name: "power",
-                kind: ParameterKind::Number,
-                required: true,
-                doc: "The power p of the means.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The label in the answers, the score in the submission.",
+            ),
+            Parameter::required(
+                "groups",
+                ParameterKind::Columns,
+                "Columns of the answers that tell which rows belong to a group.",
+            ),
+            Parameter::required("power", ParameterKind::Number, "The power p of the means."),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -85,12 +78,6 @@ impl Metric for SubgroupAuc {
         }
         let means = sums.map(|sum| 0.25 * (sum / groups.len() as f64).powf(1.0 / self.power));
         Ok(Score::numpy(0.25 * overall + means.iter().sum::<f64>()))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names = vec![self.column.as_str()];
-        names.extend(self.groups.named());
-        names
     }
 }
 

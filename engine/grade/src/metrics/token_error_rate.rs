@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::edit_distance::sequence_distance;
-use crate::integer::Spelled;
-use crate::pair::{Column, Pair};
+use crate::python::integer::Spelled;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::target::text;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::spec::edit_distance::sequence_distance;
+use crate::table::pair::{Column, Pair};
+use crate::table::target::text;
 use crate::words::words;
 
 pub(super) static KIND: MetricKind = MetricKind {
@@ -22,18 +22,12 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "Word error rate; Levenshtein.distance on lists",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The column of sequences.",
-            },
-            Parameter {
-                name: "tokens",
-                kind: ParameterKind::Choice(&["words", "integers"]),
-                required: true,
-                doc: "What the elements are.",
-            },
+            Parameter::required("column", ParameterKind::Column, "The column of sequences."),
+            Parameter::required(
+                "tokens",
+                ParameterKind::Choice(&["words", "integers"]),
+                "What the elements are.",
+            ),
         ],
     },
     direction: Direction::LowerIsBetter,
@@ -75,10 +69,6 @@ impl Metric for TokenErrorRate {
             }
         }
         Ok(Score::numpy(edits as f64 / length as f64))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -4,11 +4,11 @@ use serde::Deserialize;
 
 use super::roc_auc::roc_curve;
 use super::{Direction, Metric, MetricKind, Score};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::floats;
-use crate::numeric::sum;
-use crate::pair::Pair;
+use crate::python::numeric::sum;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::numbers::floats;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -22,24 +22,21 @@ pub(super) static KIND: MetricKind = MetricKind {
         source: "kaggle.com/code/anokas/weighted-auc-metric-updated; sklearn.metrics.roc_curve",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The label in the answers, the score in the submission.",
-            },
-            Parameter {
-                name: "rates",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The true positive rates between which the slices lie, rising, the first 0 and the last 1.",
-            },
-            Parameter {
-                name: "weights",
-                kind: ParameterKind::Numbers,
-                required: true,
-                doc: "The weight of each slice: one less than the rates.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The label in the answers, the score in the submission.",
+            ),
+            Parameter::required(
+                "rates",
+                ParameterKind::Numbers,
+                "The true positive rates between which the slices lie, rising, the first 0 and the last 1.",
+            ),
+            Parameter::required(
+                "weights",
+                ParameterKind::Numbers,
+                "The weight of each slice: one less than the rates.",
+            ),
         ],
     },
     direction: Direction::HigherIsBetter,
@@ -95,10 +92,6 @@ impl Metric for WeightedRocAuc {
             perfect += (high - low) * weight;
         }
         Ok(Score::numpy(total / perfect))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }
 

@@ -5,11 +5,11 @@ use serde::de::Error;
 use serde_json::{Value, json};
 
 use super::{Direction, Metric, MetricKind, Score};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::Refusal;
 use crate::rules::Rows;
 use crate::spec;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -18,12 +18,11 @@ pub(super) static KIND: MetricKind = MetricKind {
         details: "With `complement: true`, 1 less the metric takes part instead of it. A metric that refuses refuses the whole.",
         source: "-",
         shorthand: Some("of"),
-        parameters: &[Parameter {
-            name: "of",
-            kind: ParameterKind::WeightedMetrics,
-            required: true,
-            doc: "The metrics, written as everywhere.",
-        }],
+        parameters: &[Parameter::required(
+            "of",
+            ParameterKind::WeightedMetrics,
+            "The metrics, written as everywhere.",
+        )],
     },
     direction: Direction::HigherIsBetter,
     parse: parse_parts,
@@ -94,12 +93,5 @@ impl Metric for WeightedSum {
             true => first,
             false => Rows::Any,
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.parts
-            .iter()
-            .flat_map(|part| part.metric.columns())
-            .collect()
     }
 }

@@ -5,10 +5,10 @@ use serde::Deserialize;
 use super::accuracy::share_of_right;
 use super::label_pair::{COLUMN, LABELS};
 use super::{Direction, Metric, MetricKind, Score, parse};
-use crate::definition::Definition;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::target::LabelsAs;
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
+use crate::table::target::LabelsAs;
 
 pub(super) static KIND: MetricKind = MetricKind {
     definition: Definition {
@@ -35,9 +35,5 @@ impl Metric for ZeroOneLoss {
     fn score(&self, pair: &Pair<'_>) -> Result<Score, Refusal> {
         let right = share_of_right(pair, &self.column, self.labels_as)?;
         Ok(Score::python(1.0 - right))
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }

@@ -1,5 +1,5 @@
 //! Python's and NumPy's numbers, arithmetic and order, where the last digits of a score depend on them.
 
-pub mod integer;
+pub(crate) mod integer;
 pub mod numeric;
-pub mod python_sort;
+pub(crate) mod python_sort;

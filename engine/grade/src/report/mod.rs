@@ -4,18 +4,18 @@
 //! `digests`) come after them.
 //! Time is passed in.
 
-pub mod json;
 pub mod list;
 pub mod medals;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+pub use prep_formats::json::Object;
+use prep_formats::json::{Value, WriteOptions};
 
 use crate::grader::Outcome;
-use crate::json::Json;
-use crate::medals::{Leaderboard, Medals, Thresholds};
 use crate::refusal::Refusal;
+use crate::report::medals::{Leaderboard, Medals, Thresholds};
 
 /// What is reported about one submission.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,9 +62,9 @@ pub struct Digests {
 }
 
 impl Digests {
-    fn to_json(&self) -> Json {
-        let text = |digest: &Option<String>| digest.clone().map_or(Json::Null, Json::Text);
-        Json::Map(vec![
+    fn to_json(&self) -> Object {
+        let text = |digest: &Option<String>| digest.as_deref().into();
+        Object::from_iter([
             ("all", text(&self.all)),
             ("public", text(&self.public)),
             ("answers", text(&self.answers)),
@@ -115,77 +115,67 @@ impl CompetitionReport {
     }
 
     /// The report as JSON.
-    pub fn to_json(&self) -> Json {
-        let threshold = |of: fn(Thresholds) -> f64| {
-            let threshold = self.thresholds.map(of);
-            threshold.map_or(Json::Null, Json::Number)
-        };
-        let reason = match (&self.reason, self.submission_exists) {
-            (Some(refusal), _) => refusal_json(refusal),
-            (None, true) => Json::Null,
-            (None, false) => Json::Map(vec![
-                ("kind", Json::Text("no_submission".to_owned())),
-                (
-                    "message",
-                    Json::Text(
-                        "there is no such file, or its name does not end in .csv".to_owned(),
-                    ),
-                ),
-            ]),
+    pub fn to_json(&self) -> Object {
+        let threshold = |of: fn(Thresholds) -> f64| self.thresholds.map(of).into();
+        let reason: Option<Object> = match (&self.reason, self.submission_exists) {
+            (Some(refusal), _) => Some(refusal_json(refusal)),
+            (None, true) => None,
+            (None, false) => {
+                let message = "there is no such file, or its name does not end in .csv";
+                let pairs = [
+                    ("kind", "no_submission".into()),
+                    ("message", message.into()),
+                ];
+                Some(pairs.into_iter().collect())
+            }
         };
         let obstacles = &self.variant.not_comparable_because;
-        Json::Map(vec![
-            ("competition_id", Json::Text(self.competition_id.clone())),
-            ("score", self.score.map_or(Json::Null, Json::Number)),
+        let obstacles: Vec<Value> = obstacles.iter().cloned().map(Value::from).collect();
+        Object::from_iter([
+            ("competition_id", self.competition_id.as_str().into()),
+            ("score", self.score.into()),
             ("gold_threshold", threshold(|all| all.gold)),
             ("silver_threshold", threshold(|all| all.silver)),
             ("bronze_threshold", threshold(|all| all.bronze)),
             ("median_threshold", threshold(|all| all.median)),
-            ("any_medal", Json::Bool(self.medals.any())),
-            ("gold_medal", Json::Bool(self.medals.gold)),
-            ("silver_medal", Json::Bool(self.medals.silver)),
-            ("bronze_medal", Json::Bool(self.medals.bronze)),
-            ("above_median", Json::Bool(self.medals.above_median)),
-            ("submission_exists", Json::Bool(self.submission_exists)),
-            ("valid_submission", Json::Bool(self.valid_submission())),
-            (
-                "is_lower_better",
-                self.is_lower_better.map_or(Json::Null, Json::Bool),
-            ),
-            ("created_at", Json::Text(iso_format(self.created_at))),
-            ("submission_path", Json::Text(self.submission_path.clone())),
-            ("variant", Json::Text(self.variant.name.clone())),
-            ("reason", reason),
-            ("comparable_with_v1", Json::Bool(obstacles.is_empty())),
-            (
-                "not_comparable_because",
-                Json::List(obstacles.iter().cloned().map(Json::Text).collect()),
-            ),
-            ("digests", self.digests.to_json()),
+            ("any_medal", self.medals.any().into()),
+            ("gold_medal", self.medals.gold.into()),
+            ("silver_medal", self.medals.silver.into()),
+            ("bronze_medal", self.medals.bronze.into()),
+            ("above_median", self.medals.above_median.into()),
+            ("submission_exists", self.submission_exists.into()),
+            ("valid_submission", self.valid_submission().into()),
+            ("is_lower_better", self.is_lower_better.into()),
+            ("created_at", iso_format(self.created_at).into()),
+            ("submission_path", self.submission_path.as_str().into()),
+            ("variant", self.variant.name.as_str().into()),
+            ("reason", reason.into()),
+            ("comparable_with_v1", obstacles.is_empty().into()),
+            ("not_comparable_because", obstacles.into()),
+            ("digests", self.digests.to_json().into()),
         ])
     }
 }
 
-fn refusal_json(refusal: &Refusal) -> Json {
-    let row = refusal.row.and_then(|row| usize::try_from(row).ok());
-    Json::Map(vec![
-        ("kind", Json::Text(refusal.kind.name().to_owned())),
-        ("message", Json::Text(refusal.to_string())),
-        (
-            "column",
-            refusal.column.clone().map_or(Json::Null, Json::Text),
-        ),
-        ("row", row.map_or(Json::Null, Json::Count)),
+fn refusal_json(refusal: &Refusal) -> Object {
+    let row = refusal.row.and_then(|row| i64::try_from(row).ok());
+    Object::from_iter([
+        ("kind", refusal.kind.name().into()),
+        ("message", refusal.to_string().into()),
+        ("column", refusal.column.as_deref().into()),
+        ("row", row.into()),
     ])
 }
 
 /// The report of a run: counts, then the reports one by one.
-pub fn aggregate(reports: &[CompetitionReport]) -> Json {
+pub fn aggregate(reports: &[CompetitionReport]) -> Object {
     let count = |counts: fn(&CompetitionReport) -> bool| {
-        Json::Count(reports.iter().filter(|r| counts(r)).count())
+        let count = reports.iter().filter(|report| counts(report)).count();
+        i64::try_from(count).ok().into()
     };
-    Json::Map(vec![
-        ("total_runs", Json::Count(reports.len())),
+    let each = reports.iter().map(|report| report.to_json().into());
+    Object::from_iter([
+        ("total_runs", count(|_| true)),
         (
             "total_runs_with_submissions",
             count(|report| report.submission_exists),
@@ -202,11 +192,29 @@ pub fn aggregate(reports: &[CompetitionReport]) -> Json {
             "total_above_median",
             count(|report| report.medals.above_median),
         ),
-        (
-            "competition_reports",
-            Json::List(reports.iter().map(CompetitionReport::to_json).collect()),
-        ),
+        ("competition_reports", each.collect::<Vec<Value>>().into()),
     ])
+}
+
+/// Several lines with an indent of four, as `json.dump` writes them, without a final line end. A score may be NaN, and readers
+/// of the benchmark's reports expect to find it so; `serde_json` would write `null`.
+pub fn pretty(report: Object) -> String {
+    text(&report.into(), Some(4))
+}
+
+/// A text as JSON, everything beyond ASCII escaped.
+pub fn quoted(words: &str) -> String {
+    text(&words.into(), None)
+}
+
+fn text(value: &Value, indent: Option<usize>) -> String {
+    let options = WriteOptions {
+        indent,
+        ..WriteOptions::default()
+    };
+    // ASCII holds every text, and memory takes what is written.
+    let bytes = value.to_json(&options).unwrap_or_default();
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Name of a run's report file: `2026-11-21T12-56-43-GMT_grading_report.json`; of the second one of the same second

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::ids;
-use crate::key::first_difference;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::sort::sort_positions;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::ids;
+use crate::table::key::first_difference;
+use crate::table::pair::Pair;
+use crate::table::sort::sort_positions;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -20,25 +20,18 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.sort_values, numpy.argsort",
         shorthand: Some("by"),
         parameters: &[
-            Parameter {
-                name: "by",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The identifier.",
-            },
-            Parameter {
-                name: "check",
-                kind: ParameterKind::Choice(&["equal", "none"]),
-                required: false,
-                doc: "`none`: only sort, so that rows are paired by rank, whatever their identifiers.",
-            },
-            Parameter {
-                name: "surplus",
-                kind: ParameterKind::Choice(&["refuse", "drop"]),
-                required: false,
-                doc: "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). With repeated \
+            Parameter::required("by", ParameterKind::Column, "The identifier."),
+            Parameter::optional(
+                "check",
+                ParameterKind::Choice(&["equal", "none"]),
+                "`none`: only sort, so that rows are paired by rank, whatever their identifiers.",
+            ),
+            Parameter::optional(
+                "surplus",
+                ParameterKind::Choice(&["refuse", "drop"]),
+                "`drop`: after sorting, the last rows of the longer table are dropped (Python's `zip`). With repeated \
                       identifiers, the rows after them are paired with others' then.",
-            },
+            ),
         ],
     },
     parse: parse::<Align>,
@@ -98,10 +91,6 @@ impl Rule for Align {
             None => Ok(()),
             Some(position) => Err(ids::differ(&submission, &answers, position)),
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.by]
     }
 }
 

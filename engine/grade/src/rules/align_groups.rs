@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::{Key, key};
-use crate::pair::{Column, Pair};
 use crate::refusal::{Refusal, RefusalKind, count};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::{Key, key};
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -17,12 +17,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "The groups come in the order in which the answers first name them. Groups that the answers do not have go.",
         source: "MLE-bench graders",
         shorthand: Some("by"),
-        parameters: &[Parameter {
-            name: "by",
-            kind: ParameterKind::Column,
-            required: true,
-            doc: "The column that tells the groups apart.",
-        }],
+        parameters: &[Parameter::required(
+            "by",
+            ParameterKind::Column,
+            "The column that tells the groups apart.",
+        )],
     },
     parse: parse::<AlignGroups>,
 };
@@ -39,10 +38,6 @@ impl Rule for AlignGroups {
         pair.answers.select(left);
         pair.submission.select(right);
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.by]
     }
 }
 

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numbers::number;
-use crate::pair::{Pair, Side, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::numbers::number;
+use crate::table::pair::{Pair, Side, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -18,24 +18,17 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns.",
-            },
-            Parameter {
-                name: "from",
-                kind: ParameterKind::Number,
-                required: true,
-                doc: "The smallest number that becomes 1.",
-            },
-            Parameter {
-                name: "of",
-                kind: ParameterKind::Choice(&["submission", "answers", "both"]),
-                required: true,
-                doc: "In which table.",
-            },
+            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::required(
+                "from",
+                ParameterKind::Number,
+                "The smallest number that becomes 1.",
+            ),
+            Parameter::required(
+                "of",
+                ParameterKind::Choice(&["submission", "answers", "both"]),
+                "In which table.",
+            ),
         ],
     },
     parse: parse::<Binarize>,
@@ -72,10 +65,6 @@ impl Rule for Binarize {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

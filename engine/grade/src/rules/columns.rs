@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -15,12 +15,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "Names are compared to the letter. Without parameters: all columns of the answers.",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: false,
-            doc: "The columns that must be there; default: those of the answers.",
-        }],
+        parameters: &[Parameter::optional(
+            "columns",
+            ParameterKind::Columns,
+            "The columns that must be there; default: those of the answers.",
+        )],
     },
     parse: parse::<RequiredColumns>,
 };
@@ -42,9 +41,5 @@ impl Rule for RequiredColumns {
             pair.submission.require(name)?;
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }

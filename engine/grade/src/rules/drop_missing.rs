@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::{Column, Pair, Value};
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -15,12 +15,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "The submission stays as it is (see `join`).",
         source: "pandas.DataFrame.dropna",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns.",
-        }],
+        parameters: &[Parameter::required(
+            "columns",
+            ParameterKind::Columns,
+            "The columns.",
+        )],
     },
     parse: parse::<DropMissing>,
 };
@@ -47,9 +46,5 @@ impl Rule for DropMissing {
         let kept: Vec<u32> = (0u32..).take(pair.answers.len()).filter(complete).collect();
         pair.answers.select(kept);
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::key;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -17,12 +17,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "Identifiers compare as in `same_ids`.",
         source: "pandas.Series.isin",
         shorthand: Some("column"),
-        parameters: &[Parameter {
-            name: "column",
-            kind: ParameterKind::Column,
-            required: true,
-            doc: "The identifier.",
-        }],
+        parameters: &[Parameter::required(
+            "column",
+            ParameterKind::Column,
+            "The identifier.",
+        )],
     },
     parse: parse::<DropUnknown>,
 };
@@ -46,9 +45,5 @@ impl Rule for DropUnknown {
             .collect();
         pair.submission.select(kept);
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
     }
 }

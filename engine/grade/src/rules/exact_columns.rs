@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -17,24 +17,21 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: false,
-                doc: "The columns; default: those of the answers.",
-            },
-            Parameter {
-                name: "in_order",
-                kind: ParameterKind::Boolean,
-                required: false,
-                doc: "Whether they must stand in this order; default false.",
-            },
-            Parameter {
-                name: "first",
-                kind: ParameterKind::Column,
-                required: false,
-                doc: "The column that must come first; the order of the others does not matter.",
-            },
+            Parameter::optional(
+                "columns",
+                ParameterKind::Columns,
+                "The columns; default: those of the answers.",
+            ),
+            Parameter::optional(
+                "in_order",
+                ParameterKind::Boolean,
+                "Whether they must stand in this order; default false.",
+            ),
+            Parameter::optional(
+                "first",
+                ParameterKind::Column,
+                "The column that must come first; the order of the others does not matter.",
+            ),
         ],
     },
     parse: parse::<ExactColumns>,
@@ -93,12 +90,6 @@ impl Rule for ExactColumns {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names = self.columns.named();
-        names.extend(self.first.as_deref());
-        names
     }
 }
 

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::{Cell, ColumnData};
-use crate::pair::{Pair, Role};
 use crate::refusal::Refusal;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::frame::{Cell, ColumnData};
+use crate::table::pair::{Pair, Role};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -17,24 +17,13 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.Series.fillna",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns.",
-            },
-            Parameter {
-                name: "with",
-                kind: ParameterKind::Scalar,
-                required: true,
-                doc: "The value.",
-            },
-            Parameter {
-                name: "answers",
-                kind: ParameterKind::Boolean,
-                required: false,
-                doc: "Whether the answers' columns are filled, too; default false.",
-            },
+            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::required("with", ParameterKind::Scalar, "The value."),
+            Parameter::optional(
+                "answers",
+                ParameterKind::Boolean,
+                "Whether the answers' columns are filled, too; default false.",
+            ),
         ],
     },
     parse: parse::<FillMissing>,
@@ -82,10 +71,6 @@ impl Rule for FillMissing {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -3,11 +3,11 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::number;
-use crate::pair::{Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::number;
+use crate::table::pair::{Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -16,12 +16,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "",
         source: "numpy.isfinite",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns.",
-        }],
+        parameters: &[Parameter::required(
+            "columns",
+            ParameterKind::Columns,
+            "The columns.",
+        )],
     },
     parse: parse::<Finite>,
 };
@@ -51,9 +50,5 @@ impl Rule for Finite {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::key;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -19,19 +19,13 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.merge",
         shorthand: Some("by"),
         parameters: &[
-            Parameter {
-                name: "by",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The identifier.",
-            },
-            Parameter {
-                name: "repeated",
-                kind: ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
-                required: false,
-                doc: "`refuse`: one that the submission repeats is refused; `allow_alone`: unless no other is left, since NumPy \
+            Parameter::required("by", ParameterKind::Column, "The identifier."),
+            Parameter::optional(
+                "repeated",
+                ParameterKind::Choice(&["allow", "refuse", "allow_alone"]),
+                "`refuse`: one that the submission repeats is refused; `allow_alone`: unless no other is left, since NumPy \
                       compares a single number with many.",
-            },
+            ),
         ],
     },
     parse: parse::<Join>,
@@ -66,10 +60,6 @@ impl Rule for Join {
         pair.answers.select(of_answers);
         pair.submission.select(of_submission);
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.by]
     }
 }
 

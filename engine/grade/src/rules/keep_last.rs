@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
-use crate::sort::sort_positions;
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::key;
+use crate::table::pair::Pair;
+use crate::table::sort::sort_positions;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -20,24 +20,21 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.groupby(...).tail",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "groups",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The answers' column that tells the groups apart.",
-            },
-            Parameter {
-                name: "by",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The answers' column that they are sorted by.",
-            },
-            Parameter {
-                name: "count",
-                kind: ParameterKind::Integer,
-                required: true,
-                doc: "How many rows of a group are kept.",
-            },
+            Parameter::required(
+                "groups",
+                ParameterKind::Column,
+                "The answers' column that tells the groups apart.",
+            ),
+            Parameter::required(
+                "by",
+                ParameterKind::Column,
+                "The answers' column that they are sorted by.",
+            ),
+            Parameter::required(
+                "count",
+                ParameterKind::Integer,
+                "How many rows of a group are kept.",
+            ),
         ],
     },
     parse: parse::<KeepLast>,
@@ -58,7 +55,7 @@ impl Rule for KeepLast {
         let mut counts: HashMap<_, usize> = HashMap::new();
         let mut kept: Vec<u32> = Vec::new();
         for position in order.into_iter().rev() {
-            if groups.value(position as usize) == crate::pair::Value::Missing {
+            if groups.value(position as usize) == crate::table::pair::Value::Missing {
                 continue;
             }
             let count = counts.entry(key(&groups, position as usize)).or_default();
@@ -70,9 +67,5 @@ impl Rule for KeepLast {
         kept.reverse();
         pair.answers.select(kept);
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.groups, &self.by]
     }
 }

@@ -5,12 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::numbers::number;
-use crate::pair::{Column, Pair};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::key::key;
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -23,36 +23,31 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas boolean indexing",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "sum_of",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "Columns of the answers that decide.",
-            },
-            Parameter {
-                name: "min",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The smallest sum of a kept row.",
-            },
-            Parameter {
-                name: "max",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The largest sum of a kept row.",
-            },
-            Parameter {
-                name: "by",
-                kind: ParameterKind::Column,
-                required: false,
-                doc: "The identifier that finds the rows of the submission; default: their position.",
-            },
-            Parameter {
-                name: "in_file",
-                kind: ParameterKind::Boolean,
-                required: false,
-                doc: "Whether it is the position in the file that finds them, as pandas' index does after sorting.",
-            },
+            Parameter::required(
+                "sum_of",
+                ParameterKind::Columns,
+                "Columns of the answers that decide.",
+            ),
+            Parameter::optional(
+                "min",
+                ParameterKind::Number,
+                "The smallest sum of a kept row.",
+            ),
+            Parameter::optional(
+                "max",
+                ParameterKind::Number,
+                "The largest sum of a kept row.",
+            ),
+            Parameter::optional(
+                "by",
+                ParameterKind::Column,
+                "The identifier that finds the rows of the submission; default: their position.",
+            ),
+            Parameter::optional(
+                "in_file",
+                ParameterKind::Boolean,
+                "Whether it is the position in the file that finds them, as pandas' index does after sorting.",
+            ),
         ],
     },
     parse: parse::<KeepRows>,
@@ -94,12 +89,6 @@ impl Rule for KeepRows {
         pair.answers.select(positions(&kept));
         pair.submission.select(positions(&of_submission));
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        let mut names = self.sum_of.named();
-        names.extend(self.by.as_deref());
-        names
     }
 }
 

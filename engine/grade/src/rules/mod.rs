@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::definition::Definition;
-use crate::pair::Pair;
 use crate::refusal::Refusal;
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
 
 mod align;
 mod align_groups;
@@ -39,11 +39,6 @@ pub trait Rule: fmt::Debug + Send + Sync {
     /// # Errors
     /// What the submission's author has to fix.
     fn apply(&self, pair: &mut Pair<'_>) -> Result<(), Refusal>;
-
-    /// Columns that the parameters name.
-    fn columns(&self) -> Vec<&str> {
-        Vec::new()
-    }
 
     /// Whether it looks at names of columns and numbers of rows alone, and leaves both tables as they are.
     fn is_about_shape(&self) -> bool {

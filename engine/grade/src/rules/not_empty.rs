@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{Rule, RuleKind, parse};
-use crate::definition::Definition;
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::Definition;
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::frame::ColumnData;
-use crate::numeric::python_float;
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::frame::ColumnData;
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -19,25 +19,18 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.to_numeric, Series.astype(float), Series.dtype",
         shorthand: Some("columns"),
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns.",
-            },
-            Parameter {
-                name: "text",
-                kind: ParameterKind::Choice(&["refuse", "convert"]),
-                required: false,
-                doc: "`convert`: a column of text passes if each text spells a number (Python's `float`).",
-            },
-            Parameter {
-                name: "booleans",
-                kind: ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
-                required: false,
-                doc: "Whether True and False pass as 1 and 0 (default) or not; `allow_complete`: in a column without missing \
+            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::optional(
+                "text",
+                ParameterKind::Choice(&["refuse", "convert"]),
+                "`convert`: a column of text passes if each text spells a number (Python's `float`).",
+            ),
+            Parameter::optional(
+                "booleans",
+                ParameterKind::Choice(&["allow", "refuse", "allow_complete"]),
+                "Whether True and False pass as 1 and 0 (default) or not; `allow_complete`: in a column without missing \
                       cells, since pandas has no boolean type for others.",
-            },
+            ),
         ],
     },
     parse: parse::<Numeric>,
@@ -80,10 +73,6 @@ impl Rule for Numeric {
             self.check(&pair.submission.column(name)?)?;
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

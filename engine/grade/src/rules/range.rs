@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::number;
-use crate::numeric::python_repr;
-use crate::pair::{Pair, Value};
+use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::number;
+use crate::table::pair::{Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -18,30 +18,14 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns.",
-            },
-            Parameter {
-                name: "min",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The smallest number allowed.",
-            },
-            Parameter {
-                name: "max",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The largest number allowed.",
-            },
-            Parameter {
-                name: "missing",
-                kind: ParameterKind::Choice(&["refuse", "ignore"]),
-                required: false,
-                doc: "Whether a missing cell is refused (default) or passes.",
-            },
+            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::optional("min", ParameterKind::Number, "The smallest number allowed."),
+            Parameter::optional("max", ParameterKind::Number, "The largest number allowed."),
+            Parameter::optional(
+                "missing",
+                ParameterKind::Choice(&["refuse", "ignore"]),
+                "Whether a missing cell is refused (default) or passes.",
+            ),
         ],
     },
     parse: parse::<Range>,
@@ -85,10 +69,6 @@ impl Rule for Range {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

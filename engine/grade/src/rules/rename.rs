@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -15,18 +15,12 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "pandas.DataFrame.rename",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The name in the submission.",
-            },
-            Parameter {
-                name: "to",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The name in the answers.",
-            },
+            Parameter::required(
+                "column",
+                ParameterKind::Column,
+                "The name in the submission.",
+            ),
+            Parameter::required("to", ParameterKind::Column, "The name in the answers."),
         ],
     },
     parse: parse::<Rename>,
@@ -60,9 +54,5 @@ impl Rule for Rename {
                 Ok(())
             }
         }
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column, &self.to]
     }
 }

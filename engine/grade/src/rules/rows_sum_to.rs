@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::numbers::number;
-use crate::numeric::{python_repr, round_numpy};
-use crate::pair::{Column, Pair, Value};
+use crate::python::numeric::{python_repr, round_numpy};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -20,36 +20,23 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "numpy.isclose, numpy.round",
         shorthand: None,
         parameters: &[
-            Parameter {
-                name: "columns",
-                kind: ParameterKind::Columns,
-                required: true,
-                doc: "The columns.",
-            },
-            Parameter {
-                name: "total",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "The sum; default 1.",
-            },
-            Parameter {
-                name: "absolute",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "Absolute tolerance; default 1e-8.",
-            },
-            Parameter {
-                name: "relative",
-                kind: ParameterKind::Number,
-                required: false,
-                doc: "Tolerance relative to the total; default 1e-5.",
-            },
-            Parameter {
-                name: "decimals",
-                kind: ParameterKind::Integer,
-                required: false,
-                doc: "Compare the sum rounded to so many decimals.",
-            },
+            Parameter::required("columns", ParameterKind::Columns, "The columns."),
+            Parameter::optional("total", ParameterKind::Number, "The sum; default 1."),
+            Parameter::optional(
+                "absolute",
+                ParameterKind::Number,
+                "Absolute tolerance; default 1e-8.",
+            ),
+            Parameter::optional(
+                "relative",
+                ParameterKind::Number,
+                "Tolerance relative to the total; default 1e-5.",
+            ),
+            Parameter::optional(
+                "decimals",
+                ParameterKind::Integer,
+                "Compare the sum rounded to so many decimals.",
+            ),
         ],
     },
     parse: parse::<RowsSumTo>,
@@ -123,10 +110,6 @@ impl Rule for RowsSumTo {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::key::key;
-use crate::pair::{Column, Pair};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::key::key;
+use crate::table::pair::{Column, Pair};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -19,18 +19,12 @@ pub(super) static KIND: RuleKind = RuleKind {
         source: "MLE-bench graders",
         shorthand: Some("column"),
         parameters: &[
-            Parameter {
-                name: "column",
-                kind: ParameterKind::Column,
-                required: true,
-                doc: "The identifier.",
-            },
-            Parameter {
-                name: "relation",
-                kind: ParameterKind::Choice(&["equal", "subset", "superset"]),
-                required: false,
-                doc: "`subset`: the submission may leave identifiers out; `superset`: it may have further ones.",
-            },
+            Parameter::required("column", ParameterKind::Column, "The identifier."),
+            Parameter::optional(
+                "relation",
+                ParameterKind::Choice(&["equal", "subset", "superset"]),
+                "`subset`: the submission may leave identifiers out; `superset`: it may have further ones.",
+            ),
         ],
     },
     parse: parse::<SameIds>,
@@ -84,14 +78,13 @@ impl Rule for SameIds {
         }
         missing(&answers, &seen)
     }
-
-    fn columns(&self) -> Vec<&str> {
-        vec![&self.column]
-    }
 }
 
 /// Names the first identifier of the answers that the submission lacks. Identifiers are public, so this tells nothing.
-fn missing(answers: &Column<'_>, seen: &HashMap<crate::key::Key<'_>, bool>) -> Result<(), Refusal> {
+fn missing(
+    answers: &Column<'_>,
+    seen: &HashMap<crate::table::key::Key<'_>, bool>,
+) -> Result<(), Refusal> {
     let lacks = |row: &usize| seen.get(&key(answers, *row)) == Some(&false);
     let Some(first) = (0..answers.len()).find(lacks) else {
         return Ok(());

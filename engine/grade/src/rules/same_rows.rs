@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::Pair;
 use crate::refusal::{Refusal, RefusalKind, count};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::pair::Pair;
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -14,12 +14,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "",
         source: "MLE-bench graders",
         shorthand: Some("times"),
-        parameters: &[Parameter {
-            name: "times",
-            kind: ParameterKind::Integer,
-            required: false,
-            doc: "Rows of the submission for each row of the answers; default 1.",
-        }],
+        parameters: &[Parameter::optional(
+            "times",
+            ParameterKind::Integer,
+            "Rows of the submission for each row of the answers; default 1.",
+        )],
     },
     parse: parse::<SameRows>,
 };

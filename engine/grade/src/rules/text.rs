@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::{Rows, Rule, RuleKind, parse};
-use crate::columns::Columns;
-use crate::definition::{Definition, Parameter, ParameterKind};
-use crate::pair::{Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Definition, Parameter, ParameterKind};
+use crate::table::columns::Columns;
+use crate::table::pair::{Pair, Value};
 
 pub(super) static KIND: RuleKind = RuleKind {
     definition: Definition {
@@ -15,12 +15,11 @@ pub(super) static KIND: RuleKind = RuleKind {
         details: "A column that reads as numbers or booleans as a whole is refused, and so is a missing cell (see `fill_missing`).",
         source: "MLE-bench graders",
         shorthand: Some("columns"),
-        parameters: &[Parameter {
-            name: "columns",
-            kind: ParameterKind::Columns,
-            required: true,
-            doc: "The columns.",
-        }],
+        parameters: &[Parameter::required(
+            "columns",
+            ParameterKind::Columns,
+            "The columns.",
+        )],
     },
     parse: parse::<Text>,
 };
@@ -49,9 +48,5 @@ impl Rule for Text {
             }
         }
         Ok(())
-    }
-
-    fn columns(&self) -> Vec<&str> {
-        self.columns.named()
     }
 }

@@ -1,6 +1,6 @@
 //! Upright boxes in space, turned about the z axis, and how much of each other two of them fill.
 
-use crate::python_sort::{max, min};
+use crate::python::python_sort::{max, min};
 
 type Point = (f64, f64);
 

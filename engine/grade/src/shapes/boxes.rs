@@ -2,24 +2,22 @@
 
 use serde::Deserialize;
 
-use crate::definition::{Parameter, ParameterKind};
-use crate::numeric::{is_python_blank, python_float};
-use crate::pair::{Column, Value};
+use crate::python::numeric::{is_python_blank, python_float};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::spec::definition::{Parameter, ParameterKind};
+use crate::table::pair::{Column, Value};
 
-pub const FIELDS: Parameter = Parameter {
-    name: "fields",
-    kind: ParameterKind::Texts,
-    required: true,
-    doc: "What the words of a box are, in their order.",
-};
+pub const FIELDS: Parameter = Parameter::required(
+    "fields",
+    ParameterKind::Texts,
+    "What the words of a box are, in their order.",
+);
 
-pub const SEPARATED_BY: Parameter = Parameter {
-    name: "separated_by",
-    kind: ParameterKind::Choice(&["blanks", "single_blanks"]),
-    required: false,
-    doc: "Whether any number of blanks, tabs and line ends stands between words (default), or exactly one blank.",
-};
+pub const SEPARATED_BY: Parameter = Parameter::optional(
+    "separated_by",
+    ParameterKind::Choice(&["blanks", "single_blanks"]),
+    "Whether any number of blanks, tabs and line ends stands between words (default), or exactly one blank.",
+);
 
 /// How words are told apart.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -2,8 +2,8 @@
 //!
 //! A mask stays a list of runs. Areas and overlaps are taken run by run, so that the size of an image costs nothing.
 
-use crate::integer::python_int_clamped;
-use crate::numeric::is_python_blank;
+use crate::python::integer::python_int_clamped;
+use crate::python::numeric::is_python_blank;
 
 /// A set of pixels: half-open ranges, in order, which do not touch each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,54 +2,48 @@
 
 use serde::Deserialize;
 
-use crate::definition::{Parameter, ParameterKind};
-use crate::mask::Mask;
-use crate::numbers::number;
-use crate::pair::{Column, Pair, Value};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::rules::Rows;
+use crate::shapes::mask::Mask;
+use crate::spec::definition::{Parameter, ParameterKind};
+use crate::table::numbers::number;
+use crate::table::pair::{Column, Pair, Value};
 
-pub const COLUMN: Parameter = Parameter {
-    name: "column",
-    kind: ParameterKind::Column,
-    required: true,
-    doc: "The submission's column of masks.",
-};
+pub const COLUMN: Parameter = Parameter::required(
+    "column",
+    ParameterKind::Column,
+    "The submission's column of masks.",
+);
 
-pub const TRUTH: Parameter = Parameter {
-    name: "truth",
-    kind: ParameterKind::Column,
-    required: false,
-    doc: "The answers' column of masks; default: of the same name.",
-};
+pub const TRUTH: Parameter = Parameter::optional(
+    "truth",
+    ParameterKind::Column,
+    "The answers' column of masks; default: of the same name.",
+);
 
-pub const WIDTH: Parameter = Parameter {
-    name: "width",
-    kind: ParameterKind::ColumnOrNumber,
-    required: true,
-    doc: "The images' width: a number, or the answers' column that holds it.",
-};
+pub const WIDTH: Parameter = Parameter::required(
+    "width",
+    ParameterKind::ColumnOrNumber,
+    "The images' width: a number, or the answers' column that holds it.",
+);
 
-pub const HEIGHT: Parameter = Parameter {
-    name: "height",
-    kind: ParameterKind::ColumnOrNumber,
-    required: true,
-    doc: "The images' height, likewise.",
-};
+pub const HEIGHT: Parameter = Parameter::required(
+    "height",
+    ParameterKind::ColumnOrNumber,
+    "The images' height, likewise.",
+);
 
-pub const EMPTY: Parameter = Parameter {
-    name: "empty",
-    kind: ParameterKind::Text,
-    required: false,
-    doc: "A further way to write an empty mask.",
-};
+pub const EMPTY: Parameter = Parameter::optional(
+    "empty",
+    ParameterKind::Text,
+    "A further way to write an empty mask.",
+);
 
-pub const SURPLUS_ROWS: Parameter = Parameter {
-    name: "surplus_rows",
-    kind: ParameterKind::Choice(&["refuse", "ignore"]),
-    required: false,
-    doc: "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are refused.",
-};
+pub const SURPLUS_ROWS: Parameter = Parameter::optional(
+    "surplus_rows",
+    ParameterKind::Choice(&["refuse", "ignore"]),
+    "`ignore`: rows beyond the end of the shorter table are left out; default: tables of different length are refused.",
+);
 
 /// The parameters that name the columns.
 #[derive(Debug, Deserialize)]
@@ -142,26 +136,9 @@ impl MaskColumns {
         };
         column.values().zip(sizes).enumerate().map(mask).collect()
     }
-
-    pub fn named(&self) -> Vec<&str> {
-        let mut names = vec![self.column.as_str(), self.truth()];
-        names.extend(
-            [&self.width, &self.height]
-                .iter()
-                .filter_map(|extent| extent.column()),
-        );
-        names
-    }
 }
 
 impl Extent {
-    fn column(&self) -> Option<&str> {
-        match self {
-            Extent::Pixels(_) => None,
-            Extent::Column(name) => Some(name),
-        }
-    }
-
     fn read(&self, pair: &Pair<'_>) -> Result<Vec<u64>, Refusal> {
         let column = match self {
             Extent::Pixels(pixels) => return Ok(vec![u64::from(*pixels); pair.answers.len()]),

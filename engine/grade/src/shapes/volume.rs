@@ -3,8 +3,8 @@
 //! Distances are taken by a distance transform, one axis after the other (Felzenszwalb and Huttenlocher 2012), within
 //! the box that holds both volumes: time grows with the box, not with the product of the two numbers of voxels.
 
-use crate::mask::Mask;
-use crate::mask_columns::Size;
+use crate::shapes::mask::Mask;
+use crate::shapes::mask_columns::Size;
 
 /// Voxels of the largest box that distances are taken in: 256 MB, twice the largest real volume. A submission can stack all
 /// its rows to one volume. All boxes together have at most twice the voxels of the true volumes, since each predicted slice is

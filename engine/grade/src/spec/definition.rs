@@ -30,6 +30,28 @@ pub struct Parameter {
     pub doc: &'static str,
 }
 
+impl Parameter {
+    /// One that has to be given.
+    pub const fn required(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            required: true,
+            doc,
+        }
+    }
+
+    /// One that may be left out.
+    pub const fn optional(name: &'static str, kind: ParameterKind, doc: &'static str) -> Self {
+        Self {
+            name,
+            kind,
+            required: false,
+            doc,
+        }
+    }
+}
+
 /// What a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
@@ -168,6 +190,26 @@ impl Definition {
             Some(short) => json!({ "anyOf": [short, full], "description": self.summary }),
             None => json!({ "anyOf": [full], "description": self.summary }),
         }
+    }
+
+    /// The columns that these parameters name, those of `all_except` included.
+    pub(crate) fn columns(&self, parameters: &Value) -> Vec<String> {
+        let mut names = Vec::new();
+        for parameter in self.parameters {
+            let written = parameters.get(parameter.name);
+            let names_columns = matches!(
+                parameter.kind,
+                ParameterKind::Column | ParameterKind::Columns | ParameterKind::ColumnOrNumber
+            );
+            if let Some(written) = written.filter(|_| names_columns) {
+                let written = written.get("all_except").unwrap_or(written);
+                let list = written
+                    .as_array()
+                    .map_or(std::slice::from_ref(written), Vec::as_slice);
+                names.extend(list.iter().filter_map(Value::as_str).map(str::to_owned));
+            }
+        }
+        names
     }
 
     /// Whether the bare name, without any parameter, is complete.

@@ -6,14 +6,14 @@ pub(crate) mod error;
 pub mod schema;
 pub(crate) mod suggest;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::answers::Rows;
-use crate::definition::Definition;
-use crate::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
 use crate::metrics::{self, Direction, Metric, MetricKind};
 use crate::rules::{self, Rule};
-use crate::suggest::closest;
+use crate::spec::definition::{Definition, ParameterKind};
+use crate::spec::error::{GradeSpecError, GradeSpecErrors, KeyPath, Problem};
+use crate::spec::suggest::closest;
+use crate::table::answers::Rows;
 
 /// The keys of a `grade:` section. `answers` and `sample` are resolved by the engine.
 const KEYS: &[&str] = &[
@@ -30,10 +30,19 @@ const KEYS: &[&str] = &[
 pub(crate) struct GradeSpec {
     /// How a record of answers that are JSON lines becomes rows.
     pub answer_rows: Option<Rows>,
-    pub rules: Vec<Box<dyn Rule>>,
+    pub rules: Vec<SpecRule>,
     pub metric: Box<dyn Metric>,
+    /// Columns that the metric's parameters name.
+    pub metric_columns: Vec<String>,
     pub kind: &'static MetricKind,
     pub direction: Direction,
+}
+
+/// A rule, and the columns that its parameters name.
+#[derive(Debug)]
+pub(crate) struct SpecRule {
+    pub rule: Box<dyn Rule>,
+    pub columns: Vec<String>,
 }
 
 /// Mistakes found so far, in the order in which the section is read.
@@ -92,14 +101,15 @@ fn read(map: &Map<String, Value>, root: &KeyPath, faults: &mut Faults) -> Option
         }
     };
     let direction = match map.get("direction") {
-        None => metric.as_ref().map(|(_, kind)| kind.direction),
+        None => metric.as_ref().map(|(.., kind)| kind.direction),
         Some(direction) => faults.keep(read_direction(direction, &root.key("direction"))),
     };
-    let (metric, kind) = metric?;
+    let (metric, metric_columns, kind) = metric?;
     Some(GradeSpec {
         answer_rows: answer_rows?,
         rules: rules?,
         metric,
+        metric_columns,
         kind,
         direction: direction?,
     })
@@ -109,7 +119,7 @@ fn read_metric(
     metric: &Value,
     path: &KeyPath,
     faults: &mut Faults,
-) -> Option<(Box<dyn Metric>, &'static MetricKind)> {
+) -> Option<(Box<dyn Metric>, Vec<String>, &'static MetricKind)> {
     let (name, parameters) = faults.keep(named(metric, path))?;
     let kind = metrics::ALL
         .iter()
@@ -125,16 +135,33 @@ fn read_metric(
     };
     let path = path.key(name);
     let parameters = full(&kind.definition, parameters, &path, faults)?;
+    let columns = columns_of_metric(&kind.definition, &parameters);
     let metric = (kind.parse)(parameters).map_err(|error| value(&path, &error));
-    Some((faults.keep(metric)?, kind))
+    Some((faults.keep(metric)?, columns, kind))
 }
 
-fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<Box<dyn Rule>>> {
+/// The columns that a metric's parameters name, those of its parts included.
+fn columns_of_metric(definition: &Definition, parameters: &Value) -> Vec<String> {
+    let mut columns = definition.columns(parameters);
+    let parts = definition
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.kind == ParameterKind::WeightedMetrics)
+        .filter_map(|parameter| parameters.get(parameter.name)?.as_array());
+    for part in parts.flatten() {
+        // Mistakes in a part are reported where it is read.
+        let section = json!({ "metric": part.get("metric") });
+        columns.extend(parse(&section).map_or_else(|_| Vec::new(), |part| part.metric_columns));
+    }
+    columns
+}
+
+fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<SpecRule>> {
     let Value::Array(rules) = rules else {
         faults.report(shape(path, "a list of rules", rules));
         return None;
     };
-    let read: Vec<Option<Box<dyn Rule>>> = rules
+    let read: Vec<Option<SpecRule>> = rules
         .iter()
         .enumerate()
         .map(|(index, rule)| read_rule(rule, &path.index(index), faults))
@@ -142,7 +169,7 @@ fn read_rules(rules: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Vec<
     read.into_iter().collect()
 }
 
-fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Box<dyn Rule>> {
+fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<SpecRule> {
     let (name, parameters) = faults.keep(named(rule, path))?;
     let kind = rules::ALL.iter().find(|kind| kind.definition.name == name);
     let Some(kind) = kind else {
@@ -152,7 +179,10 @@ fn read_rule(rule: &Value, path: &KeyPath, faults: &mut Faults) -> Option<Box<dy
     };
     let path = path.key(name);
     let parameters = full(&kind.definition, parameters, &path, faults)?;
-    faults.keep((kind.parse)(parameters).map_err(|error| value(&path, &error)))
+    let columns = kind.definition.columns(&parameters);
+    let rule = (kind.parse)(parameters).map_err(|error| value(&path, &error));
+    let rule = faults.keep(rule)?;
+    Some(SpecRule { rule, columns })
 }
 
 fn read_direction(value: &Value, path: &KeyPath) -> Result<Direction, GradeSpecError> {

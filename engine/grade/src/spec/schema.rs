@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::definition::{Definition, METRIC};
+use crate::spec::definition::{Definition, METRIC};
 use crate::{metrics, rules};
 
 /// The schema of all keys but `answers` and `sample`, as a fragment that becomes part of a pipeline's schema.

@@ -1,6 +1,6 @@
 //! "Did you mean ...?"
 
-use crate::edit_distance::edit_distance;
+use crate::spec::edit_distance::edit_distance;
 
 /// The candidate that is spelled most like `name`, if one is close enough to be meant.
 pub fn closest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {

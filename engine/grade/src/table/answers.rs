@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::Error as _;
 use serde_json::{Map, Value};
 
-use crate::frame::{Cell, ColumnData, Frame};
+use crate::table::frame::{Cell, ColumnData, Frame};
 
 /// Why answers cannot be read.
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::pair::{Pair, Side};
+use crate::table::pair::{Pair, Side};
 
 /// One column, a list, or the answers' columns with exceptions.
 #[derive(Debug, Clone, Deserialize)]
@@ -82,21 +82,5 @@ impl Columns {
     /// The names, owned: for rules that change the pair.
     pub fn resolve_owned(&self, pair: &Pair<'_>) -> Vec<String> {
         self.of(pair).into_iter().map(str::to_owned).collect()
-    }
-
-    /// Names that are written down, for checks before any table is there.
-    pub fn named(&self) -> Vec<&str> {
-        match self {
-            Columns::One(name) => vec![name],
-            Columns::Many(names) => names.iter().map(String::as_str).collect(),
-            Columns::Others {
-                all_except: Names::One(name),
-                ..
-            } => vec![name],
-            Columns::Others {
-                all_except: Names::Many(names),
-                ..
-            } => names.iter().map(String::as_str).collect(),
-        }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::key::{Key, key};
-use crate::pair::Column;
 use crate::refusal::{Refusal, RefusalKind, count};
+use crate::table::key::{Key, key};
+use crate::table::pair::Column;
 
 /// Names an identifier that the answers do not have, else one that the submission repeats, and one that is missing. Rows
 /// are those of the file, whatever order both sides are in. `position` is where the two differ.

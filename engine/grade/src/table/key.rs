@@ -2,8 +2,8 @@
 
 use std::hash::{Hash, Hasher};
 
-use crate::frame::ColumnData;
-use crate::pair::{Column, Value};
+use crate::table::frame::ColumnData;
+use crate::table::pair::{Column, Value};
 
 /// An identifier that can be looked up in a set: numbers compare by value whatever their type, text only with text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

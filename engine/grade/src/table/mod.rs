@@ -1,15 +1,15 @@
 //! The two tables that are graded: how they are read, their columns, and what pandas and scikit-learn see in them.
 
-pub mod answers;
-pub mod columns;
-pub mod frame;
-pub mod ids;
-pub mod key;
-pub mod numbers;
-pub mod order;
-pub mod pair;
-pub mod positions;
+pub(crate) mod answers;
+pub(crate) mod columns;
+pub(crate) mod frame;
+pub(crate) mod ids;
+pub(crate) mod key;
+pub(crate) mod numbers;
+pub(crate) mod order;
+pub(crate) mod pair;
+pub(crate) mod positions;
 pub mod sort;
 pub mod submission;
-pub mod target;
-pub mod unread;
+pub(crate) mod target;
+pub(crate) mod unread;

@@ -1,10 +1,10 @@
 //! Columns as the numbers that a metric computes with, by scikit-learn's rules (`check_array`): booleans count as 0
 //! and 1, texts go through Python's `float`, missing and infinite values are refused.
 
-use crate::frame::ColumnData;
-use crate::numeric::python_float;
-use crate::pair::{Column, Value};
+use crate::python::numeric::python_float;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::table::frame::ColumnData;
+use crate::table::pair::{Column, Value};
 
 /// Integers up to here are told apart by doubles.
 const EXACT: u64 = 1 << 53;

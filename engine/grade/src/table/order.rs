@@ -4,8 +4,8 @@
 //! text as many as it takes to tell it from the others. A text is therefore looked up once for each piece, not once for
 //! each comparison, which is what sorting ten million of them costs.
 
-use crate::frame::ColumnData;
-use crate::pair::Column;
+use crate::table::frame::ColumnData;
+use crate::table::pair::Column;
 
 /// So few texts are compared as a whole where their next pieces are equal.
 const SMALL: usize = 16;

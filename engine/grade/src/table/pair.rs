@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 
 use prep_formats::pandas::AHEAD;
 
-use crate::frame::{Cell, ColumnData, Frame};
-use crate::positions::Positions;
 use crate::refusal::{Refusal, RefusalKind, count};
-use crate::suggest::closest;
-use crate::unread::{Unread, unreadable};
+use crate::spec::suggest::closest;
+use crate::table::frame::{Cell, ColumnData, Frame};
+use crate::table::positions::Positions;
+use crate::table::unread::{Unread, unreadable};
 
 /// So many cells are read in one go.
 const AT_ONCE: usize = 4 << 20;
@@ -44,7 +44,7 @@ impl Value<'_> {
             Value::Bool(value) => format!("`{}`", if value { "True" } else { "False" }),
             Value::Int(value) => format!("`{value}`"),
             Value::UInt(value) => format!("`{value}`"),
-            Value::Float(value) => format!("`{}`", crate::numeric::python_repr(value)),
+            Value::Float(value) => format!("`{}`", crate::python::numeric::python_repr(value)),
             Value::Text(text) if text.chars().count() > 60 => {
                 format!("`{}...`", text.chars().take(57).collect::<String>())
             }

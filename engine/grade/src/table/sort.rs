@@ -6,10 +6,10 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::ColumnData;
-use crate::order::Ordered;
-use crate::pair::{Column, Value};
 use crate::refusal::{Refusal, RefusalKind};
+use crate::table::frame::ColumnData;
+use crate::table::order::Ordered;
+use crate::table::pair::{Column, Value};
 
 /// Pieces of up to this many keys are sorted by insertion.
 const SMALL: usize = 16;

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use serde::Deserialize;
 
-use crate::frame::ColumnData;
-use crate::integer::python_int;
-use crate::key::{Key, key};
-use crate::numeric::python_repr;
-use crate::pair::{Column, Value};
+use crate::python::integer::python_int;
+use crate::python::numeric::python_repr;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::table::frame::ColumnData;
+use crate::table::key::{Key, key};
+use crate::table::pair::{Column, Value};
 use crate::words::words;
 
 /// How the cells of a column become labels.

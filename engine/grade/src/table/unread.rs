@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use prep_formats::pandas::{CsvError, ScannedFrame};
 
-use crate::frame::ColumnData;
 use crate::refusal::{Refusal, RefusalKind};
+use crate::table::frame::ColumnData;
 
 /// A submission's file, looked through once.
 #[derive(Debug)]

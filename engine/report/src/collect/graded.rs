@@ -1,7 +1,7 @@
 //! Scores of grading reports: on their competition's leaderboard, and as experiments.
 
 use prep_experiments::{Choice, Experiment, Report as Grading, Run, Set, summarise};
-use prep_grade::medals::Leaderboard;
+use prep_grade::report::medals::Leaderboard;
 
 /// Grading reports of one experiment: they are its seeds.
 #[derive(Debug, Clone)]

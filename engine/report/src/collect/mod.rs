@@ -10,7 +10,7 @@ mod thumbnail;
 
 use prep_app::{Comparability, Entry, Error, Plan, PreparedState, Task};
 use prep_cache::Store;
-use prep_grade::medals::Leaderboard;
+use prep_grade::report::medals::Leaderboard;
 use prep_spec::Pipeline;
 use prep_steps::Manifest;
 

@@ -2,7 +2,7 @@
 
 use plotters::style::text_anchor::HPos;
 use prep_app::Error;
-use prep_grade::medals::Leaderboard;
+use prep_grade::report::medals::Leaderboard;
 
 use super::histogram::{HEIGHT, axes, grid};
 use super::{Alternative, BRONZE, GOLD, INK, SILVER, TEAMS, TEST, number, picture};

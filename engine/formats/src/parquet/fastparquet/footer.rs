@@ -4,7 +4,7 @@ use super::Versions;
 use super::chunk::Chunk;
 use super::column::{Column, Storage};
 use super::thrift::Struct;
-use crate::json::{Object, Value, WriteOptions};
+use crate::json::{Value, WriteOptions};
 
 pub(super) struct RowGroup {
     pub rows: u64,
@@ -105,18 +105,18 @@ fn metadata(out: &mut Struct<'_>, column: &Column, chunk: &Chunk, rows: u64) {
 /// The entry from which `read_parquet` takes types and index, as JSON with sorted keys.
 fn pandas(columns: &[Column], versions: &Versions) -> Vec<u8> {
     // The unnamed level of the column labels.
-    let labels = object([
+    let labels = Value::from([
         ("field_name", Value::Null),
         ("metadata", Value::Null),
         ("name", Value::Null),
         ("numpy_type", versions.labels().into()),
         ("pandas_type", "mixed-integer".into()),
     ]);
-    let creator = object([
+    let creator = Value::from([
         ("library", "fastparquet".into()),
         ("version", versions.fastparquet().into()),
     ]);
-    let entry = object([
+    let entry = Value::from([
         ("column_indexes", Value::List(vec![labels])),
         (
             "columns",
@@ -149,20 +149,11 @@ fn described(column: &Column, versions: &Versions) -> Value {
         _ => column.numpy,
     };
     let name = || Value::from(column.name.as_str());
-    object([
+    Value::from([
         ("field_name", name()),
         ("metadata", Value::Null),
         ("name", name()),
         ("numpy_type", column.numpy.into()),
         ("pandas_type", pandas.into()),
     ])
-}
-
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::Object(
-        entries
-            .into_iter()
-            .map(|(key, value)| (key.into(), value))
-            .collect::<Object>(),
-    )
 }
