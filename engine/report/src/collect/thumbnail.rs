@@ -1,11 +1,8 @@
 //! Small pictures of images: PNG and JPEG, scaled down by the mean of what each pixel covers, written as PNG.
 
-use std::io::Cursor;
-
-use png::{ColorType, Decoder, Encoder, Limits, Transformations};
-use zune_jpeg::JpegDecoder;
-use zune_jpeg::zune_core::colorspace::ColorSpace;
-use zune_jpeg::zune_core::options::DecoderOptions;
+use png::{ColorType, Encoder};
+use prep_contents::Limits;
+use prep_contents::pixels::Pixels;
 
 /// Pixels of the longer side.
 const SIDE: u32 = 72;
@@ -33,11 +30,7 @@ struct Rgb {
 
 /// A small picture of an image; none of one that cannot be decoded.
 pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
-    let image = match bytes.get(..2)? {
-        [0xff, 0xd8] => jpeg(bytes)?,
-        [0x89, b'P'] => png(bytes)?,
-        _ => return None,
-    };
+    let image = decode(bytes)?;
     let small = image.scaled();
     Some(Thumbnail {
         path: path.to_owned(),
@@ -51,50 +44,23 @@ pub fn of(path: &str, bytes: &[u8]) -> Option<Thumbnail> {
     })
 }
 
-fn jpeg(bytes: &[u8]) -> Option<Rgb> {
-    let options = DecoderOptions::default().jpeg_set_out_colorspace(ColorSpace::RGB);
-    let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
-    decoder.decode_headers().ok()?;
-    let info = decoder.info()?;
-    let (width, height) = (u32::from(info.width), u32::from(info.height));
-    if u64::from(width) * u64::from(height) > PIXELS {
-        return None;
-    }
-    Rgb::new(width, height, decoder.decode().ok()?)
-}
-
-fn png(bytes: &[u8]) -> Option<Rgb> {
+fn decode(bytes: &[u8]) -> Option<Rgb> {
     let limits = Limits {
-        bytes: usize::try_from(PIXELS * 4).ok()?,
+        pixels: PIXELS,
+        ..Limits::default()
     };
-    let mut decoder = Decoder::new_with_limits(Cursor::new(bytes), limits);
-    decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
-    let mut reader = decoder.read_info().ok()?;
-    let (width, height) = (reader.info().width, reader.info().height);
-    if u64::from(width) * u64::from(height) > PIXELS {
-        return None;
-    }
-    let mut pixels = vec![0; reader.output_buffer_size()?];
-    let frame = reader.next_frame(&mut pixels).ok()?;
-    pixels.truncate(frame.buffer_size());
-    let pixels = match frame.color_type {
-        ColorType::Rgb => pixels,
-        ColorType::Rgba => pixels
-            .as_chunks::<4>()
-            .0
-            .iter()
-            .flat_map(|[r, g, b, _]| [*r, *g, *b])
-            .collect(),
-        ColorType::Grayscale => pixels.iter().flat_map(|grey| [*grey; 3]).collect(),
-        ColorType::GrayscaleAlpha => pixels
-            .as_chunks::<2>()
-            .0
-            .iter()
-            .flat_map(|[grey, _]| [*grey; 3])
-            .collect(),
-        ColorType::Indexed => return None,
-    };
-    Rgb::new(width, height, pixels)
+    let image = Pixels::decode(bytes, &limits).ok()?;
+    // The higher byte of a sample is the first.
+    let pixels = image.bytes.chunks_exact(image.stride().max(1));
+    let pixels = pixels.flat_map(|pixel| {
+        let mut samples = pixel.iter().copied().step_by(image.sample);
+        match (samples.next(), samples.next(), samples.next()) {
+            (Some(red), Some(green), Some(blue)) => [red, green, blue],
+            (grey, ..) => [grey.unwrap_or_default(); 3],
+        }
+    });
+    let side = |side: usize| u32::try_from(side).ok();
+    Rgb::new(side(image.width)?, side(image.height)?, pixels.collect())
 }
 
 impl Rgb {
@@ -200,7 +166,7 @@ mod tests {
         let found = of("a.png", &bytes).unwrap();
         assert_eq!((found.width, found.height), (72, 36));
         assert_eq!((found.image.width, found.image.height), (288, 144));
-        let small = png(&found.png).unwrap();
+        let small = decode(&found.png).unwrap();
         assert!(
             small
                 .pixels
