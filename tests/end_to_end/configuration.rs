@@ -111,7 +111,8 @@ fn variables(folder: &Path, found: &mut BTreeSet<String>) {
                 let is_of_kind = KINDS
                     .iter()
                     .any(|kind| word.len() > kind.len() && word.starts_with(kind));
-                (is_of_kind || *word == "NO_COLOR") && word.bytes().all(is_plain)
+                (is_of_kind || matches!(*word, "NO_COLOR" | "BROWSER"))
+                    && word.bytes().all(is_plain)
             };
             found.extend(code.split('"').filter(is_name).map(str::to_owned));
         }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use prep_core::units;
-use prep_fetch::{Credentials, FetchError, LazyNetwork, Network, Options};
+use prep_fetch::{FetchError, Found, LazyNetwork, Network, Options};
 
 use crate::session::Session;
 use crate::values::at_least_one;
@@ -69,7 +69,7 @@ fn connect(session: &Session, limits: &Limits, purpose: Purpose) -> Result<Netwo
     Network::with_finder(options, move || credentials(&session))
 }
 
-fn credentials(session: &Session) -> Result<Credentials, FetchError> {
+fn credentials(session: &Session) -> Result<Found, FetchError> {
     let found = session.kaggle.credentials()?;
     session
         .printer
@@ -77,5 +77,5 @@ fn credentials(session: &Session) -> Result<Credentials, FetchError> {
     for warning in &found.warnings {
         session.printer.warning(warning);
     }
-    Ok(found.credentials)
+    Ok(found)
 }

@@ -29,6 +29,7 @@ pub struct Resolved {
 pub struct Kaggle {
     pub endpoint: String,
     variable: fn(&str) -> Option<OsString>,
+    home: Option<PathBuf>,
     config_dirs: Vec<PathBuf>,
 }
 
@@ -39,7 +40,11 @@ impl Kaggle {
     /// When there are none, or those that are found first cannot be used.
     pub fn credentials(&self) -> Result<Found, CredentialsError> {
         let variable = |name: &str| (self.variable)(name)?.into_string().ok();
-        prep_fetch::find(&variable, &self.config_dirs)
+        prep_fetch::find(&prep_fetch::Places {
+            variable: &variable,
+            home: self.home.as_deref(),
+            config_dirs: &self.config_dirs,
+        })
     }
 }
 
@@ -114,6 +119,7 @@ impl Surroundings {
                 .and_then(|value| value.into_string().ok())
                 .unwrap_or_else(|| prep_fetch::ENDPOINT.to_owned()),
             variable: self.variable,
+            home: self.home.clone(),
             config_dirs: folders.into_iter().flatten().collect(),
         }
     }
@@ -286,7 +292,7 @@ mod tests {
         );
         let around = bare(|name| match name {
             "KAGGLE_API_ENDPOINT" => Some("http://localhost:1/api".into()),
-            "KAGGLE_API_TOKEN" => Some("not shown".into()),
+            "KAGGLE_API_TOKEN" => Some("not-shown".into()),
             _ => None,
         });
         let kaggle = Resolved::resolve(&Global::default(), &around)

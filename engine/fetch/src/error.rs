@@ -18,32 +18,63 @@ use prep_core::units;
 pub enum FetchError {
     #[error(
         "the rules of {id} are not accepted: accept them at https://www.kaggle.com/competitions/{id}/rules\n\
-         For a competition that is closed, its Rules tab (or its Data tab) still offers this, to an account whose phone \
-         number is verified; the grey \"Late Submission\" button has nothing to do with it"
+         For a competition that is closed, its Rules tab (or its Data tab) may still offer this, to an account whose phone \
+         number is verified; some old competitions no longer admit new accounts"
     )]
     RulesNotAccepted { id: String },
     #[error(
-        "Kaggle does not accept the credentials (401){}\n\
-         Make a new API token at https://www.kaggle.com/settings; an older one may have been revoked by it",
+        "Kaggle does not accept the credentials (401){}\n{}",
+        said(.message), other_credentials(.used, .others, *.can_log_in)
+    )]
+    Unauthorised {
+        /// Where the credentials came from.
+        used: String,
+        /// Where further credentials are, which are not used.
+        others: Vec<String>,
+        /// They are those of a login.
+        can_log_in: bool,
+        message: String,
+    },
+    #[error(
+        "the login {path} cannot be renewed{}\nLog in again with `kaggle auth login`, or set KAGGLE_API_TOKEN",
         said(.message)
     )]
-    Unauthorised { message: String },
+    LoginExpired { path: PathBuf, message: String },
+    #[error(
+        "{host} answers with its login page instead of the bundle\n\
+         The credentials may be of no use there; check KAGGLE_API_ENDPOINT, or make a new API token at \
+         https://www.kaggle.com/settings/api"
+    )]
+    LoginPage { host: String },
+    #[error(
+        "this account may not take part in {id}: Kaggle denies `competitions.participate`{}\n\
+         Verify the phone number of the account and use a token without restrictions; some old competitions no longer \
+         admit new accounts",
+        said(.message)
+    )]
+    MayNotParticipate { id: String, message: String },
+    #[error(
+        "{host} gives an answer that prep cannot read\nCheck KAGGLE_API_ENDPOINT and the proxy"
+    )]
+    Unexpected { host: String },
     #[error("Kaggle refuses the bundle of {id} (403){}", said(.message))]
     Forbidden { id: String, message: String },
     #[error(
         "Kaggle knows no competition {id} (404){}\n\
-         Check its name: it is the last part of its address, https://www.kaggle.com/competitions/{id}",
+         Check its name: it is the last part of its address, https://www.kaggle.com/competitions/{id}. Kaggle gives the same \
+         answer for a competition without a bundle",
         said(.message)
     )]
     NoSuchCompetition { id: String, message: String },
     #[error(
-        "too many requests: {host} asks to wait {}{}\n\
+        "too many requests: {host} {}{}\n\
          The limits are per account and not published; run again later, what was fetched is kept",
-        units::about(*.wait), said(.message)
+        wish(*.wait), said(.message)
     )]
     Quota {
         host: String,
-        wait: Duration,
+        /// What the server asks for, if it asks.
+        wait: Option<Duration>,
         message: String,
     },
     #[error(
@@ -183,6 +214,29 @@ fn said(message: &str) -> String {
     } else {
         format!(": {message}")
     }
+}
+
+/// What a server that limits requests asks for.
+fn wish(wait: Option<Duration>) -> String {
+    match wait {
+        Some(wait) => format!("asks to wait {}", units::about(wait)),
+        None => "accepts no more for now (429)".to_owned(),
+    }
+}
+
+/// Which credentials were refused, and which others could be used.
+fn other_credentials(used: &str, others: &[String], can_log_in: bool) -> String {
+    let others = match others {
+        [] => String::new(),
+        others => format!("; not used: {}", others.join(", ")),
+    };
+    let help = match can_log_in {
+        true => "Log in again with `kaggle auth login`",
+        false => {
+            "Make a new API token at https://www.kaggle.com/settings/api; an older one may have been revoked by it"
+        }
+    };
+    format!("They are those of {used}{others}. {help}")
 }
 
 impl FetchError {

@@ -9,12 +9,8 @@ const LONGEST: usize = 200;
 /// and without the secret, should the server send it back.
 pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
     let text = match serde_json::from_str::<serde_json::Value>(body) {
-        Ok(json) => json
-            .get("message")
-            .and_then(|message| message.as_str())
-            .unwrap_or_default()
-            .to_owned(),
-        Err(_) if body.trim_start().starts_with('<') => String::new(),
+        Ok(json) => of_json(&json).unwrap_or_default().to_owned(),
+        Err(_) if body.trim_start().starts_with('<') || is_binary(body) => String::new(),
         Err(_) => body.to_owned(),
     };
     let line: String = credentials
@@ -24,6 +20,23 @@ pub(crate) fn of_api(body: &str, credentials: &Credentials) -> String {
         .take(LONGEST)
         .collect();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The message of an error, which some servers put into an object `error`.
+fn of_json(json: &serde_json::Value) -> Option<&str> {
+    let error = json.get("error");
+    let described = ["message", "error_description"]
+        .iter()
+        .find_map(|key| json.get(key)?.as_str());
+    described
+        .or_else(|| error?.get("message")?.as_str())
+        .or_else(|| error?.as_str())
+}
+
+/// Whether this was no text: it has bytes that are not UTF-8, or control characters that no text has.
+fn is_binary(body: &str) -> bool {
+    body.chars()
+        .any(|c| c == char::REPLACEMENT_CHARACTER || c < '\t')
 }
 
 #[cfg(test)]
@@ -40,6 +53,17 @@ mod tests {
                 "You must accept",
             ),
             (r#"{"code":403}"#, ""),
+            (
+                r#"{"error":{"code":403,"message":"Permission hush denied"}}"#,
+                "Permission *** denied",
+            ),
+            (r#"{"error":"invalid_token"}"#, "invalid_token"),
+            (
+                r#"{"error":"invalid_token","error_description":"It expired"}"#,
+                "It expired",
+            ),
+            ("PK\u{3}\u{4}\u{14}\0\0", ""),
+            ("\u{fffd}\u{fffd}PNG", ""),
             ("bad token hush!", "bad token ***!"),
             ("\u{1b}[31mred", "[31mred"),
             ("<html>hush</html>", ""),

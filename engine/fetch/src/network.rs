@@ -8,11 +8,11 @@ use std::time::Duration;
 use prep_core::Cancel;
 use tokio::time::sleep;
 
-use crate::credentials::Credentials;
+use crate::credentials::Found;
 use crate::download::first::{Stop, first_answer};
 use crate::error::FetchError;
 use crate::options::Options;
-use crate::wire::api;
+use crate::wire::api::{self, Account, DataFile, DataSummary};
 use crate::wire::item::Item;
 use crate::wire::retry::Retry;
 use crate::wire::shared::Shared;
@@ -43,8 +43,9 @@ impl Network {
     ///
     /// # Errors
     /// [`FetchError::Setup`]: the endpoint is no URL, or the system has no certificates.
-    pub fn new(options: Options, credentials: Credentials) -> Result<Network, FetchError> {
-        Network::with_finder(options, move || Ok(credentials.clone()))
+    pub fn new(options: Options, credentials: impl Into<Found>) -> Result<Network, FetchError> {
+        let found = credentials.into();
+        Network::with_finder(options, move || Ok(found.clone()))
     }
 
     /// The same; `find` is asked for credentials when Kaggle is first asked for something, until it finds them.
@@ -53,7 +54,7 @@ impl Network {
     /// As [`new`](Self::new).
     pub fn with_finder(
         options: Options,
-        find: impl Fn() -> Result<Credentials, FetchError> + Send + Sync + 'static,
+        find: impl Fn() -> Result<Found, FetchError> + Send + Sync + 'static,
     ) -> Result<Network, FetchError> {
         let shared = Shared::new(options, Box::new(find))?;
         Ok(Network {
@@ -80,12 +81,57 @@ impl Network {
         })
     }
 
-    /// Whether the bundle of `id` may be downloaded: one call of the API, no bytes of the bundle.
+    /// Length in bytes of the bundle of `id`, which proves that it may be downloaded: one call of the API, and one byte of the
+    /// bundle, because an address alone proves nothing. The first answer that there are too many requests is an error.
     ///
     /// # Errors
     /// [`FetchError::RulesNotAccepted`] and the other refusals of the API.
-    pub fn check_access(&self, id: &str) -> Result<(), FetchError> {
-        self.block_on(async { api::locate(&self.shared, id).await.map(|_| ()) })
+    pub fn check_access(&self, id: &str, cancel: &Cancel) -> Result<u64, FetchError> {
+        let item = Item::Bundle(id.to_owned());
+        self.block_on_unless(cancel, async {
+            let shared = &self.shared;
+            let mut location = Some(api::locate(shared, &item, Retry::until_limited()).await?);
+            let mut retry = Retry::until_limited();
+            let first = first_answer(shared, &item, &mut location, 0..1, None, &mut retry).await;
+            match first {
+                Ok((answer, _)) => Ok(answer.object.total),
+                Err(Stop::Error(error)) => Err(error),
+                Err(Stop::End(_)) => Err(FetchError::KeepsChanging { times: 1 }),
+            }
+        })
+    }
+
+    /// A name of the account at this API that holds no secret. Finds the credentials, and asks nobody.
+    ///
+    /// # Errors
+    /// If there are no credentials.
+    pub fn account_key(&self) -> Result<String, FetchError> {
+        let account = self.shared.credentials()?.credentials.account();
+        Ok(format!("{account} at {}", self.shared.options.endpoint))
+    }
+
+    /// Asks the API who the credentials belong to.
+    ///
+    /// # Errors
+    /// [`FetchError::Unauthorised`] if they are refused.
+    pub fn account(&self, cancel: &Cancel) -> Result<Account, FetchError> {
+        self.block_on_unless(cancel, api::account(&self.shared))
+    }
+
+    /// The files of a competition as the API lists them, also if the rules are not accepted.
+    ///
+    /// # Errors
+    /// The refusals of the API.
+    pub fn files(&self, id: &str, cancel: &Cancel) -> Result<Vec<DataFile>, FetchError> {
+        self.block_on_unless(cancel, api::files(&self.shared, id))
+    }
+
+    /// Number and length of the files of a competition, by one call, also if the rules are not accepted.
+    ///
+    /// # Errors
+    /// The refusals of the API.
+    pub fn summary(&self, id: &str, cancel: &Cancel) -> Result<DataSummary, FetchError> {
+        self.block_on_unless(cancel, api::summary(&self.shared, id))
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -2,11 +2,19 @@
 
 use std::time::Duration;
 
+use crate::clock::Clock;
+use crate::waiting::Watcher;
+use crate::wire::api::endpoint::Protocol;
+
 /// Limits and patience of all downloads of a process.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Where the API is; `KAGGLE_API_ENDPOINT` replaces it.
+    /// Where the API is, with or without `/api/v1`.
     pub endpoint: String,
+    /// Where its methods are called; `None`: where they are at that endpoint.
+    pub rpc_endpoint: Option<String>,
+    /// The protocol that is tried first.
+    pub protocol: Protocol,
     /// Connections to the store, of all downloads together.
     pub connections: usize,
     /// Connections with which a download begins.
@@ -28,6 +36,10 @@ pub struct Options {
     pub patience: Duration,
     /// Whether `HTTPS_PROXY` and its like are heeded.
     pub proxies: bool,
+    /// Tells when a login expires.
+    pub clock: Clock,
+    /// Is told of waiting.
+    pub watcher: Watcher,
 }
 
 /// Kaggle's API.
@@ -37,6 +49,8 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             endpoint: ENDPOINT.to_owned(),
+            rpc_endpoint: None,
+            protocol: Protocol::default(),
             connections: 16,
             first_connections: 4,
             max_rate: None,
@@ -47,6 +61,8 @@ impl Default for Options {
             backoff: Duration::from_millis(500),
             patience: Duration::from_secs(600),
             proxies: true,
+            clock: Clock::default(),
+            watcher: Watcher::default(),
         }
     }
 }

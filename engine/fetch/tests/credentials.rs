@@ -4,11 +4,13 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::PathBuf;
 
-use prep_fetch::{Credentials, Found, Origin, Secret, find};
+use prep_fetch::{Credentials, CredentialsError, Found, Origin, Places, Secret, find};
+use tempfile::TempDir;
 
 const JSON: &str = r#"{"username":"filed","key":"key-in-json"}"#;
+const LOGIN: &str = r#"{"refresh_token":"refresh","access_token":"access","access_token_expiration":"2026-01-01T00:00:00+00:00","username":"logged-in","scopes":[]}"#;
 
 fn key(username: &str, key: &str) -> Credentials {
     Credentials::Key {
@@ -21,116 +23,304 @@ fn token(token: &str) -> Credentials {
     Credentials::Token(Secret::new(token))
 }
 
-fn look(variables: &[(&str, &str)], dirs: &[&Path]) -> Result<Found, prep_fetch::CredentialsError> {
-    let env = |name: &str| {
-        let found = variables.iter().find(|(known, _)| *known == name)?;
-        Some(found.1.to_owned())
-    };
-    let dirs: Vec<_> = dirs.iter().map(|dir| dir.to_path_buf()).collect();
-    find(&env, &dirs)
+/// A home directory, and variables.
+struct World {
+    home: TempDir,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl World {
+    fn new() -> World {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join(".kaggle")).unwrap();
+        World {
+            home,
+            variables: Vec::new(),
+        }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> World {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// A file in `~/.kaggle`.
+    fn file(self, name: &str, text: &str) -> World {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        self
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(".kaggle").join(name)
+    }
+
+    fn find(&self) -> Result<Found, CredentialsError> {
+        let variable = |name: &str| {
+            let found = self.variables.iter().find(|(known, _)| *known == name)?;
+            Some(found.1.clone())
+        };
+        let dirs = [".kaggle", ".config/kaggle"].map(|dir| self.home.path().join(dir));
+        find(&Places {
+            variable: &variable,
+            home: Some(self.home.path()),
+            config_dirs: &dirs,
+        })
+    }
+}
+
+/// A place of credentials: how it is filled, what it gives, and how it is named.
+type Source = (
+    &'static str,
+    fn(World) -> World,
+    fn(World) -> World,
+    fn() -> Option<Credentials>,
+);
+
+/// The places in the order of Kaggle's SDK: the name, with credentials, without credentials, the credentials. Of a login,
+/// only the file tells which one it is.
+const SOURCES: [Source; 8] = [
+    (
+        "notebook-token",
+        |world| notebook(world, "in-notebook\n"),
+        |world| notebook(world, " "),
+        || Some(token("in-notebook")),
+    ),
+    (
+        "KAGGLE_API_TOKEN",
+        |world| world.with("KAGGLE_API_TOKEN", " in-env\n"),
+        |world| world.with("KAGGLE_API_TOKEN", " "),
+        || Some(token("in-env")),
+    ),
+    (
+        "token-file",
+        |world| {
+            let path = world.path("token-file").display().to_string();
+            world
+                .file("token-file", "in-file\n")
+                .with("KAGGLE_API_TOKEN", path)
+        },
+        |world| {
+            let path = world.path("token-file").display().to_string();
+            world
+                .file("token-file", "\n")
+                .with("KAGGLE_API_TOKEN", path)
+        },
+        || Some(token("in-file")),
+    ),
+    (
+        "access_token",
+        |world| world.file("access_token", "saved\n"),
+        |world| world.file("access_token", " \n"),
+        || Some(token("saved")),
+    ),
+    (
+        "access_token.txt",
+        |world| world.file("access_token.txt", "\tsaved-as-text\r\n"),
+        |world| world.file("access_token.txt", ""),
+        || Some(token("saved-as-text")),
+    ),
+    (
+        "KAGGLE_USERNAME and KAGGLE_KEY",
+        |world| {
+            world
+                .with("KAGGLE_USERNAME", "named")
+                .with("KAGGLE_KEY", "key-in-env")
+        },
+        |world| world.with("KAGGLE_USERNAME", "named"),
+        || Some(key("named", "key-in-env")),
+    ),
+    (
+        "kaggle.json",
+        |world| world.file("kaggle.json", JSON),
+        |world| world.file("kaggle.json", r#"{"path":"/data","proxy":""}"#),
+        || Some(key("filed", "key-in-json")),
+    ),
+    (
+        "credentials.json",
+        |world| world.file("credentials.json", LOGIN),
+        |world| world.file("credentials.json", r#"{"refresh_token":""}"#),
+        || None,
+    ),
+];
+
+fn notebook(world: World, text: &str) -> World {
+    let path = world.path("notebook-token").display().to_string();
+    world
+        .file("notebook-token", text)
+        .with("KAGGLE_KERNEL_RUN_TYPE", "Interactive")
+        .with("KAGGLE_DATA_PROXY_URL", "https://dp.kaggle.net")
+        .with("KAGGLE_API_V1_TOKEN", path)
+}
+
+#[track_caller]
+fn assert_found(found: &Found, source: &Source, place: &str) {
+    let (name, _, _, credentials) = source;
+    assert!(
+        found.origin.to_string().ends_with(name),
+        "{place}: {}",
+        found.origin
+    );
+    match credentials() {
+        Some(expected) => assert_eq!(found.credentials, expected, "{place}"),
+        None => assert!(
+            matches!(found.credentials, Credentials::Login(_)),
+            "{place}"
+        ),
+    }
+}
+
+/// Whether two places are the same variable.
+fn are_one(one: usize, other: usize) -> bool {
+    [one, other].iter().all(|number| matches!(number, 1 | 2))
 }
 
 #[test]
-fn the_environment_comes_first_then_the_files_in_order() {
-    const USER: (&str, &str) = ("KAGGLE_USERNAME", "named");
-    const SECRET: (&str, &str) = ("KAGGLE_KEY", "key-in-env");
-    const BEARER: (&str, &str) = ("KAGGLE_API_TOKEN", " token-in-env\n");
-    let both = "KAGGLE_USERNAME and KAGGLE_KEY";
-    type Case<'a> = (
-        &'a [(&'a str, &'a str)],
-        &'a [(&'a str, &'a str)],
-        Credentials,
-        &'a str,
-    );
-    let table: Vec<Case> = vec![
+fn each_of_two_places_decides_as_in_kaggles_sdk() {
+    for (first, source) in SOURCES.iter().enumerate() {
+        let (name, fill, ..) = source;
+        let alone = fill(World::new()).find().unwrap();
+        assert_found(&alone, source, name);
+        assert_eq!(
+            (alone.others.len(), alone.warnings),
+            (0, Vec::new()),
+            "{name}"
+        );
+        for (second, other) in SOURCES.iter().enumerate().skip(first + 1) {
+            if are_one(first, second) {
+                continue;
+            }
+            // Both hold credentials: the first decides, and the other one is known.
+            let place = format!("{name} before {}", other.0);
+            let both = other.1(fill(World::new())).find().unwrap();
+            assert_found(&both, source, &place);
+            let others: Vec<String> = both.others.iter().map(ToString::to_string).collect();
+            assert_eq!(others.len(), 1, "{place}: {others:?}");
+            assert!(others[0].ends_with(other.0), "{place}: {others:?}");
+            // The first is there and holds none: it is skipped.
+            let place = format!("{name} without credentials, then {}", other.0);
+            let skipped = other.1(source.2(World::new())).find().unwrap();
+            assert_found(&skipped, other, &place);
+            assert_eq!(skipped.warnings, [""; 0], "{place}");
+            // The other way round.
+            let place = format!("{name}, and {} without credentials", other.0);
+            let alone = other.2(fill(World::new())).find().unwrap();
+            assert_found(&alone, source, &place);
+        }
+    }
+}
+
+#[test]
+fn a_token_in_the_place_of_a_key_is_sent_as_a_token() {
+    let json = r#"{"username":"a","key":"KGAT_1"}"#;
+    for (world, origin) in [
+        (World::new().with("KAGGLE_KEY", "KGAT_1"), "KAGGLE_KEY"),
         (
-            &[USER, SECRET, BEARER],
-            &[("kaggle.json", JSON)],
-            key("named", "key-in-env"),
-            both,
+            World::new()
+                .with("KAGGLE_USERNAME", "a")
+                .with("KAGGLE_KEY", "KGAT_1"),
+            "KAGGLE_KEY",
         ),
+        (World::new().file("kaggle.json", json), "kaggle.json"),
         (
-            &[USER, BEARER],
-            &[],
-            token("token-in-env"),
-            "KAGGLE_API_TOKEN",
-        ),
-        (
-            &[("KAGGLE_KEY", ""), BEARER],
-            &[],
-            token("token-in-env"),
-            "KAGGLE_API_TOKEN",
-        ),
-        (
-            &[],
-            &[("kaggle.json", JSON), ("access_token", "t")],
-            key("filed", "key-in-json"),
+            World::new().file("kaggle.json", r#"{"key":"KGAT_1"}"#),
             "kaggle.json",
         ),
-        (
-            &[],
-            &[("access_token", "t\n"), ("access_token.txt", "u")],
-            token("t"),
-            "access_token",
-        ),
-        (
-            &[],
-            &[("access_token.txt", "u")],
-            token("u"),
-            "access_token.txt",
-        ),
-    ];
-    for (variables, files, expected, origin) in table {
-        let dir = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = dir.path().join(name);
-            fs::write(&path, text).unwrap();
-            fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        }
-        let found = look(variables, &[Path::new("/nowhere"), dir.path()]).unwrap();
-        assert_eq!(found.credentials, expected, "{origin}");
+    ] {
+        let found = world.find().unwrap();
+        assert_eq!(found.credentials, token("KGAT_1"));
         assert!(
             found.origin.to_string().ends_with(origin),
             "{}",
             found.origin
         );
-        assert_eq!(found.warnings, [""; 0]);
     }
 }
 
 #[test]
-fn the_configured_folder_stands_in_for_the_usual_ones() {
-    let [usual, configured] = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    fs::write(usual.path().join("kaggle.json"), JSON).unwrap();
-    let file = configured.path().join("access_token");
-    fs::write(&file, "t").unwrap();
-    let variable = ("KAGGLE_CONFIG_DIR", configured.path().to_str().unwrap());
-    let found = look(&[variable], &[usual.path()]).unwrap();
-    assert_eq!(found.origin, Origin::File(file));
-}
-
-#[test]
-fn a_file_that_others_can_read_is_warned_of() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("kaggle.json");
-    fs::write(&path, JSON).unwrap();
-    for (mode, warned) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
-        fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
-        let found = look(&[], &[dir.path()]).unwrap();
-        assert_eq!(!found.warnings.is_empty(), warned, "{mode:o}");
-        assert!(
-            found
-                .warnings
-                .iter()
-                .all(|warning| warning.contains("chmod 600"))
+fn half_a_pair_in_variables_is_completed_by_the_file() {
+    for (variable, json, expected) in [
+        ("KAGGLE_USERNAME", r#"{"key":"k"}"#, Some(key("v", "k"))),
+        ("KAGGLE_KEY", r#"{"username":"u"}"#, Some(key("u", "v"))),
+        // As Kaggle's tools have it, a key in a variable replaces that of the file.
+        ("KAGGLE_KEY", JSON, Some(key("filed", "v"))),
+        ("KAGGLE_USERNAME", JSON, Some(key("filed", "key-in-json"))),
+        ("KAGGLE_USERNAME", r#"{"username":"u"}"#, None),
+    ] {
+        let found = World::new()
+            .with(variable, "v")
+            .file("kaggle.json", json)
+            .find();
+        assert_eq!(
+            found.ok().map(|found| found.credentials),
+            expected,
+            "{variable} {json}"
         );
     }
 }
 
 #[test]
+fn a_configured_directory_is_added() {
+    let configured = tempfile::tempdir().unwrap();
+    let dir = configured.path().to_str().unwrap();
+    let world =
+        |file: &str, text: &str| World::new().with("KAGGLE_CONFIG_DIR", dir).file(file, text);
+    // What is in ~/.kaggle is not hidden.
+    for (file, text) in [
+        ("access_token", "t"),
+        ("kaggle.json", JSON),
+        ("credentials.json", LOGIN),
+    ] {
+        let world = world(file, text);
+        assert_eq!(world.find().unwrap().origin, Origin::File(world.path(file)));
+    }
+    // Kaggle's tools read kaggle.json in the configured directory first.
+    let json = configured.path().join("kaggle.json");
+    fs::write(&json, r#"{"username":"c","key":"k"}"#).unwrap();
+    let found = world("kaggle.json", JSON).find().unwrap();
+    assert_eq!(
+        (found.credentials, found.origin),
+        (key("c", "k"), Origin::File(json))
+    );
+    // And tokens in ~/.kaggle only; prep reads them in both.
+    let saved = configured.path().join("access_token");
+    fs::write(&saved, "c").unwrap();
+    let found = world("kaggle.json", JSON).find().unwrap();
+    assert_eq!(found.origin, Origin::File(saved));
+    let found = world("access_token", "t").find().unwrap();
+    assert_eq!(found.credentials, token("t"));
+    // Where a system has its configuration elsewhere.
+    let world = World::new().file("../.config/kaggle/kaggle.json", JSON);
+    assert_eq!(
+        world.find().unwrap().credentials,
+        key("filed", "key-in-json")
+    );
+}
+
+#[test]
+fn a_file_that_others_can_read_is_warned_of() {
+    for name in ["kaggle.json", "access_token", "credentials.json"] {
+        let text = match name {
+            "kaggle.json" => JSON,
+            "access_token" => "t",
+            _ => LOGIN,
+        };
+        let world = World::new().file(name, text);
+        for (mode, warned) in [(0o600, false), (0o400, false), (0o640, true), (0o604, true)] {
+            fs::set_permissions(world.path(name), Permissions::from_mode(mode)).unwrap();
+            let warnings = world.find().unwrap().warnings;
+            assert_eq!(!warnings.is_empty(), warned, "{mode:o}");
+            assert!(warnings.iter().all(|warning| warning.contains("chmod 600")));
+        }
+    }
+}
+
+#[test]
 fn what_is_missing_or_malformed_is_named_without_its_content() {
-    type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, &'a str, &'a str);
-    let table: [Case; 6] = [
+    type Case<'a> = (&'a [(&'static str, &'a str)], &'a str, &'a str, &'a str);
+    let table: [Case; 10] = [
         (&[("KAGGLE_USERNAME", "a")], "", "", "KAGGLE_KEY is not"),
         (&[("KAGGLE_KEY", "hush")], "", "", "KAGGLE_USERNAME is not"),
         (&[], "", "", "no Kaggle credentials"),
@@ -142,24 +332,93 @@ fn what_is_missing_or_malformed_is_named_without_its_content() {
         ),
         (
             &[],
-            "kaggle.json",
-            r#"{"username":"a","hush":"hush"}"#,
+            "credentials.json",
+            r#"{"refresh_token":"hush""#,
             "are not JSON",
         ),
-        (&[], "access_token", " \n", "are empty"),
+        (
+            &[],
+            "kaggle.json",
+            r#"{"username":"a","hush":"hush"}"#,
+            "no Kaggle credentials",
+        ),
+        (&[], "access_token", " \n", "no Kaggle credentials"),
+        // Neither can be sent in a header.
+        (&[], "access_token", "two hush", "hold spaces"),
+        (
+            &[("KAGGLE_API_TOKEN", "hush\u{e9}")],
+            "",
+            "",
+            "KAGGLE_API_TOKEN hold spaces",
+        ),
+        // The path of a file that is not there is not a token.
+        (
+            &[("KAGGLE_API_TOKEN", "/nowhere/token")],
+            "",
+            "",
+            "cannot read the credentials /nowhere/token",
+        ),
     ];
     for (variables, name, text, expected) in table {
-        let dir = tempfile::tempdir().unwrap();
-        if !name.is_empty() {
-            fs::write(dir.path().join(name), text).unwrap();
+        let mut world = World::new();
+        for (variable, value) in variables {
+            world = world.with(variable, *value);
         }
-        let error = look(variables, &[dir.path()]).unwrap_err();
+        if !name.is_empty() {
+            world = world.file(name, text);
+        }
+        let error = world.find().unwrap_err();
         let shown = format!("{error}\n{error:?}");
         assert!(shown.contains(expected), "{shown}");
         assert!(!shown.contains("hush"), "{shown}");
     }
-    let nowhere = [Path::new("/nowhere/a"), Path::new("/nowhere/b")];
-    let shown = look(&[], &nowhere).unwrap_err().to_string();
-    let places = "as kaggle.json, access_token or access_token.txt in /nowhere/a or /nowhere/b";
+    let variable = |_: &str| None;
+    let dirs = ["/nowhere/a", "/nowhere/b"].map(PathBuf::from);
+    let places = Places {
+        variable: &variable,
+        home: None,
+        config_dirs: &dirs,
+    };
+    let shown = find(&places).unwrap_err().to_string();
+    let places = "as access_token, access_token.txt or kaggle.json in /nowhere/a or /nowhere/b";
     assert!(shown.ends_with(places), "{shown}");
+}
+
+#[test]
+fn a_malformed_place_is_skipped_with_a_warning() {
+    let world = World::new()
+        .file("access_token", "two words")
+        .file("kaggle.json", JSON);
+    let found = world.find().unwrap();
+    assert_eq!(found.credentials, key("filed", "key-in-json"));
+    assert_eq!(found.warnings.len(), 1);
+    let warning = &found.warnings[0];
+    assert!(
+        warning.starts_with("skipped: the credentials "),
+        "{warning}"
+    );
+    assert!(warning.contains("access_token hold spaces"), "{warning}");
+}
+
+#[test]
+fn a_path_of_a_token_may_be_below_the_home_directory() {
+    let world = World::new()
+        .file("mine", "t")
+        .with("KAGGLE_API_TOKEN", "~/.kaggle/mine");
+    let found = world.find().unwrap();
+    assert_eq!(found.credentials, token("t"));
+    assert_eq!(found.origin, Origin::File(world.path("mine")));
+}
+
+#[test]
+fn an_account_is_named_without_its_secret() {
+    let [one, other] = ["KGAT_1", "KGAT_2"].map(|text| token(text).account());
+    assert!(
+        one != other && one.starts_with("token-") && !one.contains("KGAT"),
+        "{one}"
+    );
+    assert_eq!(key("somebody", "k").account(), "somebody");
+    let login = World::new().file("credentials.json", LOGIN).find().unwrap();
+    assert_eq!(login.credentials.account(), "logged-in");
+    assert!(!format!("{login:?}").contains("refresh"), "{login:?}");
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use common::{ID, Outcome, World, content};
 use prep_fault_server::{At, Bundle, Fault, Kind, Side};
+use prep_fetch::Protocol;
 
 /// Downloads by each of four threads in `addresses_that_serve_one_request_each`.
 const RUNS: usize = 10;
@@ -44,8 +45,24 @@ fn status(code: u16, retry_after: &str) -> Kind {
     }
 }
 
+/// In both protocols.
 fn check(name: &str, bundle: Bundle, faults: Vec<Fault>, md5: Option<&str>, end: &End) {
-    let world = World::new(bundle, faults);
+    for protocol in [Protocol::Rpc, Protocol::Rest] {
+        let name = &format!("{name}, {protocol:?}");
+        let world = World::with(vec![bundle.clone()], faults.clone(), |options| {
+            options.protocol = protocol;
+        });
+        check_world(name, &world, md5, end);
+        let method = match protocol {
+            Protocol::Rpc => "POST",
+            Protocol::Rest => "GET",
+        };
+        let first = &world.server.requests_of(Side::Api)[0];
+        assert_eq!(first.method, method, "{name}");
+    }
+}
+
+fn check_world(name: &str, world: &World, md5: Option<&str>, end: &End) {
     let result = world.run(md5);
     let bytes = content(LENGTH, 1);
     for request in world.server.requests_of(Side::Store) {
@@ -251,8 +268,74 @@ fn faults_of_the_api() {
         (
             "404",
             refusal(404, "Not found"),
-            1,
+            0,
             End::Error("knows no competition"),
+        ),
+        // What one protocol does not know is asked of the other one, once.
+        (
+            "404 of one protocol",
+            refusal(404, "Not found"),
+            1,
+            right(2),
+        ),
+        ("405 of one protocol", Kind::status(405), 1, right(2)),
+        ("410 of one protocol", Kind::status(410), 1, right(2)),
+        ("501 of one protocol", Kind::status(501), 1, right(2)),
+        ("405", Kind::status(405), 0, End::Error("answered 405")),
+        ("cut off by one protocol", Kind::Drop, 1, right(2)),
+        (
+            "cut off",
+            Kind::Drop,
+            0,
+            End::Error("no connection to 127.0.0.1"),
+        ),
+        (
+            "403 nested",
+            Kind::Status {
+                code: 403,
+                retry_after: None,
+                body: r#"{"error":{"code":403,"message":"You must accept the rules"}}"#.into(),
+            },
+            1,
+            End::Error("the rules of spooky-author-identification are not accepted"),
+        ),
+        (
+            "403 participate",
+            refusal(403, "Permission 'competitions.participate' was denied"),
+            1,
+            End::Error("may not take part in spooky-author-identification"),
+        ),
+        (
+            "403 with a picture",
+            Kind::Status {
+                code: 403,
+                retry_after: None,
+                body: "PK\u{3}\u{4}\0\0".into(),
+            },
+            1,
+            End::Error("refuses the bundle of spooky-author-identification (403)"),
+        ),
+        (
+            "login page",
+            Kind::RedirectToLogin,
+            1,
+            End::Error("its login page"),
+        ),
+        // Each range is a call then, and the first call may send all of it.
+        (
+            "the bundle itself",
+            Kind::SendBundle,
+            0,
+            End::Right {
+                api: 30,
+                extra: LENGTH as u64,
+            },
+        ),
+        (
+            "429 without a wish",
+            Kind::status(429),
+            0,
+            End::Error("accepts no more for now (429)"),
         ),
         ("429", status(429, "0"), 1, right(2)),
         (

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::{ID, Outcome, World, content};
 use prep_core::{FileValue, Source};
-use prep_fault_server::{At, Bundle, Fault, Kind, Side};
-use prep_fetch::{FetchError, Members, PartOfBundle};
+use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
+use prep_fetch::{FetchError, Members, PartOfBundle, Protocol};
 use prep_formats::limits::Limits;
 use prep_formats::zip::{Method, ZipListing, ZipWriter};
 
@@ -208,4 +208,100 @@ fn a_listing_can_be_stopped() {
     });
     world.context.cancel.cancel();
     assert!(matches!(world.list(ID), Err(FetchError::Cancelled)));
+}
+
+/// A bundle that cannot be read by ranges, whose files the API lists and sends one by one.
+fn listed(bytes: Vec<u8>, files: &[(&str, &[u8])]) -> Bundle {
+    let files = files.iter().map(|(path, bytes)| {
+        let name = path.rsplit('/').next().unwrap();
+        let mut zip = ZipWriter::new(Vec::new());
+        zip.add_file(name, Method::Deflate, *bytes).unwrap();
+        MemberFile {
+            path: (*path).to_owned(),
+            bytes: bytes.to_vec().into(),
+            zipped: zip.finish().unwrap().into(),
+        }
+    });
+    Bundle::new(ID, bytes).with_files(files.collect())
+}
+
+#[test]
+fn members_are_fetched_one_by_one_where_ranges_do_not_work() -> Outcome {
+    let table = content(40_000, 7);
+    let picture = content(30_000, 8);
+    // Tables come within a zip archive, the rest as it is. An archive that is a member stays one.
+    let mut inner = ZipWriter::new(Vec::new());
+    for name in ["one.csv", "two.csv"] {
+        inner.add_file(name, Method::Deflate, &*table)?;
+    }
+    let inner = inner.finish()?;
+    let files: [(&str, &[u8]); 5] = [
+        ("train.csv", &table),
+        ("a/b c.png", &picture),
+        ("a/d.png", &picture),
+        ("inner.zip", &inner),
+        ("other.bin", &table),
+    ];
+    let no_ranges = || vec![Fault::at(At::Store, Kind::IgnoreRange).always()];
+    for (bundle, faults) in [
+        (b"7z\xbc\xaf\x27\x1c".repeat(1000), vec![]),
+        (archive(), no_ranges()),
+    ] {
+        for protocol in [Protocol::Rpc, Protocol::Rest] {
+            let bundle = listed(bundle.clone(), &files);
+            let world = World::with(vec![bundle], faults.clone(), |options| {
+                options.protocol = protocol
+            });
+            let source = part(&world, &["train.csv", "a/*.png", "inner.zip"]);
+            source.run(&world.context)?;
+            let path = source.location().ok_or("no location")?;
+            let got = unpack(&fs::read(&path)?);
+            let expected = [
+                ("a/b c.png", &picture[..]),
+                ("a/d.png", &picture),
+                ("inner.zip", &inner),
+                ("train.csv", &table),
+            ];
+            assert_eq!(got.len(), expected.len());
+            for ((path, bytes), (expected_path, expected_bytes)) in got.iter().zip(expected) {
+                assert_eq!(path, expected_path);
+                assert!(bytes == expected_bytes, "{path}");
+            }
+            // Nothing else is left.
+            assert_eq!(path.parent().unwrap().read_dir()?.count(), 1);
+        }
+    }
+    Ok(())
+}
+
+/// What the API does not list is not fetched, and the reason why ranges do not work is told.
+#[test]
+fn members_that_are_not_listed_leave_the_first_error() {
+    let faults = vec![Fault::at(At::Store, Kind::IgnoreRange).always()];
+    let bundle = listed(archive(), &[("train.csv", b"a")]);
+    let world = World::with(vec![bundle], faults, |_| {});
+    let error = part(&world, &["train.csv", "test.csv"]).run(&world.context);
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("the whole bundle"), "{error}");
+}
+
+#[test]
+fn sizes_are_listed_without_the_rules() -> Outcome {
+    let files: [(&str, &[u8]); 4] = [("a", b"1"), ("b", b"22"), ("c", b"333"), ("d", b"4444")];
+    for protocol in [Protocol::Rpc, Protocol::Rest] {
+        let bundle = listed(archive(), &files).without_consent();
+        let world = World::with(vec![bundle], Vec::new(), |options| {
+            options.protocol = protocol
+        });
+        let cancel = &world.context.cancel;
+        let listed = world.network.files(ID, cancel)?;
+        let listed: Vec<_> = listed
+            .iter()
+            .map(|file| (file.path.as_str(), file.bytes))
+            .collect();
+        assert_eq!(listed, [("a", 1), ("b", 2), ("c", 3), ("d", 4)]);
+        let summary = world.network.summary(ID, cancel)?;
+        assert_eq!((summary.files, summary.bytes), (4, 10));
+    }
+    Ok(())
 }

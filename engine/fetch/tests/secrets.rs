@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use common::{ID, World, content, key};
+use prep_core::Cancel;
 use prep_fault_server::{At, Bundle, Fault, KEY, Kind, SIGNATURE, Side, TOKEN, USERNAME};
 use prep_fetch::{Credentials, Network, Secret};
 
@@ -47,8 +48,11 @@ fn no_error_shows_a_secret() {
     .into_iter()
     .map(|kind| Fault::at_byte(100_000, kind).always())
     .collect();
-    let both = [Kind::Html, Kind::RedirectToHtml].into_iter();
-    for kind in both.chain([400, 401, 403, 404, 418, 429, 500].map(echo)) {
+    let pages = [Kind::Html, Kind::RedirectToHtml, Kind::RedirectToLogin];
+    for kind in pages
+        .into_iter()
+        .chain([400, 401, 403, 404, 418, 429, 500].map(echo))
+    {
         for at in [At::Api, At::Store, At::Byte(100_000)] {
             table.push(Fault::at(at, kind.clone()).always());
         }
@@ -56,7 +60,11 @@ fn no_error_shows_a_secret() {
     for fault in table {
         let place = format!("{fault:?}");
         let world = World::new(Bundle::new(ID, content(200_000, 1)), vec![fault]);
-        let error = world.run(None).unwrap_err();
+        let Err(error) = world.run(None) else {
+            // The store does not send to a login page.
+            assert!(place.contains("RedirectToLogin"), "{place}");
+            continue;
+        };
         let mut shown = format!(
             "{error}\n{error:?}\n{:?}\n{:?}",
             world.source(None),
@@ -131,7 +139,10 @@ fn a_token_is_accepted_and_not_shown() {
         (Credentials::Token(Secret::new(KEY)), false),
     ] {
         let network = Network::new(options.clone(), credentials.clone()).unwrap();
-        assert_eq!(network.check_access(ID).is_ok(), accepted);
+        assert_eq!(
+            network.check_access(ID, &Cancel::default()).is_ok(),
+            accepted
+        );
         assert_silent("debug", &format!("{network:?}{credentials:?}"));
     }
 }
@@ -143,7 +154,15 @@ fn rules_are_checked_without_a_download() {
         Bundle::new("not-accepted", content(1000, 1)).without_consent(),
     ];
     let world = World::with(bundles, Vec::new(), |_| {});
-    assert!(world.network.check_access("accepted").is_ok());
+    let access = |id: &str| world.network.check_access(id, &Cancel::default());
+    assert_eq!(access("accepted").unwrap(), 1000);
+    // An address is no proof: one byte is.
+    let requests = world.server.requests_of(Side::Store);
+    let ranges: Vec<_> = requests
+        .iter()
+        .map(|request| request.range.clone())
+        .collect();
+    assert_eq!((ranges, world.server.sent()), (vec![Some(0..1)], 1));
     for (id, expected) in [
         (
             "not-accepted",
@@ -151,8 +170,8 @@ fn rules_are_checked_without_a_download() {
         ),
         ("unknown", "knows no competition unknown"),
     ] {
-        let error = world.network.check_access(id).unwrap_err().to_string();
+        let error = access(id).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
-    assert!(world.server.requests_of(Side::Store).is_empty());
+    assert_eq!(world.server.requests_of(Side::Store).len(), 1);
 }

@@ -70,8 +70,13 @@ pub(crate) fn slow_status(code: u16, pause: std::time::Duration) -> Response<Bod
     answer
 }
 
-pub(crate) fn redirect(to: &str) -> Response<Body> {
-    let mut answer = text(302, "text/plain", "");
+/// JSON.
+pub(crate) fn json(code: u16, value: &serde_json::Value) -> Response<Body> {
+    text(code, "application/json", value.to_string())
+}
+
+pub(crate) fn redirect(code: u16, to: &str) -> Response<Body> {
+    let mut answer = text(code, "text/plain", "");
     if let Ok(to) = to.parse() {
         answer.headers_mut().insert(LOCATION, to);
     }

@@ -67,6 +67,17 @@ impl From<Vec<u8>> for Content {
     }
 }
 
+/// One file of a competition.
+#[derive(Debug, Clone)]
+pub struct MemberFile {
+    /// Path within the bundle.
+    pub path: String,
+    /// Its bytes.
+    pub bytes: Bytes,
+    /// A zip archive with this file alone.
+    pub zipped: Bytes,
+}
+
 /// One competition's bundle and whether it may be downloaded.
 #[derive(Debug, Clone)]
 pub struct Bundle {
@@ -81,6 +92,8 @@ pub struct Bundle {
     pub rules_accepted: bool,
     /// Whether answers carry `x-goog-hash`.
     pub hash_header: bool,
+    /// The files that the API lists and sends one by one.
+    pub files: Vec<MemberFile>,
 }
 
 impl Bundle {
@@ -95,6 +108,7 @@ impl Bundle {
             md5_base64,
             rules_accepted: true,
             hash_header: true,
+            files: Vec::new(),
         }
     }
 
@@ -107,7 +121,18 @@ impl Bundle {
             content,
             rules_accepted: true,
             hash_header: false,
+            files: Vec::new(),
         }
+    }
+
+    /// The same, with these files for the API.
+    pub fn with_files(mut self, files: Vec<MemberFile>) -> Bundle {
+        self.files = files;
+        self
+    }
+
+    pub(crate) fn file(&self, path: &str) -> Option<&MemberFile> {
+        self.files.iter().find(|file| file.path == path)
     }
 
     /// The same, but its rules are not accepted.

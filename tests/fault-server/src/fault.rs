@@ -29,6 +29,12 @@ pub enum Kind {
     Html,
     /// A redirect to a web page.
     RedirectToHtml,
+    /// A redirect to the API's login page.
+    RedirectToLogin,
+    /// A redirect to the same path below another address, with this status.
+    RedirectTo { code: u16, base: String },
+    /// The API sends the bundle itself, instead of an address.
+    SendBundle,
     /// The signature is no longer valid: 403 until the API gave a new one.
     Expire,
     /// Each signature serves one request; further ones get 403.
@@ -57,8 +63,12 @@ impl Kind {
 /// Where it goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum At {
-    /// At requests of the API.
+    /// At requests of the API, in either protocol.
     Api,
+    /// At methods of the API, which are called by POST.
+    Rpc,
+    /// At paths of the API, which are read by GET.
+    Rest,
     /// At requests of the store.
     Store,
     /// At requests of the store whose answer covers this byte of the bundle.

@@ -20,13 +20,19 @@ pub struct Request {
     pub side: Side,
     /// Path without the query.
     pub path: String,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// What was sent with it.
+    pub body: String,
     /// The range asked for, end exclusive; none when the whole was asked for.
     pub range: Option<Range<u64>>,
     /// The `If-Range` header.
     pub if_range: Option<String>,
     /// Whether it carried an `Authorization` header.
     pub authorization: bool,
-    /// Status of the answer.
+    /// The `Authorization` header of a request of the API.
+    pub authorization_header: Option<String>,
+    /// Status of the answer; 0 if the connection was cut instead.
     pub status: u16,
     sent: Arc<AtomicU64>,
 }
@@ -36,9 +42,12 @@ impl Request {
         Request {
             side,
             path: path.to_owned(),
+            method: String::new(),
+            body: String::new(),
             range: None,
             if_range: None,
             authorization: false,
+            authorization_header: None,
             status: 0,
             sent: Arc::default(),
         }

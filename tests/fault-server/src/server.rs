@@ -1,12 +1,13 @@
 //! Listening, on a thread of its own.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use hyper::body::Incoming;
+use http_body_util::BodyExt as _;
+use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request as HttpRequest, Response};
@@ -21,7 +22,8 @@ use crate::log::{Request, Side};
 use crate::shared::Shared;
 use crate::{api, store};
 
-type Handler = fn(&Shared, &HttpRequest<Incoming>) -> Response<Body>;
+/// Answers a request; `None`: the connection is cut.
+type Handler = fn(&Shared, &HttpRequest<Bytes>) -> Option<Response<Body>>;
 
 /// Both servers. They stop when it is dropped.
 pub struct FaultServer {
@@ -57,7 +59,7 @@ impl FaultServer {
             io::Result::Ok((api, TcpListener::bind(("127.0.0.1", 0)).await?))
         })?;
         let address = api.local_addr()?;
-        let shared = Arc::new(Shared::new(store.local_addr()?, bundles, faults));
+        let shared = Arc::new(Shared::new(address, store.local_addr()?, bundles, faults));
         let (stop, stopped) = oneshot::channel();
         let known = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
@@ -111,6 +113,21 @@ impl FaultServer {
         self.requests().iter().map(Request::sent).sum()
     }
 
+    /// Sets the server's clock, which begins at zero. Access tokens expire by it.
+    pub fn set_time(&self, now: Duration) {
+        self.shared.state().now = now;
+    }
+
+    /// A new access token of a login, valid for some seconds.
+    pub fn issue_access_token(&self, seconds: u64) -> String {
+        self.shared.state().issue(seconds)
+    }
+
+    /// Host and port of the API.
+    pub fn api_host(&self) -> String {
+        self.api.to_string()
+    }
+
     /// Replaces all faults.
     pub fn set_faults(&self, faults: Vec<Fault>) {
         self.shared.state().faults = faults;
@@ -137,8 +154,13 @@ async fn accept(listener: &TcpListener, shared: &Arc<Shared>, handler: Handler) 
         let shared = Arc::clone(shared);
         tokio::spawn(async move {
             let service = service_fn(|request: HttpRequest<Incoming>| {
-                let answer = handler(&shared, &request);
-                async move { Ok::<_, Infallible>(answer) }
+                let shared = Arc::clone(&shared);
+                async move {
+                    let (head, body) = request.into_parts();
+                    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+                    let answer = handler(&shared, &HttpRequest::from_parts(head, body));
+                    answer.ok_or_else(|| io::Error::from(io::ErrorKind::ConnectionReset))
+                }
             });
             // Its errors are those that the faults make.
             let _ = http1::Builder::new()

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hyper::body::Incoming;
+use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT_RANGES, AUTHORIZATION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderName,
     HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
@@ -12,9 +12,10 @@ use hyper::{Request, Response};
 use crate::answer::{self, Body};
 use crate::body::{self, Interruption};
 use crate::bundle::Bundle;
+use crate::data;
 use crate::fault::{At, Kind};
 use crate::log::{self, Side};
-use crate::shared::Shared;
+use crate::shared::{Shared, State};
 
 /// What the store says of a signature that is too old.
 const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>ExpiredToken</Code>\
@@ -23,7 +24,7 @@ const EXPIRED: &str = "<?xml version='1.0' encoding='UTF-8'?><Error><Code>Expire
 /// When all bundles were last modified, as far as clients are told.
 const MODIFIED: &str = "Tue, 10 Dec 2024 09:08:07 GMT";
 
-pub(crate) fn serve(shared: &Shared, request: &Request<Incoming>) -> Response<Body> {
+pub(crate) fn serve(shared: &Shared, request: &Request<Bytes>) -> Option<Response<Body>> {
     let mut entry = log::Request::new(Side::Store, request.uri().path());
     let header = |name: &HeaderName| {
         let value = request.headers().get(name)?;
@@ -35,11 +36,26 @@ pub(crate) fn serve(shared: &Shared, request: &Request<Incoming>) -> Response<Bo
     let answer = respond(shared, request, &entry);
     entry.status = answer.status().as_u16();
     shared.state().log.push(entry);
-    answer
+    Some(answer)
+}
+
+/// Sends a bundle, or a range of it, without any fault.
+pub(crate) fn send(
+    state: &State,
+    id: &str,
+    range: Option<Range<u64>>,
+    entry: &log::Request,
+) -> Response<Body> {
+    let mut asked = entry.clone();
+    asked.range = range;
+    match state.bundle(id) {
+        Some(bundle) => Plan::default().answer(bundle, &asked),
+        None => answer::text(404, "application/xml", "<Error/>"),
+    }
 }
 
 /// `bytes=a-b` and `bytes=a-`, end exclusive.
-fn range(header: &str) -> Option<Range<u64>> {
+pub(crate) fn range(header: &str) -> Option<Range<u64>> {
     let (from, to) = header.strip_prefix("bytes=")?.split_once('-')?;
     let end = match to {
         "" => u64::MAX,
@@ -49,7 +65,7 @@ fn range(header: &str) -> Option<Range<u64>> {
     (range.start < range.end).then_some(range)
 }
 
-fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -> Response<Body> {
+fn respond(shared: &Shared, request: &Request<Bytes>, entry: &log::Request) -> Response<Body> {
     let path = request.uri().path();
     if path == "/page" {
         return answer::html();
@@ -63,6 +79,12 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
     let is_valid = signature.is_some_and(|signature| state.is_valid(signature));
     if file.is_none() && !is_valid {
         return answer::text(403, "application/xml", EXPIRED);
+    }
+    if let Some((id, name)) = path
+        .strip_prefix("/members/")
+        .and_then(|rest| rest.split_once('/'))
+    {
+        return member(&state, id, &data::decoded(name), entry);
     }
     let bundle = path
         .strip_prefix("/bundles/")
@@ -93,7 +115,7 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
             Kind::SlowStatus { code, pause } => return answer::slow_status(code, pause),
             Kind::Html => return answer::html(),
             Kind::RedirectToHtml => {
-                return answer::redirect(&format!("http://{}/page", shared.store));
+                return answer::redirect(302, &format!("http://{}/page", shared.store));
             }
             Kind::Expire => {
                 state.first_valid = state.signatures;
@@ -121,6 +143,8 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
             Kind::Drop => plan.interruptions.push((byte, Interruption::Drop)),
             Kind::Stall(time) => plan.interruptions.push((byte, Interruption::Stall(time))),
             Kind::Corrupt => plan.interruptions.push((byte, Interruption::Corrupt)),
+            // Of the API only.
+            Kind::RedirectToLogin | Kind::RedirectTo { .. } | Kind::SendBundle => {}
         }
     }
     match state.bundle(id) {
@@ -130,6 +154,23 @@ fn respond(shared: &Shared, request: &Request<Incoming>, entry: &log::Request) -
             "application/xml",
             "<Error><Code>NoSuchKey</Code></Error>",
         ),
+    }
+}
+
+/// One file of a competition, as it is or within a zip archive.
+fn member(state: &State, id: &str, name: &str, entry: &log::Request) -> Response<Body> {
+    let bundle = state.bundle(id);
+    let mut files = bundle.iter().flat_map(|bundle| &bundle.files);
+    let file = files.find(|file| data::served_name(&file.path) == name);
+    match file {
+        None => answer::text(404, "application/xml", "<Error/>"),
+        Some(file) => {
+            let bytes = match name == file.path {
+                true => file.bytes.to_vec(),
+                false => file.zipped.to_vec(),
+            };
+            Plan::default().answer(&Bundle::new(id, bytes), entry)
+        }
     }
 }
 

@@ -93,7 +93,8 @@ impl Rules {
         }
         let network = downloads::network(session, &Limits::default(), Purpose::Question).get()?;
         let rows = ask_all(&competitions, |(id, kaggle)| {
-            row(id, kaggle, network.check_access(kaggle))
+            let access = network.check_access(kaggle, &Cancel::default());
+            row(id, kaggle, access.map(|_| ()))
         });
         let sources = ask_all(&files, |(id, name, file)| {
             source_row(

@@ -3,6 +3,7 @@
 //! ```text
 //! DATA/ID/ID.zip            the bundle
 //! DATA/ID/ID.part-KEY.zip   some members of it
+//! DATA/ID/ID.part-KEY.zip.files/  its members, if they are fetched one by one and not all there yet
 //! DATA/ID/sources/FILE      the file of a further source
 //! DATA/ID/*.partial         a download that did not end, or is running
 //! DATA/ID/*.partial.map     which pieces of it are there
@@ -51,10 +52,13 @@ pub fn discard(data_dir: &Path, id: &str) {
                     .strip_prefix(&part)
                     .is_some_and(|key| !key.contains('.'))
         });
-        if is_bundle {
-            // It only takes space: another run removes it.
-            let _ = std::fs::remove_file(entry.path());
-        }
+        let is_of_part = name.starts_with(&part) && name.ends_with(".zip.files");
+        // They only take space: another run removes what cannot be removed now.
+        let _ = match (is_bundle, is_of_part) {
+            (true, _) => std::fs::remove_file(entry.path()),
+            (_, true) => std::fs::remove_dir_all(entry.path()),
+            _ => Ok(()),
+        };
     }
 }
 

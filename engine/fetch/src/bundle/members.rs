@@ -58,6 +58,17 @@ impl Members {
         entry.kind == EntryKind::File && self.matchers().iter().any(matches)
     }
 
+    /// Whether a pattern names this file.
+    pub(crate) fn names(&self, path: &str) -> bool {
+        self.matchers().iter().any(|matcher| matcher.is_match(path))
+    }
+
+    /// Whether every pattern names one of these files.
+    pub(crate) fn all_name_one_of(&self, paths: &[String]) -> bool {
+        let names_one = |matcher: &GlobMatcher| paths.iter().any(|path| matcher.is_match(path));
+        self.matchers().iter().all(names_one)
+    }
+
     /// A pattern that names none of these entries: a mistake, not an empty wish.
     pub fn missing(&self, entries: &[ZipEntry]) -> Option<&str> {
         let names_one = |matcher: &GlobMatcher| {

@@ -1,6 +1,7 @@
 //! Bundles as sources: local, fetched whole or in part, or only listed. And further sources: a file at an address, a folder.
 
 pub(crate) mod downloaded;
+pub(crate) mod files;
 pub(crate) mod folder;
 pub(crate) mod kaggle;
 pub(crate) mod local;

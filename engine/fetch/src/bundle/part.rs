@@ -5,6 +5,8 @@
 //! full one does. Then the members are checked by their CRC-32 and copied, compressed as they are, into
 //! `ID.part-KEY.zip`, which every later step reads as it would read the bundle. The MD5 of the bundle cannot be checked
 //! this way; the published checksums of what is prepared still can.
+//!
+//! If the bundle cannot be read by ranges, the members are fetched one by one (`files`).
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -16,6 +18,7 @@ use prep_core::{Context, Source, SourceState, StepError, Value};
 use prep_formats::zip::{ZipEntry, ZipWriteError, ZipWriter};
 
 use crate::bundle::downloaded::part_name;
+use crate::bundle::files;
 use crate::bundle::kaggle::{KaggleBundle, fill, lock};
 use crate::bundle::local::LocalBundle;
 use crate::bundle::members::Members;
@@ -60,7 +63,18 @@ impl PartOfBundle {
             return Ok(());
         };
         let id = self.whole.kaggle();
-        let mut entries = network.list(id, &context.cancel)?.entries;
+        let mut entries = match network.list(id, &context.cancel) {
+            Ok(zip) => zip.entries,
+            Err(error) => {
+                let (members, target) = (&self.members, &self.target);
+                let is_fetched = files::may_help(&error)
+                    && files::fetch(&network, id, members, &partial, target, context)?;
+                return match is_fetched {
+                    true => Ok(()),
+                    false => Err(error.into()),
+                };
+            }
+        };
         if let Some(member) = self.members.missing(&entries) {
             let (id, member) = (id.to_owned(), member.to_owned());
             return Err(FetchError::NoMember { id, member }.into());

@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
+use reqwest::header::{CONTENT_RANGE, IF_RANGE, LOCATION, RANGE};
 use reqwest::{Response, StatusCode};
-use tokio::time::timeout;
 
 use crate::error::FetchError;
-use crate::trouble::{self, Trouble};
-use crate::wire::api::{self, REDIRECTS};
+use crate::trouble::Trouble;
+use crate::wire::api::{self, Message, Problem, REDIRECTS};
 use crate::wire::identity::{Identity, content_range};
 use crate::wire::location::{Expected, Location, follow};
+use crate::wire::send::send;
 use crate::wire::shared::Shared;
 use prep_core::units;
 
@@ -53,46 +53,47 @@ pub(crate) async fn ask(
     range: Range<u64>,
     expected: Option<&Identity>,
 ) -> Result<Answer, NoAnswer> {
-    let mut url = location.url();
+    let mut message = location.message().clone();
+    // The signature is all that the store may see.
+    let mut with_credentials = location.is_api();
     for _ in 0..=REDIRECTS {
-        let host = crate::wire::location::host(&url);
-        // No credentials here: the signature is all that the store may see.
-        let mut request = shared
-            .client
-            .get(url.clone())
-            .header(ACCEPT_ENCODING, "identity")
+        let host = crate::wire::location::host(&message.url);
+        let mut request = message
+            .request(&shared.client)
             .header(RANGE, header(&range));
+        if with_credentials {
+            request = authorized(shared, request).await?;
+        }
         if let Some(etag) = expected.and_then(|object| object.etag.as_ref()) {
             request = request.header(IF_RANGE, etag);
         }
-        let stall = shared.options.stall;
-        let response = match timeout(stall, request.send()).await {
-            Ok(Ok(response)) => response,
-            Ok(Err(error)) => {
-                let cause = trouble::cause(error);
-                return Err(Trouble::Unreachable { host, cause }.into());
-            }
-            Err(_) => {
-                return Err(Trouble::Stalled {
-                    host,
-                    offset: range.start,
-                    time: stall,
-                }
-                .into());
-            }
-        };
+        let response = send(shared, request, host.clone(), range.start).await?;
         if response.status().is_redirection() {
             let to = response.headers().get(LOCATION);
-            url = follow(&url, to.and_then(|to| to.to_str().ok())).map_err(NoAnswer::Refused)?;
+            let to = follow(&message.url, to.and_then(|to| to.to_str().ok()));
+            message = Message::get(to.map_err(NoAnswer::Refused)?);
+            with_credentials = false;
             continue;
         }
         return judge(shared, location, response, host, &range, expected).await;
     }
     Err(NoAnswer::Refused(FetchError::Redirect {
         from: location.host(),
-        to: crate::wire::location::host(&url),
+        to: crate::wire::location::host(&message.url),
         reason: "there are too many of them",
     }))
+}
+
+/// A request with credentials, to the API alone.
+async fn authorized(
+    shared: &Shared,
+    request: reqwest::RequestBuilder,
+) -> Result<reqwest::RequestBuilder, NoAnswer> {
+    match api::authorize(shared, request, None).await {
+        Ok((request, _)) => Ok(request),
+        Err(Problem::Trouble(trouble, _)) => Err(NoAnswer::Trouble(trouble)),
+        Err(Problem::Fatal(error) | Problem::Absent(error)) => Err(NoAnswer::Refused(error)),
+    }
 }
 
 /// Up to the end, whatever that is, when `range` has none.
@@ -116,7 +117,7 @@ async fn judge(
     let kind = location.expected();
     if status.is_success() && kind != Expected::Page && api::is_html(&response) {
         let length = response.content_length();
-        let body = api::body(shared, response).await;
+        let body = api::text_of(shared, response).await;
         let length = length.unwrap_or(body.len() as u64);
         return Err(NoAnswer::Refused(FetchError::NotZip {
             host,
@@ -138,7 +139,7 @@ async fn judge(
         | StatusCode::FORBIDDEN
         | StatusCode::NOT_FOUND
         | StatusCode::GONE
-            if location.is_signed() =>
+            if location.is_renewable() =>
         {
             Err(Trouble::Address { host, code }.into())
         }

@@ -14,11 +14,27 @@ pub(crate) fn own_pause(failures: u32, options: &Options) -> Duration {
     pause(failures, options.backoff, options.patience.min(LONGEST))
 }
 
+/// All pauses that follow the one after `failures` failures in a row, about, if every attempt fails.
+pub(crate) fn own_pauses(failures: u32, options: &Options) -> Duration {
+    let most = options.patience.min(LONGEST);
+    let later = (failures + 1)..options.attempts;
+    // A pause is three quarters of the whole on average.
+    later
+        .map(|failures| doubled(failures, options.backoff, most).mul_f64(0.75))
+        .sum()
+}
+
+/// A pause that doubles with every failure, up to `most`.
+fn doubled(failures: u32, first: Duration, most: Duration) -> Duration {
+    first
+        .saturating_mul(1 << failures.saturating_sub(1).min(20))
+        .min(most)
+}
+
 /// The pause after `failures` failures in a row (1 or more): doubling from `first` up to `most`, and of that a random
 /// part between one half and all, so that clients which failed together do not return together.
 fn pause(failures: u32, first: Duration, most: Duration) -> Duration {
-    let doubled = first.saturating_mul(1 << failures.saturating_sub(1).min(20));
-    let full = doubled.min(most);
+    let full = doubled(failures, first, most);
     // The seeds of hash maps are random; that is random enough here.
     let random = RandomState::new().build_hasher().finish();
     let part = f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX);

@@ -12,6 +12,11 @@ use crate::wire::location::{Expected, Location, host, is_private};
 pub(crate) enum Item {
     /// The bundle of the competition that Kaggle calls so: the API gives its address.
     Bundle(String),
+    /// One file of a competition, whose address the API gives, too.
+    Member {
+        id: String,
+        file: String,
+    },
     File {
         name: String,
         location: Location,
@@ -43,7 +48,8 @@ impl Item {
     pub(crate) fn key(&self) -> String {
         match self {
             Item::Bundle(id) => id.clone(),
-            // No competition's name has a slash.
+            // No competition's name has a slash, and no address begins with one.
+            Item::Member { id, file } => format!("/{id}/{file}"),
             Item::File { location, .. } => location.url().to_string(),
         }
     }
@@ -51,7 +57,7 @@ impl Item {
     /// Whose it is.
     pub(crate) fn owner(&self) -> String {
         match self {
-            Item::Bundle(_) => "Kaggle".to_owned(),
+            Item::Bundle(_) | Item::Member { .. } => "Kaggle".to_owned(),
             Item::File { location, .. } => host(&location.url()),
         }
     }
@@ -59,16 +65,23 @@ impl Item {
     /// Whether nobody on the way can read or change it.
     pub(crate) fn is_private(&self) -> bool {
         match self {
-            Item::Bundle(_) => true,
+            Item::Bundle(_) | Item::Member { .. } => true,
             Item::File { location, .. } => is_private(&location.url()),
         }
     }
 
     /// Whether it has to be a zip archive.
     pub(crate) fn is_zip(&self) -> bool {
+        self.expected() == Expected::Zip
+    }
+
+    /// What its first bytes have to be.
+    pub(crate) fn expected(&self) -> Expected {
         match self {
-            Item::Bundle(_) => true,
-            Item::File { location, .. } => location.expected() == Expected::Zip,
+            Item::Bundle(_) => Expected::Zip,
+            // Kaggle may send a file as it is, or within a zip archive.
+            Item::Member { .. } => Expected::Anything,
+            Item::File { location, .. } => location.expected(),
         }
     }
 }
@@ -77,7 +90,9 @@ impl fmt::Display for Item {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Item::Bundle(_) => formatter.write_str("the bundle"),
-            Item::File { name, .. } => write!(formatter, "the file `{name}`"),
+            Item::Member { file: name, .. } | Item::File { name, .. } => {
+                write!(formatter, "the file `{name}`")
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use prep_core::is_loopback;
 use reqwest::Url;
 
 use crate::error::FetchError;
+use crate::wire::api::Message;
 
 /// What a file's first bytes have to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,45 +34,75 @@ impl Expected {
 /// Where the bytes lie, a bundle's only for now. The query may be a signature: only the host is ever shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    url: Url,
+    message: Message,
     expected: Expected,
-    /// Signed by somebody who signs a new one when this is refused.
-    signed: bool,
+    kind: Kind,
+}
+
+/// Who gave an address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The API, which signs a new one when this is refused.
+    Signed,
+    /// The API is the address: it sends the bytes itself, to whom it knows.
+    Api,
+    /// A pipeline.
+    Lasting,
 }
 
 impl Location {
-    /// A signed address of a bundle.
-    pub(crate) fn signed(url: Url) -> Location {
+    /// A signed address.
+    pub(crate) fn signed(url: Url, expected: Expected) -> Location {
         Location {
-            url,
-            expected: Expected::Zip,
-            signed: true,
+            message: Message::get(url),
+            expected,
+            kind: Kind::Signed,
+        }
+    }
+
+    /// A call of the API that is answered with the bytes.
+    pub(crate) fn of_api(message: Message, expected: Expected) -> Location {
+        Location {
+            message,
+            expected,
+            kind: Kind::Api,
         }
     }
 
     /// A lasting address.
     pub(crate) fn of_file(url: Url, expected: Expected) -> Location {
         Location {
-            url,
+            message: Message::get(url),
             expected,
-            signed: false,
+            kind: Kind::Lasting,
         }
     }
 
     pub(crate) fn url(&self) -> Url {
-        self.url.clone()
+        self.message.url.clone()
+    }
+
+    /// The request for the bytes, without credentials.
+    pub(crate) fn message(&self) -> &Message {
+        &self.message
     }
 
     pub(crate) fn expected(&self) -> Expected {
         self.expected
     }
 
-    pub(crate) fn is_signed(&self) -> bool {
-        self.signed
+    /// Whether the API gives another address if this one is refused.
+    pub(crate) fn is_renewable(&self) -> bool {
+        self.kind != Kind::Lasting
+    }
+
+    /// Whether the request carries credentials.
+    pub(crate) fn is_api(&self) -> bool {
+        self.kind == Kind::Api
     }
 
     pub(crate) fn host(&self) -> String {
-        host(&self.url)
+        host(&self.message.url)
     }
 }
 
@@ -147,7 +178,7 @@ mod tests {
                 assert!(!format!("{error}{error:?}").contains("Signature"));
             }
         }
-        let shown = format!("{:?}", Location::signed(from));
+        let shown = format!("{:?}", Location::signed(from, Expected::Zip));
         assert_eq!(shown, "Location(a.example)");
     }
 }

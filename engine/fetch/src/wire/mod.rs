@@ -10,4 +10,5 @@ pub(crate) mod item;
 pub(crate) mod location;
 pub(crate) mod rate;
 pub(crate) mod retry;
+pub(crate) mod send;
 pub(crate) mod shared;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::trouble::Trouble;
+use crate::waiting::Waiting;
 use crate::wire::backoff;
 
 /// New addresses in a row that may be refused.
@@ -22,6 +23,8 @@ pub(crate) struct Retry {
     failures: u32,
     addresses: u32,
     ignored: u32,
+    /// The first answer that there are too many requests is the last.
+    stops_when_limited: bool,
 }
 
 /// What to do next.
@@ -36,9 +39,20 @@ pub(crate) enum Next {
 }
 
 impl Retry {
+    /// For a question that others follow: the first answer that there are too many requests ends it.
+    pub(crate) fn until_limited() -> Retry {
+        Retry {
+            stops_when_limited: true,
+            ..Retry::default()
+        }
+    }
+
     /// Something went well: what failed before does not count any more.
     pub(crate) fn reset(&mut self) {
-        *self = Retry::default();
+        *self = Retry {
+            stops_when_limited: self.stops_when_limited,
+            ..Retry::default()
+        };
     }
 
     /// How many there were.
@@ -80,19 +94,26 @@ impl Retry {
         let last = self.failures >= options.attempts;
         let asked = trouble.retry_after();
         let wait = asked.unwrap_or_else(|| backoff::own_pause(self.failures, options));
-        let overloaded = last && matches!(trouble, Trouble::Status { code: 429, .. });
+        let is_limit = matches!(trouble, Trouble::Status { code: 429, .. });
+        let overloaded = is_limit && (last || self.stops_when_limited);
         match trouble {
             Trouble::Status { host, .. }
                 if overloaded || asked.is_some_and(|asked| asked > options.patience) =>
             {
                 Err(FetchError::Quota {
                     host,
-                    wait,
+                    wait: asked,
                     message: String::new(),
                 })
             }
             trouble if last => give_up(trouble, self.failures),
-            _ => Ok(Next::After(wait)),
+            trouble => {
+                let until = wait + backoff::own_pauses(self.failures, options);
+                if let Some(waiting) = Waiting::after(&trouble, wait, until) {
+                    options.watcher.report(&waiting);
+                }
+                Ok(Next::After(wait))
+            }
         }
     }
 }

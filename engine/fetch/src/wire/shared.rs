@@ -3,18 +3,21 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use reqwest::Client;
 use reqwest::redirect::Policy;
-use reqwest::{Client, Url};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::credentials::Credentials;
+use crate::credentials::Found;
 use crate::error::FetchError;
 use crate::options::Options;
 use crate::wire::addresses::Addresses;
-use crate::wire::location::is_private;
+use crate::wire::api::endpoint::Endpoint;
 use crate::wire::rate::RateLimit;
+
+/// Longest time in which a connection is made. Who cannot be reached is reported soon, and the other protocol is tried.
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// Threads of the network.
 const THREADS: usize = 2;
@@ -25,9 +28,9 @@ const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) options: Options,
-    pub(crate) endpoint: Url,
+    pub(crate) endpoint: Endpoint,
     /// Looked for when the API is first asked.
-    credentials: OnceLock<Credentials>,
+    credentials: OnceLock<Found>,
     find: Box<Find>,
     finding: Mutex<()>,
     pub(crate) rate: RateLimit,
@@ -37,30 +40,14 @@ pub(crate) struct Shared {
 }
 
 /// Finds credentials.
-pub(crate) type Find = dyn Fn() -> Result<Credentials, FetchError> + Send + Sync;
+pub(crate) type Find = dyn Fn() -> Result<Found, FetchError> + Send + Sync;
 
 impl Shared {
     /// Connects nowhere yet.
     pub(crate) fn new(options: Options, find: Box<Find>) -> Result<Shared, FetchError> {
         let setup = |cause: String| FetchError::Setup { cause };
-        let endpoint: Url = options
-            .endpoint
-            .trim_end_matches('/')
-            .parse()
-            .map_err(|error| setup(format!("the endpoint is no address: {error}")))?;
-        if !matches!(endpoint.scheme(), "http" | "https") || endpoint.host_str().is_none() {
-            return Err(setup(
-                "the endpoint is not an address of http or https".into(),
-            ));
-        }
-        if !is_private(&endpoint) {
-            let cause = "the endpoint is plain http, which would show the credentials to the network; use https";
-            return Err(setup(cause.into()));
-        }
-        if !endpoint.username().is_empty() || endpoint.password().is_some() {
-            let cause = "the endpoint holds a user or password, which do not belong in an address";
-            return Err(setup(cause.into()));
-        }
+        let rpc = options.rpc_endpoint.as_deref();
+        let endpoint = Endpoint::parse(&options.endpoint, rpc, options.protocol).map_err(setup)?;
         let no_threads = |error: std::io::Error| {
             setup(format!(
                 "the system starts no further thread: {}",
@@ -93,7 +80,7 @@ impl Shared {
     }
 
     /// The credentials for the API; they are looked for until they are found once.
-    pub(crate) fn credentials(&self) -> Result<&Credentials, FetchError> {
+    pub(crate) fn credentials(&self) -> Result<&Found, FetchError> {
         if let Some(found) = self.credentials.get() {
             return Ok(found);
         }
@@ -106,7 +93,7 @@ impl Shared {
     }
 
     /// The credentials, if they were needed yet.
-    pub(crate) fn known_credentials(&self) -> Option<&Credentials> {
+    pub(crate) fn known_credentials(&self) -> Option<&Found> {
         self.credentials.get()
     }
 
@@ -152,7 +139,7 @@ fn client(options: &Options) -> Result<Client, String> {
         .redirect(Policy::none())
         .referer(false)
         .tcp_nodelay(true)
-        .connect_timeout(options.stall)
+        .connect_timeout(options.stall.min(CONNECT))
         .pool_max_idle_per_host(options.connections);
     let builder = if options.proxies {
         builder

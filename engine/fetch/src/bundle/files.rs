@@ -1,0 +1,140 @@
+//! The members of a part, one by one: the way to a part if the bundle is not a zip archive, or its server sends no ranges.
+//!
+//! The API lists the files of a competition and sends each, as it is or within a zip archive of its own. They are kept in
+//! `ID.part-KEY.zip.files/` until all of them are there, so an interrupted fetch goes on. Then they become the archive that
+//! ranges would have made.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use prep_core::{Context, StepError};
+use prep_formats::limits::Limits;
+use prep_formats::zip::{EntryKind, Method, ZipListing, ZipWriter};
+
+use crate::bundle::kaggle::{fill, lock};
+use crate::bundle::members::Members;
+use crate::error::FetchError;
+use crate::network::Network;
+use crate::resume::commit::commit;
+use crate::resume::partial::Partial;
+use crate::trouble::Trouble;
+use crate::wire::item::Item;
+
+/// Most files that are fetched one by one: each is a call of the API, which limits calls.
+const MAX_FILES: usize = 100;
+
+/// Whether a bundle could not be read by ranges, but its files may be had one by one.
+pub(crate) fn may_help(error: &FetchError) -> bool {
+    match error {
+        FetchError::Listing { .. } | FetchError::NotZip { .. } | FetchError::NoLength { .. } => {
+            true
+        }
+        FetchError::GaveUp { cause, .. } => matches!(cause, Trouble::RangeIgnored { .. }),
+        _ => false,
+    }
+}
+
+/// Fetches the members of `kaggle` one by one and writes them into the archive `target`, whose lock is `partial`. Returns
+/// `false` if the API does not list them, or there are too many.
+pub(crate) fn fetch(
+    network: &Network,
+    kaggle: &str,
+    members: &Members,
+    partial: &Partial,
+    target: &Path,
+    context: &Context,
+) -> Result<bool, StepError> {
+    // The reason why ranges do not work is the better error.
+    let Ok(listed) = network.files(kaggle, &context.cancel) else {
+        context.check()?;
+        return Ok(false);
+    };
+    let mut paths: Vec<String> = listed.into_iter().map(|file| file.path).collect();
+    let is_complete = members.all_name_one_of(&paths);
+    paths.retain(|path| members.names(path));
+    paths.sort();
+    paths.dedup();
+    if !is_complete || paths.len() > MAX_FILES {
+        return Ok(false);
+    }
+    let dir = beside(target);
+    let mut files = Vec::new();
+    for (number, path) in paths.into_iter().enumerate() {
+        let place = dir.join(number.to_string());
+        let item = Item::Member {
+            id: kaggle.to_owned(),
+            file: path.clone(),
+        };
+        // Another process cannot be here: the part is locked.
+        if let Some(file) = lock(&place, context)? {
+            fill(network, item, None, &file, None, context)?;
+            file.finish()?;
+        }
+        files.push((path, place));
+    }
+    write(&files, partial, target, context)?;
+    // What is left there takes space only.
+    let _ = std::fs::remove_dir_all(&dir);
+    Ok(true)
+}
+
+/// The directory of the files of a part.
+fn beside(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(".files");
+    name.into()
+}
+
+fn write(
+    files: &[(String, PathBuf)],
+    partial: &Partial,
+    target: &Path,
+    context: &Context,
+) -> Result<(), StepError> {
+    let new = partial.path.with_extension("new");
+    let failed = |cause| FetchError::io("write", &new, cause);
+    let out = File::create(&new).map_err(failed)?;
+    let mut zip = ZipWriter::new(BufWriter::new(out));
+    for (path, place) in files {
+        context.check()?;
+        add(&mut zip, path, place).map_err(failed)?;
+    }
+    let out = zip
+        .finish()
+        .map_err(|error| failed(io::Error::other(error)))?;
+    let out = out
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    partial.check_lock()?;
+    commit(&out, &new, target)?;
+    partial.remove()?;
+    Ok(())
+}
+
+/// Adds a file, which may be within a zip archive of its own.
+fn add(zip: &mut ZipWriter<BufWriter<File>>, path: &str, place: &Path) -> io::Result<()> {
+    let file = File::open(place)?;
+    let bytes = file.metadata()?.len();
+    let listing = ZipListing::read(&file, 0..bytes, &Limits::default().budget(bytes));
+    if let Ok(listing) = listing {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let entries: Vec<_> = listing
+            .entries
+            .iter()
+            .filter(|entry| entry.kind == EntryKind::File)
+            .collect();
+        if let [entry] = entries.as_slice()
+            && (entry.path == name || entry.path == path)
+        {
+            // Copying does not check the CRC.
+            let mut reader = entry.open(&file).map_err(io::Error::other)?;
+            io::copy(&mut reader, &mut io::sink())?;
+            return zip
+                .copy_member(path, &file, entry)
+                .map_err(io::Error::other);
+        }
+    }
+    zip.add_file(path, Method::Deflate, file)
+        .map_err(io::Error::other)
+}

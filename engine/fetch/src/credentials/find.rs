@@ -1,0 +1,182 @@
+//! Where credentials are looked for: the places of Kaggle's SDK, in its order.
+//!
+//! 1. in a Kaggle notebook, the file that `KAGGLE_API_V1_TOKEN` names
+//! 2. `KAGGLE_API_TOKEN`: a token, or the path of a file that holds one
+//! 3. the files `access_token` and `access_token.txt`
+//! 4. `KAGGLE_USERNAME` with `KAGGLE_KEY`
+//! 5. the file `kaggle.json`
+//! 6. the file `credentials.json` of `kaggle auth login`
+//!
+//! The first place that holds credentials decides. A place that holds none, such as a `kaggle.json` without a key, is
+//! skipped. Kaggle's tools read tokens and logins in `~/.kaggle` only, and `kaggle.json` in `KAGGLE_CONFIG_DIR` first. prep
+//! reads all of them in every directory, in the order in which the tools prefer the directories.
+
+use std::path::{Path, PathBuf};
+
+use crate::credentials::parts::{self, Held};
+use crate::credentials::{Credentials, CredentialsError, Found, Origin};
+
+/// What the process knows of its surroundings. The caller reads the environment, not this library.
+pub struct Places<'a> {
+    /// The value of an environment variable.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The user's home directory, for `~/` in a path.
+    pub home: Option<&'a Path>,
+    /// Directories of Kaggle's files, `~/.kaggle` first.
+    pub config_dirs: &'a [PathBuf],
+}
+
+/// Looks for credentials in all places.
+///
+/// # Errors
+/// [`CredentialsError`] if no place holds credentials: what is wrong with the first place that should hold some, or
+/// [`CredentialsError::Missing`].
+pub fn find(places: &Places<'_>) -> Result<Found, CredentialsError> {
+    let mut search = Search::default();
+    let variable = |name: &str| {
+        let value = (places.variable)(name)?.trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    };
+    let is_notebook =
+        variable("KAGGLE_KERNEL_RUN_TYPE").is_some() && variable("KAGGLE_DATA_PROXY_URL").is_some();
+    if is_notebook && let Some(path) = variable("KAGGLE_API_V1_TOKEN") {
+        search.file(Path::new(&path), parts::token);
+    }
+    if let Some(text) = variable("KAGGLE_API_TOKEN") {
+        match token_file(&text, places.home) {
+            Some(path) => {
+                if !path.exists() {
+                    let cause = std::io::ErrorKind::NotFound.into();
+                    search.defective(CredentialsError::Unreadable {
+                        path: path.clone(),
+                        cause,
+                    });
+                }
+                search.file(&path, parts::token);
+            }
+            None => search.add(Origin::Variables("KAGGLE_API_TOKEN"), parts::token(&text)),
+        }
+    }
+    let config_dir = variable("KAGGLE_CONFIG_DIR").map(PathBuf::from);
+    let mut dirs = places.config_dirs.to_vec();
+    let after_home = dirs.len().min(1);
+    dirs.splice(after_home..after_home, config_dir.clone());
+    for dir in &dirs {
+        for name in ["access_token", "access_token.txt"] {
+            search.file(&dir.join(name), parts::token);
+        }
+    }
+    let (username, key) = (variable("KAGGLE_USERNAME"), variable("KAGGLE_KEY"));
+    let pair = parts::pair(username.as_deref(), key.as_deref());
+    let is_pair = matches!(pair, Ok(Held::Credentials(_)));
+    search.add(Origin::Variables("KAGGLE_USERNAME and KAGGLE_KEY"), pair);
+    let of_tools = config_dir.iter().chain(places.config_dirs);
+    for dir in of_tools {
+        let path = dir.join("kaggle.json");
+        // Half a pair in variables is completed by the file.
+        match (is_pair, &username, &key) {
+            (true, ..) | (_, None, None) => {
+                search.file(&path, |text| parts::json(text, None, None))
+            }
+            (_, username, key) => {
+                search.file(&path, |text| {
+                    parts::json(text, username.as_deref(), key.as_deref())
+                });
+            }
+        }
+    }
+    for dir in &dirs {
+        let path = dir.join("credentials.json");
+        let held = |text: &str| parts::login(&path, text);
+        search.file(&path, held);
+    }
+    search.end(username.is_some(), key.is_some(), dirs)
+}
+
+/// The path that `KAGGLE_API_TOKEN` holds instead of a token.
+fn token_file(text: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let path = match (text.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(text),
+    };
+    // A path that names no file is reported as such; it must not be sent as a token.
+    let looks_like_path = ["/", "./", "../", "~/"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    (looks_like_path || path.is_file()).then_some(path)
+}
+
+#[derive(Default)]
+struct Search {
+    found: Option<(Credentials, Origin)>,
+    others: Vec<Origin>,
+    warnings: Vec<String>,
+    /// The first place that should hold credentials and does not.
+    defect: Option<CredentialsError>,
+}
+
+impl Search {
+    fn file(&mut self, path: &Path, read: impl FnOnce(&str) -> Result<Held, &'static str>) {
+        let origin = Origin::File(path.to_path_buf());
+        match std::fs::read_to_string(path) {
+            Ok(text) => {
+                let is_first = self.found.is_none();
+                self.add(origin, read(&text));
+                if is_first && self.found.is_some() {
+                    self.warnings.extend(parts::readable_by_others(path));
+                }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(cause) => {
+                let path = path.to_path_buf();
+                self.defective(CredentialsError::Unreadable { path, cause });
+            }
+        }
+    }
+
+    fn add(&mut self, origin: Origin, held: Result<Held, &'static str>) {
+        match held {
+            Ok(Held::Nothing) => {}
+            Ok(Held::Credentials(_)) if self.found.is_some() => self.others.push(origin),
+            Ok(Held::Credentials(credentials)) => self.found = Some((credentials, origin)),
+            Err(reason) => self.defective(CredentialsError::Malformed { origin, reason }),
+        }
+    }
+
+    fn defective(&mut self, error: CredentialsError) {
+        if self.found.is_none() {
+            self.defect.get_or_insert(error);
+        }
+    }
+
+    fn end(
+        mut self,
+        username: bool,
+        key: bool,
+        dirs: Vec<PathBuf>,
+    ) -> Result<Found, CredentialsError> {
+        let half = match (username, key) {
+            (true, false) => Some(("KAGGLE_USERNAME", "KAGGLE_KEY")),
+            (false, true) => Some(("KAGGLE_KEY", "KAGGLE_USERNAME")),
+            _ => None,
+        };
+        match self.found {
+            Some((credentials, origin)) => {
+                // What was skipped is told, since the user may think that it is used.
+                let skipped = self.defect.map(|defect| format!("skipped: {defect}"));
+                self.warnings.extend(skipped);
+                Ok(Found {
+                    credentials,
+                    origin,
+                    others: self.others,
+                    warnings: self.warnings,
+                })
+            }
+            None => Err(match (self.defect, half) {
+                (Some(defect), _) => defect,
+                (None, Some((set, missing))) => CredentialsError::Half { set, missing },
+                (None, None) => CredentialsError::Missing(dirs),
+            }),
+        }
+    }
+}

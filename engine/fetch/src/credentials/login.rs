@@ -1,0 +1,189 @@
+//! The file `credentials.json` that `kaggle auth login` writes: an access token of some hours, and a refresh token that
+//! buys new ones.
+//!
+//! Kaggle's tools and prep may use the file at the same time. A refresh token stays valid when it is used, so it does no
+//! harm if two processes renew. The file is replaced atomically, so no reader sees a part of it.
+
+use std::fmt;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncMutexGuard};
+
+use crate::credentials::parts;
+use crate::secret::Secret;
+
+/// A token is renewed when it expires within this time, so that it outlives the request that carries it and a clock that is
+/// slow by some minutes.
+const MARGIN: Duration = Duration::from_secs(10 * 60);
+
+/// Longest time for which a new token is believed to be valid, whatever a server says.
+const MAX_VALIDITY: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The tokens of a file. Clones share them.
+#[derive(Clone)]
+pub struct Login(Arc<Shared>);
+
+struct Shared {
+    path: PathBuf,
+    tokens: Mutex<Tokens>,
+    /// Held by the task that renews.
+    renewing: AsyncMutex<()>,
+}
+
+/// The content of the file. What prep does not know is kept.
+#[derive(Clone, Serialize, Deserialize)]
+struct Tokens {
+    refresh_token: Option<String>,
+    access_token: Option<String>,
+    access_token_expiration: Option<String>,
+    #[serde(default)]
+    username: Option<String>,
+    #[serde(flatten)]
+    rest: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Login {
+    /// The login in the text of a file; `None` if the text is not one.
+    pub(crate) fn parse(path: &Path, text: &str) -> Option<Login> {
+        let tokens = serde_json::from_str(text).ok()?;
+        Some(Login(Arc::new(Shared {
+            path: path.to_path_buf(),
+            tokens: Mutex::new(tokens),
+            renewing: AsyncMutex::default(),
+        })))
+    }
+
+    fn tokens(&self) -> MutexGuard<'_, Tokens> {
+        self.0.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The user who logged in, if the file names one.
+    pub(crate) fn username(&self) -> Option<String> {
+        self.tokens()
+            .username
+            .clone()
+            .filter(|name| !name.is_empty())
+    }
+
+    pub(crate) fn can_renew(&self) -> bool {
+        self.refresh_token().is_some()
+    }
+
+    pub(crate) fn refresh_token(&self) -> Option<Secret> {
+        let token = self.tokens().refresh_token.clone()?;
+        (!token.is_empty()).then(|| Secret::new(token))
+    }
+
+    /// The access token, unless it expires soon after `now`.
+    pub(crate) fn token(&self, now: SystemTime) -> Option<Secret> {
+        let tokens = self.tokens();
+        let token = tokens
+            .access_token
+            .clone()
+            .filter(|token| parts::is_sendable(token))?;
+        let expires = expiration(tokens.access_token_expiration.as_deref()?)?;
+        (expires > now + MARGIN).then(|| Secret::new(token))
+    }
+
+    /// Waits until no other task renews, and takes in what another process may have written meanwhile.
+    pub(crate) async fn renewing(&self) -> AsyncMutexGuard<'_, ()> {
+        let guard = self.0.renewing.lock().await;
+        let text = std::fs::read_to_string(&self.0.path).unwrap_or_default();
+        if let Ok(tokens) = serde_json::from_str(&text) {
+            *self.tokens() = tokens;
+        }
+        guard
+    }
+
+    /// Takes a new access token that is valid for some time from `now` on, and writes it to the file. If the file cannot be
+    /// written, the token is used all the same.
+    pub(crate) fn renew(&self, token: String, now: SystemTime, valid_for: Duration) {
+        let expires = Timestamp::try_from(now + valid_for.min(MAX_VALIDITY)).unwrap_or_default();
+        let tokens = {
+            let mut tokens = self.tokens();
+            tokens.access_token = Some(token);
+            // As Python writes it, which Kaggle's SDK reads back.
+            tokens.access_token_expiration =
+                Some(expires.strftime("%Y-%m-%dT%H:%M:%S.%6f+00:00").to_string());
+            tokens.clone()
+        };
+        // The next process renews again.
+        let _ = write(&self.0.path, &tokens);
+    }
+
+    /// Removes the tokens from `text`.
+    pub(crate) fn scrub(&self, text: &str) -> String {
+        let tokens = self.tokens();
+        let secrets = [&tokens.refresh_token, &tokens.access_token]
+            .into_iter()
+            .flatten();
+        secrets.fold(text.to_owned(), |text, secret| {
+            Secret::new(secret.clone()).scrub(&text)
+        })
+    }
+}
+
+/// The time of an expiration as Python's `isoformat` writes it. A time without a zone is UTC.
+fn expiration(text: &str) -> Option<SystemTime> {
+    let text = text.trim();
+    let timestamp: Timestamp = text.parse().or_else(|_| format!("{text}Z").parse()).ok()?;
+    Some(timestamp.into())
+}
+
+/// Replaces the file, readable by the user only. A symbolic link stays one.
+fn write(path: &Path, tokens: &Tokens) -> io::Result<()> {
+    let path = path.canonicalize()?;
+    let dir = path.parent().unwrap_or(Path::new("."));
+    // Temporary files have mode 600.
+    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+    file.write_all(serde_json::to_string_pretty(tokens)?.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+impl fmt::Debug for Login {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Login({})", self.0.path.display())
+    }
+}
+
+impl PartialEq for Login {
+    fn eq(&self, other: &Login) -> bool {
+        self.0.path == other.0.path
+    }
+}
+
+impl Eq for Login {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expirations_are_read_as_python_writes_them() {
+        let time = "2026-11-25T14:53:08Z".parse::<Timestamp>().unwrap();
+        for text in [
+            "2026-11-25T14:53:08+00:00",
+            "2026-11-25T15:53:08+01:00",
+            "2026-11-25T14:53:08.000000+00:00",
+            "2026-11-25T14:53:08",
+            "2026-11-25T14:53:08Z",
+        ] {
+            assert_eq!(expiration(text), Some(time.into()), "{text}");
+        }
+        for text in ["", "soon", "2026-11-25"] {
+            assert_eq!(expiration(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What one variable or one file holds.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::credentials::{Credentials, Login};
+use crate::secret::Secret;
+
+/// The content of a place.
+pub(crate) enum Held {
+    Credentials(Credentials),
+    /// No credentials, as in a file that holds other settings.
+    Nothing,
+}
+
+/// How Kaggle's tokens begin. A key of that form is a token that was put in the key's place.
+const TOKEN_PREFIX: &str = "KGAT_";
+
+/// A token, with white space around it.
+pub(crate) fn token(text: &str) -> Result<Held, &'static str> {
+    let text = text.trim();
+    match text.is_empty() {
+        true => Ok(Held::Nothing),
+        false => sendable(text).map(|token| Held::Credentials(Credentials::Token(token))),
+    }
+}
+
+/// A user and a key. A token in the key's place needs no user.
+pub(crate) fn pair(username: Option<&str>, key: Option<&str>) -> Result<Held, &'static str> {
+    let given = |text: Option<&str>| {
+        text.map(str::trim)
+            .filter(|text| !text.is_empty())
+            .map(str::to_owned)
+    };
+    match (given(username), given(key)) {
+        (_, Some(key)) if key.starts_with(TOKEN_PREFIX) => token(&key),
+        (Some(username), Some(key)) => {
+            let key = sendable(&key)?;
+            Ok(Held::Credentials(Credentials::Key { username, key }))
+        }
+        _ => Ok(Held::Nothing),
+    }
+}
+
+/// Whether a text can be sent in a header.
+pub(crate) fn is_sendable(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A secret that can be sent in a header.
+fn sendable(text: &str) -> Result<Secret, &'static str> {
+    match is_sendable(text) {
+        true => Ok(Secret::new(text)),
+        false => Err("hold spaces or characters that no key or token has"),
+    }
+}
+
+#[derive(Deserialize)]
+struct KaggleJson {
+    username: Option<String>,
+    key: Option<String>,
+}
+
+/// `kaggle.json`, which may hold other settings only. A key from a variable replaces its key; a user from a variable is used
+/// if the file has none.
+pub(crate) fn json(
+    text: &str,
+    username: Option<&str>,
+    key: Option<&str>,
+) -> Result<Held, &'static str> {
+    if text.trim().is_empty() {
+        return Ok(Held::Nothing);
+    }
+    // The parser's message may quote the file, so it is dropped.
+    let file: KaggleJson =
+        serde_json::from_str(text).map_err(|_| "are not JSON with `username` and `key`")?;
+    pair(
+        file.username.as_deref().or(username),
+        key.or(file.key.as_deref()),
+    )
+}
+
+/// `credentials.json`.
+pub(crate) fn login(path: &Path, text: &str) -> Result<Held, &'static str> {
+    if text.trim().is_empty() {
+        return Ok(Held::Nothing);
+    }
+    let login = Login::parse(path, text).ok_or("are not JSON as `kaggle auth login` writes it")?;
+    Ok(match login.can_renew() {
+        true => Held::Credentials(Credentials::Login(login)),
+        false => Held::Nothing,
+    })
+}
+
+/// A warning if others may read a file.
+pub(crate) fn readable_by_others(path: &Path) -> Option<String> {
+    let mode = path.metadata().ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| {
+        format!(
+            "{path} can be read by other users; `chmod 600 {path}` prevents that",
+            path = path.display()
+        )
+    })
+}

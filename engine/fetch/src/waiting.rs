@@ -1,0 +1,96 @@
+//! Reports of waiting: a server that cannot be reached, is silent, or asks to wait.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prep_core::units;
+
+use crate::trouble::Trouble;
+
+/// Waiting that takes longer than this is reported.
+pub(crate) const SLOW: Duration = Duration::from_secs(3);
+
+/// A pause between two attempts that is shorter than this is not reported, unless there is no connection.
+const SHORT: Duration = Duration::from_secs(2);
+
+/// What is waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Waiting {
+    /// A server has accepted a request, or the connection is not made yet, and no answer has come.
+    Silence {
+        host: String,
+        /// When the attempt ends, counted from its start.
+        until: Duration,
+    },
+    /// An attempt failed and is made again.
+    Retry {
+        cause: String,
+        /// Until the next attempt.
+        pause: Duration,
+        /// Until the last attempt if all of them fail, about.
+        until: Duration,
+    },
+}
+
+impl Waiting {
+    /// The wait after trouble, if it is worth a report.
+    pub(crate) fn after(trouble: &Trouble, pause: Duration, until: Duration) -> Option<Waiting> {
+        let is_offline = matches!(trouble, Trouble::Unreachable { .. });
+        (is_offline || pause >= SHORT).then(|| Waiting::Retry {
+            cause: trouble.to_string(),
+            pause,
+            until,
+        })
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Waiting::Silence { host, until } => {
+                let (slow, until) = (units::about(SLOW), units::about(*until));
+                write!(
+                    formatter,
+                    "no answer from {host} for {slow}; waiting up to {until}"
+                )
+            }
+            Waiting::Retry {
+                cause,
+                pause,
+                until,
+            } => {
+                let (pause, until) = (units::about(*pause), units::about(*until));
+                write!(
+                    formatter,
+                    "{cause}; trying again in {pause}, giving up in about {until}"
+                )
+            }
+        }
+    }
+}
+
+/// Receives reports of waiting.
+#[derive(Clone, Default)]
+pub struct Watcher(Option<Arc<Report>>);
+
+type Report = dyn Fn(&Waiting) + Send + Sync;
+
+impl Watcher {
+    /// Calls `report` from several threads.
+    pub fn new(report: impl Fn(&Waiting) + Send + Sync + 'static) -> Watcher {
+        Watcher(Some(Arc::new(report)))
+    }
+
+    pub(crate) fn report(&self, waiting: &Waiting) {
+        if let Some(report) = &self.0 {
+            report(waiting);
+        }
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Watcher").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,63 @@
+//! Who the credentials belong to, and what time the server has.
+
+use std::time::SystemTime;
+
+use reqwest::header::DATE;
+use serde::Deserialize;
+
+use crate::error::FetchError;
+use crate::wire::api::ask::{Problem, Reply, ask};
+use crate::wire::api::body::text_of;
+use crate::wire::api::calls::Call;
+use crate::wire::location::host;
+use crate::wire::retry::Retry;
+use crate::wire::shared::Shared;
+
+/// The account that the API sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its name, if the API tells it.
+    pub user: Option<String>,
+    /// The server's time when it answered.
+    pub server_time: Option<SystemTime>,
+    /// The host that answered.
+    pub host: String,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Hello {
+    user_name: Option<String>,
+}
+
+/// Asks the API who the credentials belong to.
+///
+/// # Errors
+/// As [`ask`]; [`FetchError::Unauthorised`] if they are refused.
+pub(crate) async fn account(shared: &Shared) -> Result<Account, FetchError> {
+    ask(
+        shared,
+        Call::Hello,
+        Retry::default(),
+        async |reply| match reply {
+            Reply::Answer(answer, message) => {
+                let date = answer
+                    .headers()
+                    .get(DATE)
+                    .and_then(|date| date.to_str().ok());
+                let server_time = date.and_then(|date| httpdate::parse_http_date(date).ok());
+                let text = text_of(shared, answer).await;
+                let hello: Hello = serde_json::from_str(&text).unwrap_or_default();
+                Ok(Account {
+                    user: hello.user_name.filter(|user| !user.is_empty()),
+                    server_time,
+                    host: host(&message.url),
+                })
+            }
+            Reply::Elsewhere(url) => {
+                Err(Problem::Fatal(FetchError::Unexpected { host: host(&url) }))
+            }
+        },
+    )
+    .await
+}

@@ -1,0 +1,270 @@
+//! One call of the API, through redirects between Kaggle's hosts, and what its answer means.
+
+use reqwest::header::LOCATION;
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
+
+use crate::credentials::Credentials;
+use crate::error::FetchError;
+use crate::message;
+use crate::trouble::Trouble;
+use crate::wire::api::authorize::authorize;
+use crate::wire::api::body::{is_html, is_passing, text_of, wanted_pause};
+use crate::wire::api::calls::{Call, Message};
+use crate::wire::api::endpoint::Protocol;
+use crate::wire::location::{follow, host};
+use crate::wire::retry::{Next, Retry};
+use crate::wire::send;
+use crate::wire::shared::Shared;
+use prep_core::units;
+use tokio::time::sleep;
+
+/// Redirects from one answer to the next, at most.
+pub(crate) const REDIRECTS: usize = 5;
+
+/// A good answer.
+pub(crate) enum Reply {
+    /// A redirect to a host that is not Kaggle's.
+    Elsewhere(Url),
+    /// An answer with status 200, and the request that it answers.
+    Answer(Response, Message),
+}
+
+/// Why there is no good answer.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// The protocol is not there, or what was asked for is not: the other protocol may tell.
+    Absent(FetchError),
+    /// Worth another attempt. With what the server said.
+    Trouble(Trouble, String),
+    Fatal(FetchError),
+}
+
+impl Problem {
+    /// Whether the other protocol may work.
+    fn may_be_of_protocol(&self) -> bool {
+        matches!(
+            self,
+            Problem::Absent(_)
+                | Problem::Trouble(Trouble::Unreachable { .. } | Trouble::Stalled { .. }, _)
+        )
+    }
+}
+
+/// Makes a call by the preferred protocol, by the other one if the first is not there, and again after trouble. `read`
+/// turns an answer into a value, or into a problem.
+///
+/// # Errors
+/// Those of one attempt, or the last trouble.
+pub(crate) async fn ask<T>(
+    shared: &Shared,
+    call: Call<'_>,
+    mut retry: Retry,
+    read: impl AsyncFn(Reply) -> Result<T, Problem>,
+) -> Result<T, FetchError> {
+    loop {
+        let (trouble, message) = match either(shared, call, &read).await {
+            Ok(value) => return Ok(value),
+            Err(Problem::Absent(error) | Problem::Fatal(error)) => return Err(error),
+            Err(Problem::Trouble(trouble, message)) => (trouble, message),
+        };
+        let next = retry.next(&shared.options, trouble, || "nothing was changed".into());
+        match next.map_err(|error| error.with_message(message))? {
+            Next::After(pause) => sleep(pause).await,
+            // The API gives addresses and has no ranges.
+            Next::NewAddress | Next::WithoutRanges(_) => {}
+        }
+    }
+}
+
+/// One attempt by the preferred protocol, then by the other one if that may help.
+async fn either<T>(
+    shared: &Shared,
+    call: Call<'_>,
+    read: &impl AsyncFn(Reply) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let first = shared.endpoint.preferred();
+    let once = async |protocol| match once(shared, protocol, call).await {
+        Some(Ok(reply)) => Some(read(reply).await),
+        Some(Err(problem)) => Some(Err(problem)),
+        None => None,
+    };
+    let problem = match once(first).await {
+        None => None,
+        Some(Err(problem)) if problem.may_be_of_protocol() => Some(problem),
+        Some(ended) => return ended,
+    };
+    match (once(first.other()).await, problem) {
+        // Of two protocols that are not there, the first problem is reported.
+        (Some(Err(other)), Some(problem)) if other.may_be_of_protocol() => Err(problem),
+        (Some(ended), Some(_)) if is_of_api(&ended) => {
+            shared.endpoint.prefer(first.other());
+            ended
+        }
+        (Some(_), Some(problem @ Problem::Absent(_))) => Err(problem),
+        (Some(ended), _) => ended,
+        (None, Some(problem)) => Err(problem),
+        (None, None) => Err(Problem::Fatal(FetchError::Setup {
+            cause: "the endpoint has no path".into(),
+        })),
+    }
+}
+
+/// Whether this is what the API answers, and not a page or a busy server in its place.
+fn is_of_api<T>(ended: &Result<T, Problem>) -> bool {
+    match ended {
+        Ok(_) => true,
+        Err(Problem::Fatal(error)) => matches!(
+            error,
+            FetchError::Unauthorised { .. }
+                | FetchError::RulesNotAccepted { .. }
+                | FetchError::MayNotParticipate { .. }
+                | FetchError::Forbidden { .. }
+        ),
+        Err(_) => false,
+    }
+}
+
+/// One attempt by one protocol; `None` if the endpoint is not an address with a path.
+async fn once(
+    shared: &Shared,
+    protocol: Protocol,
+    call: Call<'_>,
+) -> Option<Result<Reply, Problem>> {
+    let message = call.message(&shared.endpoint, protocol)?;
+    Some(follow_redirects(shared, message, call).await)
+}
+
+async fn follow_redirects(
+    shared: &Shared,
+    mut message: Message,
+    call: Call<'_>,
+) -> Result<Reply, Problem> {
+    let mut refused = None;
+    for _ in 0..=REDIRECTS {
+        let request = message.request(&shared.client);
+        let (request, token) = authorize(shared, request, refused.as_ref()).await?;
+        let answer = send(shared, request, &message.url).await;
+        let answer = answer.map_err(|trouble| Problem::Trouble(trouble, String::new()))?;
+        let status = answer.status();
+        // A login that was revoked, or a clock that is wrong: a new token helps once.
+        if status == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() {
+            refused = token;
+            continue;
+        }
+        if !status.is_redirection() {
+            return judge(shared, answer, message, call).await;
+        }
+        let to = answer
+            .headers()
+            .get(LOCATION)
+            .and_then(|to| to.to_str().ok());
+        let to = follow(&message.url, to).map_err(Problem::Fatal)?;
+        if !shared.endpoint.is_trusted(&to) {
+            return Ok(Reply::Elsewhere(to));
+        }
+        // Credentials that are good are not answered with a login page, so they are not sent to it.
+        if is_login(&to) {
+            let host = host(&to);
+            return Err(Problem::Fatal(FetchError::LoginPage { host }));
+        }
+        // As browsers do: only these two statuses keep the method.
+        if !matches!(status.as_u16(), 307 | 308) {
+            message.body = None;
+        }
+        message.url = to;
+    }
+    let host = host(&message.url);
+    Err(Problem::Fatal(FetchError::Redirect {
+        from: host.clone(),
+        to: host,
+        reason: "there are too many of them",
+    }))
+}
+
+/// Whether this is the address of a page on which people sign in.
+fn is_login(url: &Url) -> bool {
+    let mut segments = url.path_segments().into_iter().flatten();
+    segments.any(|segment| matches!(segment.to_ascii_lowercase().as_str(), "login" | "signin"))
+}
+
+/// What an answer means that is not a redirect.
+async fn judge(
+    shared: &Shared,
+    answer: Response,
+    message: Message,
+    call: Call<'_>,
+) -> Result<Reply, Problem> {
+    let status = answer.status();
+    let host = host(&message.url);
+    if is_html(&answer) && status.is_success() {
+        let page = text_of(shared, answer).await;
+        return Err(Problem::Fatal(FetchError::NotZip {
+            host,
+            got: format!("HTML, {}", units::bytes(page.len() as u64)),
+            expected: "a redirect to a zip archive".into(),
+        }));
+    }
+    if status.is_success() {
+        return Ok(Reply::Answer(answer, message));
+    }
+    let retry_after = wanted_pause(&answer);
+    let text = text_of(shared, answer).await;
+    let found = shared.credentials().map_err(Problem::Fatal)?;
+    let message = message::of_api(&text, &found.credentials);
+    let id = call.id().to_owned();
+    let says = |part: &str| message.to_lowercase().contains(part);
+    Err(Problem::Fatal(match status.as_u16() {
+        401 => FetchError::Unauthorised {
+            used: found.origin.to_string(),
+            others: found.others.iter().map(ToString::to_string).collect(),
+            can_log_in: matches!(found.credentials, Credentials::Login(_)),
+            message,
+        },
+        403 if says("competitions.participate") => FetchError::MayNotParticipate { id, message },
+        403 if says("rules") => FetchError::RulesNotAccepted { id },
+        403 => FetchError::Forbidden { id, message },
+        404 if id.is_empty() => {
+            let code = 404;
+            return Err(Problem::Absent(FetchError::Refused {
+                host,
+                code,
+                message,
+            }));
+        }
+        404 => {
+            return Err(Problem::Absent(FetchError::NoSuchCompetition {
+                id,
+                message,
+            }));
+        }
+        code if is_passing(status) => {
+            let trouble = Trouble::Status {
+                host,
+                code,
+                retry_after,
+            };
+            return Err(Problem::Trouble(trouble, message));
+        }
+        code @ (405 | 410 | 501) => {
+            return Err(Problem::Absent(FetchError::Refused {
+                host,
+                code,
+                message,
+            }));
+        }
+        code => FetchError::Refused {
+            host,
+            code,
+            message,
+        },
+    }))
+}
+
+/// Sends a request to the API.
+pub(crate) async fn send(
+    shared: &Shared,
+    request: RequestBuilder,
+    url: &Url,
+) -> Result<Response, Trouble> {
+    send::send(shared, request, host(url), 0).await
+}

@@ -1,0 +1,132 @@
+//! Credentials in a header, and the renewal of a login.
+
+use std::time::Duration;
+
+use reqwest::RequestBuilder;
+use serde::Deserialize;
+
+use crate::credentials::{Credentials, Login, parts};
+use crate::error::FetchError;
+use crate::message;
+use crate::secret::Secret;
+use crate::trouble::Trouble;
+use crate::wire::api::ask::{self, Problem};
+use crate::wire::api::body::{is_passing, text_of, wanted_pause};
+use crate::wire::api::calls::Call;
+use crate::wire::location::host;
+use crate::wire::shared::Shared;
+
+/// Adds the credentials. `refused` is the token of a login that the API did not accept: another one is sent then.
+///
+/// # Errors
+/// If there are no credentials, or a login cannot be renewed.
+pub(crate) async fn authorize(
+    shared: &Shared,
+    request: RequestBuilder,
+    refused: Option<&Secret>,
+) -> Result<(RequestBuilder, Option<Secret>), Problem> {
+    let found = shared.credentials().map_err(Problem::Fatal)?;
+    Ok(match &found.credentials {
+        Credentials::Key { username, key } => {
+            (request.basic_auth(username, Some(key.expose())), None)
+        }
+        Credentials::Token(token) => (request.bearer_auth(token.expose()), None),
+        Credentials::Login(login) => {
+            let token = token_of(shared, login, refused).await?;
+            (request.bearer_auth(token.expose()), Some(token))
+        }
+    })
+}
+
+/// A valid access token of a login.
+async fn token_of(
+    shared: &Shared,
+    login: &Login,
+    refused: Option<&Secret>,
+) -> Result<Secret, Problem> {
+    let valid = || {
+        let token = login.token(shared.options.clock.now());
+        token.filter(|token| Some(token) != refused)
+    };
+    if let Some(token) = valid() {
+        return Ok(token);
+    }
+    let _guard = login.renewing().await;
+    // Another task or process may have renewed it meanwhile.
+    match valid() {
+        Some(token) => Ok(token),
+        None => renew(shared, login).await,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NewToken {
+    token: String,
+    expires_in: u64,
+}
+
+async fn renew(shared: &Shared, login: &Login) -> Result<Secret, Problem> {
+    let path = || login.path().to_path_buf();
+    let Some(refresh_token) = login.refresh_token() else {
+        let message = String::new();
+        return Err(Problem::Fatal(FetchError::LoginExpired {
+            path: path(),
+            message,
+        }));
+    };
+    let call = Call::AccessToken {
+        refresh_token: refresh_token.expose(),
+    };
+    let first = shared.endpoint.preferred();
+    let mut last = None;
+    for protocol in [first, first.other()] {
+        let Some(message) = call.message(&shared.endpoint, protocol) else {
+            continue;
+        };
+        let url = message.url.clone();
+        let answer = match ask::send(shared, message.request(&shared.client), &url).await {
+            Ok(answer) => answer,
+            Err(trouble) => {
+                last.get_or_insert(Problem::Trouble(trouble, String::new()));
+                continue;
+            }
+        };
+        let status = answer.status();
+        let retry_after = wanted_pause(&answer);
+        let text = text_of(shared, answer).await;
+        let now = shared.options.clock.now();
+        if status.is_success()
+            && let Ok(new) = serde_json::from_str::<NewToken>(&text)
+            && parts::is_sendable(&new.token)
+        {
+            login.renew(new.token.clone(), now, Duration::from_secs(new.expires_in));
+            return Ok(Secret::new(new.token));
+        }
+        let message = message::of_api(&text, &Credentials::Login(login.clone()));
+        if is_passing(status) {
+            let (host, code) = (host(&url), status.as_u16());
+            let trouble = Trouble::Status {
+                host,
+                code,
+                retry_after,
+            };
+            return Err(Problem::Trouble(trouble, message));
+        }
+        let refused = FetchError::LoginExpired {
+            path: path(),
+            message,
+        };
+        match status.as_u16() {
+            404 | 405 | 410 | 501 => last = Some(Problem::Fatal(refused)),
+            _ => return Err(Problem::Fatal(refused)),
+        }
+    }
+    let message = String::new();
+    Err(last.unwrap_or_else(|| {
+        Problem::Fatal(FetchError::LoginExpired {
+            path: path(),
+            message,
+        })
+    }))
+}

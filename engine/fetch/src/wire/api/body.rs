@@ -1,0 +1,51 @@
+//! Answers of servers as text.
+
+use std::time::{Duration, SystemTime};
+
+use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::{Response, StatusCode};
+use tokio::time::timeout;
+
+use crate::wire::backoff;
+use crate::wire::shared::Shared;
+
+/// Most bytes that are read of an answer that is not a bundle.
+const MAX_TEXT_BYTES: usize = 4 << 20;
+
+/// Statuses that may be others a moment later.
+pub(crate) fn is_passing(status: StatusCode) -> bool {
+    let code = status.as_u16();
+    matches!(code, 408 | 425 | 429) || status.is_server_error() && code != 501
+}
+
+pub(crate) fn is_html(answer: &Response) -> bool {
+    is_of_type(answer, "text/html")
+}
+
+pub(crate) fn is_of_type(answer: &Response, media_type: &str) -> bool {
+    let found = answer.headers().get(CONTENT_TYPE);
+    found
+        .and_then(|found| found.to_str().ok())
+        .is_some_and(|found| found.to_ascii_lowercase().starts_with(media_type))
+}
+
+pub(crate) fn wanted_pause(answer: &Response) -> Option<Duration> {
+    let value = answer.headers().get(RETRY_AFTER)?.to_str().ok()?;
+    backoff::retry_after(value, SystemTime::now())
+}
+
+/// The start of a body as text: what arrives before the stall timer ends. The timer runs once for the whole text, because a
+/// server that sends a byte now and then would otherwise hold the download for weeks.
+pub(crate) async fn text_of(shared: &Shared, mut answer: Response) -> String {
+    let mut bytes = Vec::new();
+    let reading = async {
+        while bytes.len() < MAX_TEXT_BYTES
+            && let Ok(Some(chunk)) = answer.chunk().await
+        {
+            bytes.extend_from_slice(&chunk);
+        }
+    };
+    // A text that is cut off still says something.
+    let _ = timeout(shared.options.stall, reading).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,190 @@
+//! The calls of the API, and how each protocol spells them.
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_TYPE};
+use reqwest::{Client, RequestBuilder, Url};
+use serde_json::{Value, json};
+
+use crate::wire::api::endpoint::{Endpoint, Protocol};
+
+/// What is asked of the API.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Call<'a> {
+    /// The bundle of a competition.
+    Bundle(&'a str),
+    /// One file of a competition.
+    File { id: &'a str, file: &'a str },
+    /// A page of the list of files.
+    Files { id: &'a str, page: &'a str },
+    /// How many files there are, and their bytes.
+    Summary(&'a str),
+    /// Who asks.
+    Hello,
+    /// A new access token for a login.
+    AccessToken { refresh_token: &'a str },
+}
+
+/// Files on a page of the list.
+const PAGE_SIZE: u32 = 200;
+
+/// How long a new access token is wished to be valid, as Kaggle's SDK asks: 12 hours.
+const TOKEN_LIFE: &str = "43200s";
+
+/// A request without credentials, which can be made for another address, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) url: Url,
+    /// JSON for POST; `None` for GET.
+    pub(crate) body: Option<String>,
+}
+
+impl Message {
+    pub(crate) fn get(url: Url) -> Message {
+        Message { url, body: None }
+    }
+
+    pub(crate) fn request(&self, client: &Client) -> RequestBuilder {
+        let request = match &self.body {
+            None => client.get(self.url.clone()),
+            Some(body) => {
+                let request = client.post(self.url.clone());
+                request
+                    .header(CONTENT_TYPE, "application/json")
+                    .body(body.clone())
+            }
+        };
+        request.header(ACCEPT_ENCODING, "identity")
+    }
+}
+
+impl Call<'_> {
+    /// The call in a protocol; `None` if the endpoint is not an address with a path.
+    pub(crate) fn message(&self, endpoint: &Endpoint, protocol: Protocol) -> Option<Message> {
+        let mut url = endpoint.base(protocol).clone();
+        let body = match protocol {
+            Protocol::Rpc => {
+                let (service, method, body) = self.method();
+                url.path_segments_mut().ok()?.extend([service, method]);
+                Some(body)
+            }
+            Protocol::Rest => {
+                // A slash within a file's name becomes %2F.
+                url.path_segments_mut().ok()?.extend(self.path());
+                if let Call::Files { page, .. } = self {
+                    let mut query = url.query_pairs_mut();
+                    query.append_pair("pageSize", &PAGE_SIZE.to_string());
+                    query.append_pair("pageToken", page);
+                }
+                match self {
+                    Call::AccessToken { .. } => Some(self.method().2),
+                    _ => None,
+                }
+            }
+        };
+        let body = body.map(|body| body.to_string());
+        Some(Message { url, body })
+    }
+
+    /// Service, method and request.
+    fn method(&self) -> (&'static str, &'static str, Value) {
+        let competitions = "competitions.CompetitionApiService";
+        match self {
+            Call::Bundle(id) => (
+                competitions,
+                "DownloadDataFiles",
+                json!({ "competitionName": id }),
+            ),
+            Call::File { id, file } => (
+                competitions,
+                "DownloadDataFile",
+                json!({ "competitionName": id, "fileName": file }),
+            ),
+            Call::Files { id, page } => (
+                competitions,
+                "ListDataFiles",
+                json!({ "competitionName": id, "pageSize": PAGE_SIZE, "pageToken": page }),
+            ),
+            Call::Summary(id) => (
+                competitions,
+                "GetCompetitionDataFilesSummary",
+                json!({ "competitionName": id }),
+            ),
+            Call::Hello => ("api.v1.DiagnosticsService", "Hello", json!({})),
+            Call::AccessToken { refresh_token } => (
+                "users.AccountService",
+                "GenerateAccessToken",
+                json!({
+                    "refreshToken": refresh_token,
+                    "apiVersion": "API_VERSION_V1",
+                    "expirationDuration": TOKEN_LIFE,
+                }),
+            ),
+        }
+    }
+
+    fn path(&self) -> Vec<&str> {
+        let data = ["competitions", "data"];
+        match self {
+            Call::Bundle(id) => [&data[..], &["download-all", id]].concat(),
+            Call::File { id, file } => [&data[..], &["download", id, file]].concat(),
+            Call::Files { id, .. } => [&data[..], &["list", id]].concat(),
+            Call::Summary(id) => [&data[..], &["summary", id]].concat(),
+            // The older protocol does not tell who asks, but refuses strangers.
+            Call::Hello => vec!["competitions", "list"],
+            Call::AccessToken { .. } => vec!["access-tokens", "generate"],
+        }
+    }
+
+    /// The competition that it is about.
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Call::Bundle(id) | Call::Summary(id) => id,
+            Call::File { id, .. } | Call::Files { id, .. } => id,
+            Call::Hello | Call::AccessToken { .. } => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_spelled_as_kaggles_tools_spell_them() {
+        let endpoint = Endpoint::parse("https://www.kaggle.com", None, Protocol::Rpc).unwrap();
+        let service = "https://api.kaggle.com/v1/competitions.CompetitionApiService";
+        let rest = "https://www.kaggle.com/api/v1";
+        for (call, rpc, body, get) in [
+            (
+                Call::Bundle("spooky"),
+                format!("{service}/DownloadDataFiles"),
+                r#"{"competitionName":"spooky"}"#,
+                Some(format!("{rest}/competitions/data/download-all/spooky")),
+            ),
+            (
+                Call::File {
+                    id: "spooky",
+                    file: "a b/c.csv",
+                },
+                format!("{service}/DownloadDataFile"),
+                r#"{"competitionName":"spooky","fileName":"a b/c.csv"}"#,
+                Some(format!(
+                    "{rest}/competitions/data/download/spooky/a%20b%2Fc.csv"
+                )),
+            ),
+            (
+                Call::Hello,
+                "https://api.kaggle.com/v1/api.v1.DiagnosticsService/Hello".to_owned(),
+                "{}",
+                Some(format!("{rest}/competitions/list")),
+            ),
+        ] {
+            let message = call.message(&endpoint, Protocol::Rpc).unwrap();
+            assert_eq!(
+                (message.url.as_str(), message.body.as_deref()),
+                (&*rpc, Some(body))
+            );
+            let message = call.message(&endpoint, Protocol::Rest);
+            assert_eq!(message.map(|message| message.url.to_string()), get);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What the API says about the files of a competition. It says this also to accounts that have not accepted the rules.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::FetchError;
+use crate::wire::api::ask::{Problem, Reply, ask};
+use crate::wire::api::body::text_of;
+use crate::wire::api::calls::Call;
+use crate::wire::retry::Retry;
+use crate::wire::shared::Shared;
+
+/// Most pages of a list that are read: enough for 200,000 files.
+const MAX_PAGES: usize = 1000;
+
+/// Most files of a list that are kept, whatever a server sends.
+const MAX_FILES: usize = 200_000;
+
+/// One file of a competition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// Path within the bundle.
+    pub path: String,
+    /// Length in bytes, not compressed.
+    pub bytes: u64,
+}
+
+/// All files of a competition together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DataSummary {
+    pub files: u64,
+    /// Length of all of them in bytes, not compressed.
+    pub bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    #[serde(default)]
+    files: Vec<File>,
+    #[serde(default)]
+    next_page_token: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct File {
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default, rename = "ref")]
+    reference: Option<String>,
+    #[serde(default)]
+    total_bytes: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    file_summary_info: FileSummary,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileSummary {
+    #[serde(default)]
+    total_file_count: u64,
+    #[serde(default)]
+    file_types: Vec<FileType>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FileType {
+    #[serde(default)]
+    total_size: u64,
+}
+
+/// The files of a competition, page by page.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) async fn files(shared: &Shared, id: &str) -> Result<Vec<DataFile>, FetchError> {
+    let mut files = Vec::new();
+    let mut page_token = String::new();
+    for _ in 0..MAX_PAGES {
+        let page = &page_token;
+        let page: Page = json(shared, Call::Files { id, page }).await?;
+        files.extend(page.files.into_iter().filter_map(|file| {
+            let path = file.name.or(file.reference)?;
+            let bytes = file.total_bytes;
+            Some(DataFile { path, bytes })
+        }));
+        match page.next_page_token {
+            Some(next) if !next.is_empty() && next != page_token && files.len() < MAX_FILES => {
+                page_token = next;
+            }
+            _ => return Ok(files),
+        }
+    }
+    Ok(files)
+}
+
+/// Number and length of the files of a competition, by one call.
+///
+/// # Errors
+/// As [`ask`].
+pub(crate) async fn summary(shared: &Shared, id: &str) -> Result<DataSummary, FetchError> {
+    let summary: Summary = json(shared, Call::Summary(id)).await?;
+    let info = summary.file_summary_info;
+    let bytes = info.file_types.iter().map(|one| one.total_size);
+    Ok(DataSummary {
+        files: info.total_file_count,
+        bytes: bytes.fold(0, u64::saturating_add),
+    })
+}
+
+/// A call whose answer is JSON.
+pub(crate) async fn json<T: DeserializeOwned>(
+    shared: &Shared,
+    call: Call<'_>,
+) -> Result<T, FetchError> {
+    ask(shared, call, Retry::default(), async |reply| match reply {
+        Reply::Answer(answer, message) => {
+            let text = text_of(shared, answer).await;
+            // The parser's message may quote what was sent.
+            serde_json::from_str(&text).map_err(|_| {
+                Problem::Fatal(FetchError::Unexpected {
+                    host: crate::wire::location::host(&message.url),
+                })
+            })
+        }
+        Reply::Elsewhere(url) => Err(Problem::Fatal(FetchError::Unexpected {
+            host: crate::wire::location::host(&url),
+        })),
+    })
+    .await
+}

@@ -1,0 +1,218 @@
+//! Where Kaggle's two protocols are, and which hosts may see credentials.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use reqwest::Url;
+
+use crate::wire::location::is_private;
+
+/// A way to call the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// Methods, called by POST: `DownloadDataFiles` with JSON.
+    #[default]
+    Rpc,
+    /// Paths, read by GET: `competitions/data/download-all/ID`.
+    Rest,
+}
+
+impl Protocol {
+    pub(crate) fn other(self) -> Protocol {
+        match self {
+            Protocol::Rpc => Protocol::Rest,
+            Protocol::Rest => Protocol::Rpc,
+        }
+    }
+}
+
+/// The path of the older protocol below a host, and of both below a host that is not Kaggle's.
+const PATH: &str = "api/v1";
+
+/// Where Kaggle's own tools call methods.
+const KAGGLE_RPC: &str = "https://api.kaggle.com/v1";
+
+/// Where Kaggle has the older protocol.
+const KAGGLE_REST: &str = "https://www.kaggle.com/api/v1";
+
+/// The addresses of both protocols.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    rest: Url,
+    rpc: Url,
+    is_official: bool,
+    /// The protocol that worked last.
+    preferred: AtomicU8,
+}
+
+impl Endpoint {
+    /// `text` is an address with or without `/api/v1`. `rpc` is the address of methods; `None`: the one that belongs to
+    /// `text`.
+    ///
+    /// # Errors
+    /// If one of them is not an address that credentials may be sent to; without any secret that it may hold.
+    pub(crate) fn parse(
+        text: &str,
+        rpc: Option<&str>,
+        first: Protocol,
+    ) -> Result<Endpoint, String> {
+        let mut rest = address(text)?;
+        let is_official = is_of_kaggle(&rest);
+        if is_official
+            && matches!(
+                rest.host_str(),
+                Some("kaggle.com" | "www.kaggle.com" | "api.kaggle.com")
+            )
+        {
+            rest = address(KAGGLE_REST)?;
+        } else if rest.path() == "/" {
+            rest.set_path(PATH);
+        }
+        let rpc = match rpc {
+            Some(rpc) => address(rpc)?,
+            None if rest.as_str() == KAGGLE_REST => address(KAGGLE_RPC)?,
+            None => rest.clone(),
+        };
+        Ok(Endpoint {
+            rest,
+            rpc,
+            is_official,
+            preferred: AtomicU8::new(first as u8),
+        })
+    }
+
+    pub(crate) fn base(&self, protocol: Protocol) -> &Url {
+        match protocol {
+            Protocol::Rpc => &self.rpc,
+            Protocol::Rest => &self.rest,
+        }
+    }
+
+    /// The protocol to try first.
+    pub(crate) fn preferred(&self) -> Protocol {
+        match self.preferred.load(Ordering::Relaxed) {
+            byte if byte == Protocol::Rest as u8 => Protocol::Rest,
+            _ => Protocol::Rpc,
+        }
+    }
+
+    pub(crate) fn prefer(&self, protocol: Protocol) {
+        self.preferred.store(protocol as u8, Ordering::Relaxed);
+    }
+
+    /// Whether credentials may be sent there: to the API's own hosts, and if those are Kaggle's, to Kaggle's other hosts.
+    pub(crate) fn is_trusted(&self, url: &Url) -> bool {
+        let is_api = [&self.rest, &self.rpc]
+            .iter()
+            .any(|own| own.origin() == url.origin());
+        is_api || self.is_official && is_of_kaggle(url)
+    }
+}
+
+fn is_of_kaggle(url: &Url) -> bool {
+    let is_host = |host: &str| host == "kaggle.com" || host.ends_with(".kaggle.com");
+    url.scheme() == "https" && url.port().is_none() && url.host_str().is_some_and(is_host)
+}
+
+fn address(text: &str) -> Result<Url, String> {
+    let url: Url = text
+        .trim_end_matches('/')
+        .parse()
+        .map_err(|error| format!("the endpoint is no address: {error}"))?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err("the endpoint is not an address of http or https".into());
+    }
+    if !is_private(&url) {
+        return Err(
+            "the endpoint is plain http, which would show the credentials to the network; use https"
+                .into(),
+        );
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            "the endpoint holds a user or password, which do not belong in an address".into(),
+        );
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Endpoint {
+        Endpoint::parse(text, None, Protocol::Rpc).unwrap()
+    }
+
+    #[test]
+    fn an_endpoint_may_lack_the_path_of_the_api() {
+        let kaggle = (KAGGLE_REST, KAGGLE_RPC);
+        for (text, (rest, rpc)) in [
+            ("https://www.kaggle.com/api/v1", kaggle),
+            ("https://www.kaggle.com/api/v1/", kaggle),
+            ("https://www.kaggle.com", kaggle),
+            ("https://www.kaggle.com/", kaggle),
+            ("https://kaggle.com", kaggle),
+            ("https://api.kaggle.com/v1", kaggle),
+            ("https://api.kaggle.com", kaggle),
+            (
+                "https://staging.kaggle.com",
+                (
+                    "https://staging.kaggle.com/api/v1",
+                    "https://staging.kaggle.com/api/v1",
+                ),
+            ),
+            (
+                "http://127.0.0.1:80/x/api/v1",
+                ("http://127.0.0.1/x/api/v1", "http://127.0.0.1/x/api/v1"),
+            ),
+        ] {
+            let endpoint = parse(text);
+            let bases = [Protocol::Rest, Protocol::Rpc].map(|one| endpoint.base(one).as_str());
+            assert_eq!(bases, [rest, rpc], "{text}");
+        }
+    }
+
+    #[test]
+    fn credentials_go_to_the_api_and_to_kaggle_alone() {
+        for (endpoint, url, is_trusted) in [
+            ("https://www.kaggle.com", "https://api.kaggle.com/x", true),
+            ("https://www.kaggle.com", "https://kaggle.com/x", true),
+            ("https://www.kaggle.com", "https://new.kaggle.com/x", true),
+            ("https://www.kaggle.com", "http://www.kaggle.com/x", false),
+            (
+                "https://www.kaggle.com",
+                "https://www.kaggle.com:8443/x",
+                false,
+            ),
+            ("https://www.kaggle.com", "https://evilkaggle.com/x", false),
+            (
+                "https://www.kaggle.com",
+                "https://kaggle.com.evil.org/x",
+                false,
+            ),
+            (
+                "https://www.kaggle.com",
+                "https://storage.googleapis.com/x",
+                false,
+            ),
+            (
+                "https://proxy.example.org",
+                "https://proxy.example.org/y",
+                true,
+            ),
+            (
+                "https://proxy.example.org",
+                "https://www.kaggle.com/y",
+                false,
+            ),
+            ("http://127.0.0.1:1", "http://127.0.0.1:2/y", false),
+        ] {
+            let url = url.parse().unwrap();
+            assert_eq!(
+                parse(endpoint).is_trusted(&url),
+                is_trusted,
+                "{endpoint} {url}"
+            );
+        }
+    }
+}

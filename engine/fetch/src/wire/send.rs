@@ -1,0 +1,45 @@
+//! Sending one request. Every request of this crate goes through here.
+
+use reqwest::{RequestBuilder, Response};
+use tokio::time::{sleep, timeout};
+
+use crate::trouble::{self, Trouble};
+use crate::waiting::{SLOW, Waiting};
+use crate::wire::shared::Shared;
+
+/// Sends a request and waits for the head of the answer, no longer than the stall timer allows. `offset`: of the bytes that
+/// are asked for, for messages. A silence of some seconds is reported.
+pub(crate) async fn send(
+    shared: &Shared,
+    request: RequestBuilder,
+    host: String,
+    offset: u64,
+) -> Result<Response, Trouble> {
+    let stall = shared.options.stall;
+    let answer = timeout(stall, request.send());
+    let report = async {
+        sleep(SLOW).await;
+        let host = host.clone();
+        shared
+            .options
+            .watcher
+            .report(&Waiting::Silence { host, until: stall });
+        std::future::pending::<()>().await;
+    };
+    let answer = tokio::select! {
+        answer = answer => answer,
+        () = report => return Err(Trouble::Stalled { host, offset, time: stall }),
+    };
+    match answer {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => {
+            let cause = trouble::cause(error);
+            Err(Trouble::Unreachable { host, cause })
+        }
+        Err(_) => Err(Trouble::Stalled {
+            host,
+            offset,
+            time: stall,
+        }),
+    }
+}

@@ -1,0 +1,421 @@
+//! Whether the server of the tests is like Kaggle, and prep like Kaggle's own clients: `kaggle` 1.6.17, `kaggle` 2.2.5 and
+//! `kagglehub` 1.0.3, unchanged from PyPI, download from the server, and prep makes the same requests with the same
+//! credentials.
+//!
+//! The clients are installed below `target`, once. Where there is no Python or PyPI cannot be reached, the tests say so and
+//! are skipped.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "helpers of tests may panic, and a skipped test says so"
+)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use common::{ID, Outcome, content, options};
+use prep_core::Cancel;
+use prep_fault_server::{
+    Bundle, FaultServer, KEY, MemberFile, REFRESH_TOKEN, Request, Side, TOKEN, USERNAME,
+};
+use prep_fetch::{Network, Places, find};
+use prep_formats::zip::{Method, ZipWriter};
+use tempfile::TempDir;
+
+/// The clients of today, and the last one of the older protocol.
+const PRESENT: [&str; 4] = [
+    "kaggle==2.2.5",
+    "kagglehub==1.0.3",
+    "kagglesdk==0.1.38",
+    "six",
+];
+const FORMER: [&str; 1] = ["kaggle==1.6.17"];
+
+/// A virtual environment with these packages; `None` if they cannot be had.
+fn environment(name: &str, packages: &[&str]) -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let complete = dir.join("complete");
+    if complete.exists() {
+        return Some(dir);
+    }
+    let run = |command: &mut Command| {
+        let status = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        status.status().is_ok_and(|status| status.success())
+    };
+    let pip = dir.join("bin/pip");
+    let install = ["install", "--quiet", "--retries", "1", "--timeout", "10"];
+    let is_there = run(Command::new("python3").args(["-m", "venv"]).arg(&dir))
+        && run(Command::new(pip).args(install).args(packages));
+    if !is_there {
+        eprintln!(
+            "skipped: no Python, or PyPI cannot be reached for {}",
+            packages.join(", ")
+        );
+        return None;
+    }
+    fs::write(complete, "").unwrap();
+    Some(dir)
+}
+
+fn present() -> Option<&'static Path> {
+    static DIR: OnceLock<Option<PathBuf>> = OnceLock::new();
+    DIR.get_or_init(|| environment("kaggle-present", &PRESENT))
+        .as_deref()
+}
+
+fn former() -> Option<&'static Path> {
+    static DIR: OnceLock<Option<PathBuf>> = OnceLock::new();
+    DIR.get_or_init(|| environment("kaggle-former", &FORMER))
+        .as_deref()
+}
+
+/// A bundle that can be unpacked, and its files for the API.
+fn bundle() -> Bundle {
+    let table = content(5_000, 3);
+    let files = ["train.csv", "images/a b.png"];
+    let mut all = ZipWriter::new(Vec::new());
+    let files = files.map(|path| {
+        all.add_file(path, Method::Stored, &*table).unwrap();
+        let mut one = ZipWriter::new(Vec::new());
+        let name = path.rsplit('/').next().unwrap();
+        one.add_file(name, Method::Deflate, &*table).unwrap();
+        MemberFile {
+            path: path.to_owned(),
+            bytes: table.clone().into(),
+            zipped: one.finish().unwrap().into(),
+        }
+    });
+    Bundle::new(ID, all.finish().unwrap()).with_files(files.to_vec())
+}
+
+/// A server, and a home directory.
+struct World {
+    server: FaultServer,
+    home: TempDir,
+}
+
+impl World {
+    fn new(bundle: Bundle) -> World {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join(".kaggle")).unwrap();
+        World {
+            server: FaultServer::start(vec![bundle], Vec::new()).unwrap(),
+            home,
+        }
+    }
+
+    fn file(&self, name: &str, text: &str) {
+        fs::write(self.home.path().join(".kaggle").join(name), text).unwrap();
+    }
+
+    fn login(&self, token: &str) {
+        self.file(
+            "credentials.json",
+            &login(token, "2020-01-01T00:00:00+00:00"),
+        );
+    }
+
+    /// A client whose Kaggle is the server: for the clients of today it is `http://localhost`, which the server answers as a
+    /// proxy.
+    fn command(&self, dir: &Path, program: &str) -> Command {
+        let proxy = format!("http://{}", self.server.api_host());
+        let mut command = Command::new(dir.join("bin").join(program));
+        command
+            .env_clear()
+            .env("HOME", self.home.path())
+            .env("PATH", "/usr/bin:/bin")
+            .env("KAGGLE_API_ENVIRONMENT", "LOCALHOST")
+            .env("KAGGLE_API_ENDPOINT", self.server.endpoint())
+            .env("KAGGLEHUB_CACHE", self.home.path().join("cache"))
+            .env("http_proxy", &proxy)
+            .env("HTTP_PROXY", &proxy)
+            .env("no_proxy", "127.0.0.1")
+            .env("NO_PROXY", "127.0.0.1")
+            .current_dir(self.home.path())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// `kaggle competitions ...`, with user and key unless other credentials are there.
+    fn kaggle(&self, dir: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.command(dir, "kaggle");
+        command.arg("competitions").args(arguments);
+        command
+    }
+
+    /// A call of `kagglehub.competition_download`.
+    fn hub(&self, dir: &Path, arguments: &str) -> Command {
+        let script = format!(
+            "import kagglehub; print(kagglehub.competition_download('{ID}'{arguments}), end='')"
+        );
+        let mut command = self.command(dir, "python3");
+        command.args(["-c", &script]);
+        command
+    }
+
+    fn api(&self) -> Vec<Request> {
+        self.server.requests_of(Side::Api)
+    }
+}
+
+fn login(token: &str, expires: &str) -> String {
+    format!(
+        "{{\"refresh_token\": \"{REFRESH_TOKEN}\", \"access_token\": \"{token}\", \
+         \"access_token_expiration\": \"{expires}\", \"username\": \"{USERNAME}\", \"scopes\": []}}"
+    )
+}
+
+/// Runs a client; returns what it says.
+#[track_caller]
+fn succeed(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}{errors}");
+    said
+}
+
+/// Fails; returns what it says.
+#[track_caller]
+fn fail(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(!output.status.success(), "{command:?}: {said}");
+    said
+}
+
+fn with_key(mut command: Command) -> Command {
+    command
+        .env("KAGGLE_USERNAME", USERNAME)
+        .env("KAGGLE_KEY", KEY);
+    command
+}
+
+fn with_token(mut command: Command) -> Command {
+    command.env("KAGGLE_API_TOKEN", TOKEN);
+    command
+}
+
+#[test]
+fn kaggle_1_6_17_downloads() -> Outcome {
+    let Some(dir) = former() else { return Ok(()) };
+    let world = World::new(bundle());
+    succeed(&mut with_key(
+        world.kaggle(dir, &["download", "-c", ID, "-p", "out"]),
+    ));
+    let got = fs::read(world.home.path().join(format!("out/{ID}.zip")))?;
+    assert!(got == bundle().content.read(0, usize::MAX));
+    assert_eq!(world.api().len(), 1);
+    let file = ["download", "-c", ID, "-f", "images/a b.png", "-p", "out"];
+    succeed(&mut with_key(world.kaggle(dir, &file)));
+    let said = succeed(&mut with_key(world.kaggle(dir, &["files", ID])));
+    assert!(said.contains("train.csv"), "{said}");
+    Ok(())
+}
+
+#[test]
+fn kaggle_2_2_5_downloads() -> Outcome {
+    let Some(dir) = present() else { return Ok(()) };
+    let download = ["download", "-c", ID, "-p", "out", "-o"];
+    type Prepare = fn(&World, Command) -> Command;
+    let credentials: [Prepare; 3] = [
+        |_, command| with_key(command),
+        |_, command| with_token(command),
+        |world, command| {
+            world.login("expired");
+            command
+        },
+    ];
+    for prepare in credentials {
+        let world = World::new(bundle());
+        succeed(&mut prepare(&world, world.kaggle(dir, &download)));
+        let got = fs::read(world.home.path().join(format!("out/{ID}.zip")))?;
+        assert!(got == bundle().content.read(0, usize::MAX));
+        // It calls as prep does.
+        let last = world.api().pop().ok_or("no request")?;
+        let body: serde_json::Value = serde_json::from_str(&last.body)?;
+        let network = Network::new(options(&world.server.endpoint()), common::key())?;
+        network.check_access(ID, &Cancel::default())?;
+        let own = world.api().pop().ok_or("no request")?;
+        assert_eq!((&last.method, &last.path), (&own.method, &own.path));
+        assert_eq!(body, serde_json::from_str::<serde_json::Value>(&own.body)?);
+    }
+    let world = World::new(bundle());
+    let file = ["download", "-c", ID, "-f", "train.csv", "-p", "out"];
+    succeed(&mut with_token(world.kaggle(dir, &file)));
+    let said = succeed(&mut with_token(world.kaggle(dir, &["files", ID])));
+    assert!(said.contains("train.csv"), "{said}");
+    let refused = World::new(bundle().without_consent());
+    let said = fail(&mut with_token(refused.kaggle(dir, &download)));
+    assert!(
+        said.contains("You must accept this competition's rules"),
+        "{said}"
+    );
+    Ok(())
+}
+
+#[test]
+fn kagglehub_1_0_3_downloads() -> Outcome {
+    let Some(dir) = present() else { return Ok(()) };
+    let world = World::new(bundle());
+    let path = succeed(&mut with_token(world.hub(dir, "")));
+    let path = path.lines().last().ok_or("no path")?;
+    assert!(fs::read(Path::new(path).join("images/a b.png"))? == content(5_000, 3));
+    // A table comes within a zip archive, and the rest as it is.
+    for file in ["train.csv", "images/a b.png"] {
+        let world = World::new(bundle());
+        let path = succeed(&mut with_key(world.hub(dir, &format!(", path='{file}'"))));
+        let path = path.lines().last().ok_or("no path")?;
+        assert!(fs::read(path)? == content(5_000, 3), "{file}");
+    }
+    let refused = World::new(bundle().without_consent());
+    let said = fail(&mut with_token(refused.hub(dir, "")));
+    assert!(
+        said.contains("You must accept this competition's rules"),
+        "{said}"
+    );
+    Ok(())
+}
+
+/// A place of credentials, and what fills it.
+type Fill = (&'static str, fn(&World) -> Vec<(&'static str, String)>);
+
+/// All places that the clients know outside of Kaggle's notebooks.
+const PLACES: [Fill; 7] = [
+    ("KAGGLE_API_TOKEN", |_| {
+        vec![("KAGGLE_API_TOKEN", "in-env".into())]
+    }),
+    ("path of a token", |world| {
+        world.file("mine", "in-file");
+        let path = world.home.path().join(".kaggle/mine");
+        vec![("KAGGLE_API_TOKEN", path.display().to_string())]
+    }),
+    ("access_token", |world| {
+        world.file("access_token", "saved\n");
+        vec![]
+    }),
+    ("access_token.txt", |world| {
+        world.file("access_token.txt", "saved-as-text\r\n");
+        vec![]
+    }),
+    ("variables", |_| {
+        vec![
+            ("KAGGLE_USERNAME", "u".into()),
+            ("KAGGLE_KEY", "in-env".into()),
+        ]
+    }),
+    ("kaggle.json", |world| {
+        world.file("kaggle.json", r#"{"username":"filed","key":"in-json"}"#);
+        vec![]
+    }),
+    ("credentials.json", |world| {
+        world.file(
+            "credentials.json",
+            &login("logged-in", "2999-01-01T00:00:00+00:00"),
+        );
+        vec![]
+    }),
+];
+
+/// What Kaggle's SDK would send, as its own code decides, for a list of surroundings. A login is read as `kaggle` does it;
+/// `kagglehub` knows none.
+const DECIDE: &str = r#"
+import json, os, sys
+from kagglesdk import KaggleClient, KaggleCredentials
+from kagglesdk.kaggle_env import KaggleEnv
+def decide():
+    pair = os.environ.get('KAGGLE_USERNAME'), os.environ.get('KAGGLE_KEY')
+    client = KaggleClient(env=KaggleEnv.LOCAL, username=pair[0], password=pair[1])
+    http = client.http_client()
+    http._init_session()
+    auth = http._session.auth
+    if auth is None:
+        login = KaggleCredentials.load(client=client)
+        return login and login.get_access_token()
+    return auth.token if hasattr(auth, 'token') else ':'.join(auth)
+found = []
+for variables in json.load(sys.stdin):
+    for name in [name for name in os.environ if name.startswith('KAGGLE_')]:
+        del os.environ[name]
+    os.environ.update(variables)
+    found.append(decide())
+json.dump(found, sys.stdout)
+"#;
+
+/// For every two places, prep takes the credentials that Kaggle's SDK takes.
+#[test]
+fn the_sdk_takes_the_same_of_two_places() -> Outcome {
+    let Some(dir) = present() else { return Ok(()) };
+    let mut cases = Vec::new();
+    for (number, (first, fill)) in PLACES.iter().enumerate() {
+        for (second, fill_other) in &PLACES[number..] {
+            let world = World::new(bundle());
+            let mut variables = fill(&world);
+            for (name, value) in fill_other(&world) {
+                if !variables.iter().any(|(known, _)| *known == name) {
+                    variables.push((name, value));
+                }
+            }
+            variables.push(("HOME", world.home.path().display().to_string()));
+            cases.push((format!("{first} and {second}"), world, variables));
+        }
+    }
+    let surroundings: Vec<serde_json::Map<String, serde_json::Value>> = cases
+        .iter()
+        .map(|(_, _, variables)| {
+            let variables = variables.iter();
+            variables
+                .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
+                .collect()
+        })
+        .collect();
+    let input = cases[0].1.home.path().join("cases.json");
+    fs::write(&input, serde_json::to_vec(&surroundings)?)?;
+    let mut command = cases[0].1.command(dir, "python3");
+    let decided = succeed(command.args(["-c", DECIDE]).stdin(fs::File::open(&input)?));
+    let decided: Vec<String> = serde_json::from_str(&decided)?;
+    assert_eq!(decided.len(), 28);
+    for ((name, world, variables), expected) in cases.iter().zip(decided) {
+        let found = find(&Places {
+            variable: &|name| {
+                let mut known = variables.iter();
+                known
+                    .find(|(known, _)| *known == name)
+                    .map(|(_, value)| value.clone())
+            },
+            home: Some(world.home.path()),
+            config_dirs: &[world.home.path().join(".kaggle")],
+        })?;
+        assert_eq!(sent(world, found)?, expected, "{name}");
+    }
+    Ok(())
+}
+
+/// What prep sends with credentials: a token, or user and key with a colon between.
+fn sent(world: &World, found: prep_fetch::Found) -> Result<String, Box<dyn std::error::Error>> {
+    use base64::Engine as _;
+    let network = Network::new(options(&world.server.endpoint()), found)?;
+    // The server refuses them; a login is renewed then, which does not matter here.
+    let _ = network.check_access(ID, &Cancel::default());
+    let request = world
+        .api()
+        .into_iter()
+        .find(|request| !request.body.contains("refreshToken"));
+    let header = request
+        .ok_or("no request")?
+        .authorization_header
+        .ok_or("no credentials")?;
+    Ok(match header.split_once(' ').ok_or("no scheme")? {
+        ("Bearer", token) => token.to_owned(),
+        (_, pair) => String::from_utf8(base64::engine::general_purpose::STANDARD.decode(pair)?)?,
+    })
+}

@@ -1,0 +1,357 @@
+//! Two protocols lead to a bundle: the one that is there is used and remembered, and credentials go to Kaggle's hosts alone.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests may panic"
+)]
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{ID, Outcome, World, content, key, options};
+use prep_core::{Cancel, Source};
+use prep_fault_server::{At, Bundle, Fault, FaultServer, Kind, Request, Side};
+use prep_fetch::{FetchError, KaggleBundle, Network, Protocol};
+
+const OTHER: &str = "another";
+
+fn bundles() -> Vec<Bundle> {
+    vec![
+        Bundle::new(ID, content(50_000, 1)),
+        Bundle::new(OTHER, content(50_000, 2)),
+    ]
+}
+
+fn world(faults: Vec<Fault>) -> World {
+    World::with(bundles(), faults, |_| {})
+}
+
+fn access(network: &Network, id: &str) -> Result<u64, FetchError> {
+    network.check_access(id, &Cancel::default())
+}
+
+/// Methods of the API's requests.
+fn methods(world: &World) -> Vec<String> {
+    let requests = world.server.requests_of(Side::Api);
+    requests.into_iter().map(|request| request.method).collect()
+}
+
+#[test]
+fn the_request_is_that_of_kaggles_present_tools() -> Outcome {
+    let world = world(Vec::new());
+    world.run(None)?;
+    let requests = world.server.requests_of(Side::Api);
+    assert_eq!(requests.len(), 1);
+    assert_eq!(
+        requests[0].path,
+        "/api/v1/competitions.CompetitionApiService/DownloadDataFiles"
+    );
+    assert_eq!(
+        requests[0].body,
+        format!("{{\"competitionName\":\"{ID}\"}}")
+    );
+    Ok(())
+}
+
+#[test]
+fn a_protocol_that_is_gone_is_tried_once() {
+    for kind in [
+        Kind::status(404),
+        Kind::status(405),
+        Kind::status(410),
+        Kind::status(501),
+        Kind::Drop,
+    ] {
+        for (at, protocol, gone, good) in [
+            (At::Rpc, Protocol::Rpc, "POST", "GET"),
+            (At::Rest, Protocol::Rest, "GET", "POST"),
+        ] {
+            let faults = vec![Fault::at(at, kind.clone()).always()];
+            let world = World::with(bundles(), faults, |options| options.protocol = protocol);
+            for id in [ID, OTHER] {
+                access(&world.network, id).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+            }
+            assert_eq!(methods(&world), [gone, good, good], "{kind:?}");
+            // What the good one does not know is unknown; the other one is asked in case that it is back.
+            let error = access(&world.network, "unknown").unwrap_err();
+            let text = error.to_string();
+            assert!(
+                text.contains("knows no competition unknown (404)"),
+                "{text}"
+            );
+            assert_eq!(methods(&world), [gone, good, good, good, gone], "{kind:?}");
+        }
+    }
+}
+
+/// What is refused is not asked of the other protocol: that would cost a request, and may lock an account out.
+#[test]
+fn a_refusal_is_not_asked_of_the_other_protocol() {
+    for code in [401, 403, 429, 500, 503] {
+        let fault = Fault::at(At::Rpc, Kind::status(code)).always();
+        let world = world(vec![fault]);
+        assert!(access(&world.network, ID).is_err(), "{code}");
+        assert!(
+            methods(&world).iter().all(|method| method == "POST"),
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn rules_that_one_protocol_knows_are_told() {
+    let refused = Bundle::new(ID, content(1000, 1)).without_consent();
+    let gone = Fault::at(At::Rpc, Kind::status(404)).always();
+    let world = World::with(vec![refused], vec![gone], |_| {});
+    let error = access(&world.network, ID).unwrap_err();
+    assert!(
+        matches!(error, FetchError::RulesNotAccepted { .. }),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_replaced_by_the_other() -> Outcome {
+    let server = FaultServer::start(bundles(), Vec::new())?;
+    for (endpoint, rpc) in [
+        // Nobody listens on port 9.
+        (server.endpoint(), "http://127.0.0.1:9/v1".to_owned()),
+        ("http://127.0.0.1:9/api/v1".to_owned(), server.endpoint()),
+        // An address without the path of the API.
+        (format!("http://{}", server.api_host()), server.endpoint()),
+    ] {
+        let mut options = options(&endpoint);
+        options.rpc_endpoint = Some(rpc);
+        for protocol in [Protocol::Rpc, Protocol::Rest] {
+            options.protocol = protocol;
+            let network = Network::new(options.clone(), key())?;
+            assert_eq!(access(&network, ID)?, 50_000, "{endpoint} {protocol:?}");
+        }
+    }
+    Ok(())
+}
+
+/// An address is not yet a bundle.
+#[test]
+fn a_redirect_to_another_api_is_not_access() -> Outcome {
+    let stranger = FaultServer::start(Vec::new(), Vec::new())?;
+    let base = format!("http://{}", stranger.api_host());
+    for code in [301, 302, 303, 307, 308] {
+        let base = base.clone();
+        let world = world(vec![
+            Fault::at(At::Api, Kind::RedirectTo { code, base }).always(),
+        ]);
+        let error = access(&world.network, ID).unwrap_err().to_string();
+        assert!(
+            error.contains("does not accept the signed address"),
+            "{error}"
+        );
+        let error = world.run(None).unwrap_err().to_string();
+        assert!(
+            error.contains("does not accept the signed address"),
+            "{error}"
+        );
+    }
+    let requests = stranger.requests();
+    assert!(
+        requests.iter().all(|request| !request.authorization),
+        "credentials went astray"
+    );
+    Ok(())
+}
+
+/// Between Kaggle's hosts the credentials go along.
+#[test]
+fn a_redirect_between_the_hosts_of_the_api_is_followed() -> Outcome {
+    let moved = FaultServer::start(bundles(), Vec::new())?;
+    let base = format!("http://{}", moved.api_host());
+    for (code, method) in [
+        (301, "GET"),
+        (302, "GET"),
+        (303, "GET"),
+        (307, "POST"),
+        (308, "POST"),
+    ] {
+        let fault = Fault::at(
+            At::Rpc,
+            Kind::RedirectTo {
+                code,
+                base: base.clone(),
+            },
+        );
+        let server = FaultServer::start(Vec::new(), vec![fault.always()])?;
+        let mut options = options(&moved.endpoint());
+        options.rpc_endpoint = Some(server.endpoint());
+        let network = Network::new(options, key())?;
+        let before = moved.requests_of(Side::Api).len();
+        assert_eq!(access(&network, ID)?, 50_000, "{code}");
+        let first: &Request = &moved.requests_of(Side::Api)[before];
+        assert_eq!(
+            (first.method.as_str(), first.authorization),
+            (method, true),
+            "{code}"
+        );
+    }
+    Ok(())
+}
+
+#[test]
+fn a_login_page_gets_no_credentials() {
+    for at in [At::Api, At::Rpc] {
+        let world = world(vec![Fault::at(at, Kind::RedirectToLogin).always()]);
+        let error = access(&world.network, ID).unwrap_err().to_string();
+        assert!(error.contains("answers with its login page"), "{error}");
+        assert_eq!(
+            world.server.requests().len(),
+            1,
+            "the page is not asked for"
+        );
+    }
+}
+
+#[test]
+fn a_bundle_that_the_api_sends_itself_is_taken() -> Outcome {
+    for protocol in [Protocol::Rpc, Protocol::Rest] {
+        let faults = vec![Fault::at(At::Api, Kind::SendBundle).always()];
+        let bundle = Bundle::new(ID, content(300_000, 1));
+        let md5 = bundle.md5.clone();
+        let world = World::with(vec![bundle], faults, |options| options.protocol = protocol);
+        assert_eq!(access(&world.network, ID)?, 300_000);
+        world.run(Some(&md5))?;
+        world.assert_complete(&content(300_000, 1));
+        assert!(world.server.requests_of(Side::Store).is_empty());
+        let requests = world.server.requests_of(Side::Api);
+        assert!(requests.iter().all(|request| request.authorization));
+    }
+    Ok(())
+}
+
+#[test]
+fn something_else_that_the_api_sends_is_not_a_bundle() {
+    for (body, got) in [("{\"url\":\"x\"}", "JSON"), ("GIF89a", "something else")] {
+        let kind = Kind::Status {
+            code: 200,
+            retry_after: None,
+            body: body.into(),
+        };
+        let world = world(vec![Fault::at(At::Api, kind).always()]);
+        let error = world.run(None).unwrap_err().to_string();
+        let first = error.lines().next().unwrap();
+        assert!(
+            first.contains(&format!("got {got}, expected a redirect")),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn refused_credentials_are_named_with_the_others() {
+    let found = prep_fetch::Found {
+        others: vec![prep_fetch::Origin::File(
+            "/home/u/.kaggle/access_token".into(),
+        )],
+        origin: prep_fetch::Origin::Variables("KAGGLE_API_TOKEN"),
+        ..key().into()
+    };
+    let world = world(vec![Fault::at(At::Api, Kind::status(401)).always()]);
+    let network = Network::new(options(&world.server.endpoint()), found).unwrap();
+    let error = access(&network, ID).unwrap_err().to_string();
+    let (cause, help) = error.split_once('\n').unwrap();
+    assert_eq!(
+        cause,
+        "Kaggle does not accept the credentials (401): status 401"
+    );
+    assert!(help.starts_with(
+        "They are those of KAGGLE_API_TOKEN; not used: /home/u/.kaggle/access_token. Make a new API token"
+    ), "{help}");
+}
+
+/// A question stops at the first answer that there are too many; a download waits.
+#[test]
+fn a_question_ends_at_the_first_limit() {
+    let world = world(vec![Fault::at(At::Api, Kind::status(429))]);
+    let error = access(&world.network, ID).unwrap_err();
+    let wait = matches!(error, FetchError::Quota { wait: None, .. });
+    assert!(wait, "no waiting time is invented: {error}");
+    assert_eq!(world.server.requests().len(), 1);
+    world
+        .server
+        .set_faults(vec![Fault::at(At::Api, Kind::status(429))]);
+    world.run(None).unwrap();
+}
+
+#[test]
+fn an_account_is_asked_for() -> Outcome {
+    let world = world(Vec::new());
+    let account = world.network.account(&Cancel::default())?;
+    assert_eq!(account.user.as_deref(), Some("somebody"));
+    assert!(account.server_time.is_some());
+    // The older protocol does not tell the user, but refuses strangers.
+    world
+        .server
+        .set_faults(vec![Fault::at(At::Rpc, Kind::status(404)).always()]);
+    let account = world.network.account(&Cancel::default())?;
+    assert_eq!(account.user, None);
+    let stranger = prep_fetch::Credentials::Token(prep_fetch::Secret::new("unknown"));
+    for faults in [
+        Vec::new(),
+        vec![Fault::at(At::Rpc, Kind::status(404)).always()],
+    ] {
+        world.server.set_faults(faults);
+        let network = Network::new(options(&world.server.endpoint()), stranger.clone())?;
+        let error = network.account(&Cancel::default()).unwrap_err();
+        assert!(matches!(error, FetchError::Unauthorised { .. }), "{error}");
+    }
+    Ok(())
+}
+
+/// Who cannot be reached is reported at once, with what follows.
+#[test]
+fn waiting_is_reported() {
+    let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = reports.clone();
+    let world = World::with(Vec::new(), Vec::new(), |options| {
+        options.endpoint = "http://127.0.0.1:9".into();
+        options.backoff = Duration::from_millis(50);
+        options.watcher = prep_fetch::Watcher::new(move |waiting| {
+            seen.lock()
+                .unwrap()
+                .push((Instant::now(), waiting.to_string()));
+        });
+    });
+    let begun = Instant::now();
+    let data = world.data();
+    let source = KaggleBundle::new(ID, ID, &data, &[], None, world.network.clone());
+    source.run(&world.context).unwrap_err();
+    let reports = reports.lock().unwrap();
+    assert_eq!(reports.len(), 3, "{reports:?}");
+    let (time, text) = &reports[0];
+    assert!(*time - begun < Duration::from_secs(1));
+    assert!(text.starts_with("no connection to 127.0.0.1:9: "), "{text}");
+    assert!(
+        text.contains("; trying again in ") && text.contains(", giving up in about "),
+        "{text}"
+    );
+}
+
+/// A server that accepts a connection and says nothing is reported after some seconds.
+#[test]
+fn silence_is_reported() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (sender, reports) = std::sync::mpsc::channel();
+    let world = World::with(Vec::new(), Vec::new(), |options| {
+        options.endpoint = format!("http://{}", listener.local_addr().unwrap());
+        options.stall = Duration::from_secs(5);
+        options.attempts = 1;
+        options.watcher = prep_fetch::Watcher::new(move |waiting| {
+            let _ = sender.send(waiting.to_string());
+        });
+    });
+    let begun = Instant::now();
+    assert!(access(&world.network, ID).is_err());
+    let first = reports.recv().unwrap();
+    assert!(first.starts_with("no answer from 127.0.0.1:"), "{first}");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+}
