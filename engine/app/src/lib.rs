@@ -11,7 +11,7 @@
 //! catalog    which competitions exist (benchmark, samples)  check       whether a pipeline has mistakes
 //! prepared   what a data directory holds of a competition   bundles     where its bundle is
 //! digests    the digests that a score depends on            note        messages that are no failures
-//! outline    a pipeline as a map of its settings
+//! outline    a pipeline as a map of its settings            permissions which bundles an account may download
 //! ```
 //!
 //! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
@@ -33,6 +33,7 @@ mod grading;
 mod inspect;
 mod note;
 mod outline;
+mod permissions;
 mod prepared;
 pub mod reasons;
 mod settings;
@@ -60,6 +61,7 @@ pub use inspect::{
     diff_moments, diff_pipelines, diff_variants, leaks, listing, rerun,
 };
 pub use note::Note;
+pub use permissions::{Pace, Permission, permissions};
 pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, not_prepared, prepared};
 pub use settings::Settings;

@@ -1,6 +1,7 @@
 //! What the user sees.
 
 pub mod audit;
+pub mod browser;
 pub mod diagnostics;
 pub mod experiments;
 pub mod file;

@@ -1,7 +1,9 @@
 //! `prep rules`: which competitions' rules are still to be accepted, before anything is downloaded.
 
+use std::time::Duration;
+
 use clap::Args;
-use prep_app::{Catalog, ask_all};
+use prep_app::{Catalog, Pace, Permission, ask_all, permissions};
 use prep_core::{Cancel, units};
 use prep_fetch::FetchError;
 use prep_spec::BASE_VARIANT;
@@ -12,6 +14,8 @@ use serde_json::json;
 use crate::downloads::{self, Limits, Purpose};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt;
+use crate::output::browser;
 use crate::output::table::{Align, Table};
 use crate::select::Selection;
 use crate::session::{Ended, Session};
@@ -21,18 +25,44 @@ use crate::session::{Ended, Session};
 #[command(after_help = "\
 Examples:
   prep rules --lite
-  prep rules spaceship-titanic dog-breed-identification
+  prep rules spaceship-titanic dog-breed-identification --open
   prep rules --all --json | jq -r '.competitions[] | select(.state == \"not_accepted\") | .url'
 
-Downloads nothing. Files that a pipeline has beside its bundle have no rules; they are asked for, too. \
-The exit code is 0 if all bundles may be downloaded, 4 if rules are to be \
-accepted, the credentials are refused or a competition is not known.")]
+Downloads one byte of each bundle, because an address alone does not prove access. Kaggle limits requests, so prep asks \
+for one competition at a time and stops at the first \"too many requests\". Competitions whose rules are accepted are \
+remembered for the account. Run the command again to ask for the rest.
+
+Files that a pipeline has beside its bundle have no rules; prep asks for them, too.
+
+The exit code is 0 if all bundles may be downloaded, 7 if Kaggle limits requests or cannot be reached, and 4 if rules \
+are to be accepted, the credentials are refused or a competition is not known.")]
 pub struct Rules {
     #[command(flatten)]
     selection: Selection,
+    /// Open the pages of rules to accept in the browser, up to 10
+    #[arg(long)]
+    open: bool,
+    /// Ask also for competitions whose rules were accepted when prep last asked
+    #[arg(long)]
+    again: bool,
+    /// Seconds between two questions, as 2 or 0.5
+    #[arg(long, value_name = "SECONDS", default_value = "1.5", value_parser = seconds)]
+    pause: Duration,
 }
 
-/// What Kaggle says of one competition.
+/// Most pages that are opened at once.
+const MAX_PAGES: usize = 10;
+
+/// How often the number of answers is shown, in competitions.
+const SHOW_EVERY: usize = 10;
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok();
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.ok_or_else(|| "expected a number of seconds".to_owned())
+}
+
+/// What Kaggle answers for one competition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
@@ -41,6 +71,8 @@ enum State {
     NotAccepted,
     /// Something else is in the way.
     Failed,
+    /// Kaggle accepts no more requests for now.
+    NotAsked,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,8 +103,8 @@ struct SourceRow {
 
 const HOW: &str = "\
 Open each address, signed in to Kaggle, and accept the rules. For a competition that is closed, its Rules tab (or its Data
-tab) still offers this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to do
-with it.";
+tab) may still offer this, to an account whose phone number is verified; the grey \"Late Submission\" button has nothing to
+do with it. Some old competitions may no longer admit new accounts: `prep run` prepares the others and lists these.";
 
 impl Rules {
     pub fn call(&self, session: &Session) -> Ended {
@@ -88,14 +120,36 @@ impl Rules {
                     files.push((id.clone(), source.name.value.clone(), file.clone()));
                 }
             }
-            let kaggle = pipeline.map_or_else(|| id.clone(), |pipeline| pipeline.bundle.kaggle);
-            competitions.push((id.clone(), kaggle));
+            competitions.push(pipeline.map_or_else(|| id.clone(), |one| one.bundle.kaggle));
         }
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let network = downloads::network(session, &Limits::default(), Purpose::Question).get()?;
-        let rows = ask_all(&competitions, |(id, kaggle)| {
-            let access = network.check_access(kaggle, &Cancel::default());
-            row(id, kaggle, access.map(|_| ()))
-        });
+        let pace = Pace {
+            pause: self.pause,
+            again: self.again,
+        };
+        let total = competitions.len();
+        let asked = |number: usize| {
+            if number % SHOW_EVERY == 0 && number < total {
+                session
+                    .printer
+                    .message(format!("{number} of {total} checked"));
+            }
+        };
+        let answers = permissions(
+            &session.settings,
+            &network,
+            &competitions,
+            pace,
+            &cancel,
+            &asked,
+        )?;
+        let rows: Vec<Row> = ids
+            .iter()
+            .zip(&competitions)
+            .zip(answers)
+            .map(row)
+            .collect();
         let sources = ask_all(&files, |(id, name, file)| {
             source_row(
                 id,
@@ -115,7 +169,7 @@ impl Rules {
             session.printer.result(&text_of_sources(&sources))?;
         }
         for row in &rows {
-            if let (State::Failed, Some(error)) = (row.state, &row.error) {
+            if let (State::Failed | State::NotAsked, Some(error)) = (row.state, &row.error) {
                 let error = CliError::new(row.exit, format!("{}: {error}", row.id));
                 session.printer.error(&error);
             }
@@ -126,21 +180,58 @@ impl Rules {
                 session.printer.error(&CliError::new(row.exit, message));
             }
         }
-        let exits = rows.iter().map(|row| row.exit);
-        Ok(Exit::combine(
-            exits.chain(sources.iter().map(|row| row.exit)),
-        ))
+        if self.open {
+            open(session, &rows);
+        }
+        if cancel.is_cancelled() {
+            return Ok(Exit::Interrupted);
+        }
+        let exits = rows
+            .iter()
+            .map(|row| row.exit)
+            .chain(sources.iter().map(|row| row.exit));
+        // What was not asked decides: the same command may end otherwise later.
+        let is_away = rows.iter().any(|row| row.exit == Exit::Away);
+        Ok(if is_away {
+            Exit::Away
+        } else {
+            Exit::combine(exits)
+        })
     }
 }
 
-fn row(id: &str, kaggle: &str, access: Result<(), FetchError>) -> Row {
-    let (state, error) = match access {
-        Ok(()) => (State::Accepted, None),
-        Err(error @ FetchError::RulesNotAccepted { .. }) => (State::NotAccepted, Some(error)),
-        Err(error) => (State::Failed, Some(error)),
+/// Opens the pages of rules that are not accepted.
+fn open(session: &Session, rows: &[Row]) {
+    let pages: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.state == State::NotAccepted)
+        .collect();
+    for row in pages.iter().take(MAX_PAGES) {
+        if let Err(error) = browser::open(&row.url, &session.places) {
+            session.printer.warning(error);
+            return;
+        }
+    }
+    if pages.len() > MAX_PAGES {
+        let left = pages.len() - MAX_PAGES;
+        session.printer.message(format!(
+            "opened {MAX_PAGES} pages; run the command again for the other {left}"
+        ));
+    }
+}
+
+fn row(((id, kaggle), answer): ((&String, &String), Permission)) -> Row {
+    let (state, error) = match answer {
+        Permission::Granted { .. } => (State::Accepted, None),
+        Permission::Refused(error @ FetchError::RulesNotAccepted { .. }) => {
+            (State::NotAccepted, Some(error))
+        }
+        Permission::Refused(error @ FetchError::Quota { .. }) => (State::NotAsked, Some(error)),
+        Permission::Refused(error) => (State::Failed, Some(error)),
+        Permission::NotAsked => (State::NotAsked, None),
     };
     Row {
-        id: id.to_owned(),
+        id: id.clone(),
         state,
         url: format!("https://www.kaggle.com/competitions/{kaggle}/rules"),
         exit: error
@@ -185,19 +276,26 @@ fn text_of_sources(rows: &[SourceRow]) -> String {
 fn text(rows: &[Row]) -> String {
     let with = |state| rows.iter().filter(move |row| row.state == state);
     let mut text = format!(
-        "{} of {} may be downloaded\n",
+        "{} of {} may be downloaded",
         with(State::Accepted).count(),
         rows.len()
     );
+    let not_asked: Vec<&str> = with(State::NotAsked).map(|row| row.id.as_str()).collect();
+    if !not_asked.is_empty() {
+        text.push_str(&format!(", {} not asked", not_asked.len()));
+    }
+    text.push('\n');
     let open: Vec<&Row> = with(State::NotAccepted).collect();
-    if open.is_empty() {
-        return text;
+    if !open.is_empty() {
+        let mut table = Table::new(&[("rules to accept", Align::Left), ("", Align::Left)]);
+        for row in open {
+            table.row(vec![row.id.clone(), row.url.clone()]);
+        }
+        text.push_str(&format!("\n{}\n{HOW}\n", table.render()));
     }
-    let mut table = Table::new(&[("rules to accept", Align::Left), ("", Align::Left)]);
-    for row in open {
-        table.row(vec![row.id.clone(), row.url.clone()]);
+    if !not_asked.is_empty() {
+        text.push_str(&format!("\nnot asked: {}\n", not_asked.join(", ")));
     }
-    text.push_str(&format!("\n{}\n{HOW}\n", table.render()));
     text
 }
 
@@ -205,23 +303,28 @@ fn text(rows: &[Row]) -> String {
 mod tests {
     use super::*;
 
+    fn row_of(id: &str, kaggle: &str, answer: Permission) -> Row {
+        row(((&id.to_owned(), &kaggle.to_owned()), answer))
+    }
+
     #[test]
     fn what_is_to_be_accepted_is_a_list_of_addresses() {
+        let granted = Permission::Granted { remembered: false };
         let refused = FetchError::RulesNotAccepted { id: "b".into() };
         let unknown = FetchError::NoSuchCompetition {
             id: "c".into(),
             message: String::new(),
         };
         let rows = [
-            row("a", "a", Ok(())),
-            row("b", "b-at-kaggle", Err(refused)),
-            row("c", "c", Err(unknown)),
+            row_of("a", "a", granted),
+            row_of("b", "b-at-kaggle", Permission::Refused(refused)),
+            row_of("c", "c", Permission::Refused(unknown)),
         ];
         let shown = text(&rows);
         assert!(shown.starts_with(
             "1 of 3 may be downloaded\n\nrules to accept\nb                https://www.kaggle.com/competitions/b-at-kaggle/rules\n"
         ), "{shown}");
-        assert!(shown.contains("phone"));
+        assert!(shown.contains("phone") && shown.contains("may still offer"));
         assert_eq!(
             text(&rows[..1]),
             "1 of 1 may be downloaded\n",
@@ -229,5 +332,21 @@ mod tests {
         );
         let exits: Vec<Exit> = rows.iter().map(|row| row.exit).collect();
         assert_eq!(exits, [Exit::Success, Exit::Input, Exit::Input]);
+        let rows = [
+            rows.into_iter().next().unwrap(),
+            row_of("d", "d", Permission::NotAsked),
+        ];
+        assert_eq!(
+            text(&rows),
+            "1 of 2 may be downloaded, 1 not asked\n\nnot asked: d\n"
+        );
+    }
+
+    #[test]
+    fn a_pause_is_a_number_of_seconds() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["", "-1", "soon", "NaN", "1e300"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,0 +1,148 @@
+//! Which bundles an account may download. Kaggle limits how often it may be asked, and does not say how often: questions are
+//! asked one at a time with a pause between them, the first "too many requests" ends them, and what was accepted once is
+//! remembered, because acceptance of rules is not taken back.
+//!
+//! `STORE/rules-v1/ACCOUNT.json` lists the accepted competitions of an account. Its name is a digest, so it shows no token.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use prep_cache::Digest;
+use prep_core::Cancel;
+use prep_fetch::{FetchError, Network};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::settings::Settings;
+
+/// How often a pause looks for cancellation.
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// How questions are asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Pace {
+    /// Between two questions.
+    pub pause: Duration,
+    /// Whether what is remembered is asked again.
+    pub again: bool,
+}
+
+/// The answer for one competition.
+#[derive(Debug)]
+pub enum Permission {
+    /// The bundle may be downloaded.
+    Granted {
+        /// It was accepted at an earlier time, and Kaggle was not asked now.
+        remembered: bool,
+    },
+    /// Something is in the way, such as rules.
+    Refused(FetchError),
+    /// Kaggle was not asked, because it accepts no more requests or the user stopped.
+    NotAsked,
+}
+
+/// Asks for each of `competitions`, which are Kaggle's names. `asked` is called after each question with the number of
+/// competitions that are answered.
+///
+/// # Errors
+/// If there are no credentials, or the file of accepted competitions cannot be read or written.
+pub fn permissions(
+    settings: &Settings,
+    network: &Network,
+    competitions: &[String],
+    pace: Pace,
+    cancel: &Cancel,
+    asked: &dyn Fn(usize),
+) -> Result<Vec<Permission>, Error> {
+    let path = path(settings, &network.account_key()?);
+    let mut remembered = match pace.again {
+        true => Accepted::default(),
+        false => Accepted::read(&path),
+    };
+    let mut answers = Vec::new();
+    let mut last = None;
+    let mut is_ended = false;
+    for (number, id) in competitions.iter().enumerate() {
+        if remembered.accepted.contains(id) {
+            answers.push(Permission::Granted { remembered: true });
+            continue;
+        }
+        is_ended = is_ended || !wait(last, pace.pause, cancel);
+        if is_ended {
+            answers.push(Permission::NotAsked);
+            continue;
+        }
+        let answer = match network.check_access(id, cancel) {
+            Ok(_) => {
+                remembered.accepted.insert(id.clone());
+                add(&path, id)?;
+                Permission::Granted { remembered: false }
+            }
+            Err(error) => {
+                // What holds for one holds for all: the account, the network, the user.
+                is_ended = !matches!(
+                    error,
+                    FetchError::RulesNotAccepted { .. }
+                        | FetchError::MayNotParticipate { .. }
+                        | FetchError::Forbidden { .. }
+                        | FetchError::NoSuchCompetition { .. }
+                );
+                match error {
+                    FetchError::Cancelled => Permission::NotAsked,
+                    error => Permission::Refused(error),
+                }
+            }
+        };
+        answers.push(answer);
+        last = Some(Instant::now());
+        asked(number + 1);
+    }
+    Ok(answers)
+}
+
+/// Waits until the next question may be asked. Returns `false` if the user stopped.
+fn wait(last: Option<Instant>, pause: Duration, cancel: &Cancel) -> bool {
+    while let Some(last) = last
+        && !cancel.is_cancelled()
+        && last.elapsed() < pause
+    {
+        std::thread::sleep(GLANCE.min(pause.saturating_sub(last.elapsed())));
+    }
+    !cancel.is_cancelled()
+}
+
+/// Competitions whose bundles an account may download.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Accepted {
+    accepted: BTreeSet<String>,
+}
+
+impl Accepted {
+    /// What the file holds; nothing if there is none, or if it is damaged: then Kaggle is asked again.
+    fn read(path: &Path) -> Accepted {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+}
+
+fn path(settings: &Settings, account: &str) -> PathBuf {
+    let digest = Digest::of(account.as_bytes()).to_string();
+    let name = format!("{}.json", digest.get(..16).unwrap_or(&digest));
+    settings.store_dir.join("rules-v1").join(name)
+}
+
+/// Adds a competition to the file, which another process may have changed meanwhile.
+fn add(path: &Path, id: &str) -> Result<(), Error> {
+    let mut accepted = Accepted::read(path);
+    accepted.accepted.insert(id.to_owned());
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let written = prep_cache::make_folder(dir).and_then(|()| {
+        let mut file = tempfile::NamedTempFile::new_in(dir)?;
+        file.write_all(serde_json::to_string_pretty(&accepted)?.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    });
+    written.map_err(|error| Error::writing("write", path, &error))
+}
