@@ -66,6 +66,7 @@ pub use prep_steps::Expand;
 pub use prepared::{PreparedState, manifest, not_prepared, prepared};
 pub use settings::Settings;
 pub use stages::assemble::Competition;
+pub use stages::availability::require_credentials_for;
 pub use stages::disk::Peak;
 pub use stages::forecast::Download;
 pub use stages::forecast::Missing;

@@ -11,6 +11,8 @@ pub enum Note<'a> {
     ReadsAgain { id: &'a str, bytes: u64 },
     /// So many published files did not survive; they are made again.
     Torn { id: &'a str, files: u64 },
+    /// Competitions that are left out, because a bundle or source of theirs is not here.
+    NotAvailable(&'a [String]),
     /// The disk may not suffice.
     LittleDisk(&'a str),
 }
@@ -18,7 +20,7 @@ pub enum Note<'a> {
 impl Note<'_> {
     /// Whether it may be bad news.
     pub fn is_warning(&self) -> bool {
-        !matches!(self, Note::ReadsAgain { .. })
+        !matches!(self, Note::ReadsAgain { .. } | Note::NotAvailable(_))
     }
 }
 
@@ -36,6 +38,12 @@ impl fmt::Display for Note<'_> {
             Note::Torn { id, files } => write!(
                 f,
                 "{id}: {files} published files are not whole; it is made again"
+            ),
+            Note::NotAvailable(ids) => write!(
+                f,
+                "{} left out, whose bundle or source is not here: {}",
+                units::count(ids.len() as u64, "competition"),
+                ids.join(", ")
             ),
             Note::LittleDisk(text) => f.write_str(text),
         }

@@ -44,6 +44,8 @@ pub struct Options {
     pub expand: Option<Expand>,
     /// Nothing is published but what `prep.lock` says.
     pub locked: bool,
+    /// Competitions with a missing bundle or source are left out, and nothing is downloaded.
+    pub available_only: bool,
     /// Other competitions go on when one has failed.
     pub keep_going: bool,
     /// Downloaded bundles stay when their competition is prepared.
@@ -62,6 +64,7 @@ impl Default for Options {
             check_outputs: true,
             expand: None,
             locked: false,
+            available_only: false,
             keep_going: true,
             keep_bundles: true,
         }

@@ -1,9 +1,13 @@
 //! Downloading: how much may be used, and whose credentials.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use clap::Args;
 use prep_core::units;
-use prep_fetch::{FetchError, Found, LazyNetwork, Network, Options};
+use prep_fetch::{FetchError, Found, LazyNetwork, Network, Options, Watcher};
 
+use crate::output::printer::Printer;
 use crate::session::Session;
 use crate::values::at_least_one;
 
@@ -63,10 +67,27 @@ fn connect(session: &Session, limits: &Limits, purpose: Purpose) -> Result<Netwo
         connections: limits.connections.unwrap_or(usual.connections),
         max_rate: limits.max_rate,
         attempts,
+        watcher: watcher(&session.printer),
         ..usual
     };
     let session = session.clone();
     Network::with_finder(options, move || credentials(&session))
+}
+
+/// Between two messages about waiting: several downloads may wait for the same server.
+const SHOW_EVERY: Duration = Duration::from_secs(5);
+
+/// Shows what is waited for.
+fn watcher(printer: &Printer) -> Watcher {
+    let printer = printer.clone();
+    let shown: Mutex<Option<Instant>> = Mutex::default();
+    Watcher::new(move |waiting| {
+        let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+            *shown = Some(Instant::now());
+            printer.message_aside(waiting);
+        }
+    })
 }
 
 fn credentials(session: &Session) -> Result<Found, FetchError> {

@@ -109,6 +109,7 @@ impl How {
             check_outputs: !self.skip_verification,
             expand: self.expand_archives.map(Expand::from),
             locked: false,
+            available_only: false,
             keep_going: !conduct.fail_fast,
             keep_bundles: !conduct.discard_bundle,
         }

@@ -1,9 +1,10 @@
 //! Sixth stage: the bytes that downloads move, and the disk that they take, before any of them begins.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prep_core::{Action, Cancel, Reason};
-use prep_fetch::Network;
+use prep_fetch::{FetchError, Network};
 use serde::Serialize;
 
 use super::assemble::Competition;
@@ -120,9 +121,13 @@ impl Plan {
         let for_bundles = missing.iter().any(|one| one.source.is_none());
         let kaggle = for_bundles.then(|| task.network.get());
         let network = task.network.any();
+        // After the first answer that there are too many requests, Kaggle is asked no more.
+        let is_limited = AtomicBool::new(false);
         let downloads = ask_all(&missing, |one| match one.source {
             None => match &kaggle {
-                Some(Ok(network)) => listed(one, network),
+                Some(Ok(network)) if !is_limited.load(Ordering::Relaxed) => {
+                    listed(one, network, &is_limited)
+                }
                 _ => published(one, None),
             },
             Some(source) => match (&network, source.remote()) {
@@ -205,17 +210,35 @@ impl Plan {
     }
 }
 
-/// A bundle as Kaggle lists it.
-fn listed(one: &Missing<'_>, network: &Network) -> Download {
+/// A bundle as Kaggle lists it. If it cannot be listed and its size is not published, Kaggle's sum of its files stands in,
+/// which it tells also to accounts that have not accepted the rules.
+fn listed(one: &Missing<'_>, network: &Network, is_limited: &AtomicBool) -> Download {
     let competition = one.competition;
-    match network.list(&competition.kaggle, &Cancel::default()) {
+    let cancel = Cancel::default();
+    match network.list(&competition.kaggle, &cancel) {
         Ok(remote) => Download {
             bytes: Some(remote.bytes),
             partial_bytes: Some(competition.members.bytes(&remote.entries)),
             estimated: false,
             error: None,
         },
-        Err(error) => published(one, Some(error.to_string())),
+        Err(error) => {
+            let mut download = published(one, Some(error.to_string()));
+            match error {
+                FetchError::Quota { .. } => is_limited.store(true, Ordering::Relaxed),
+                FetchError::RulesNotAccepted { .. }
+                | FetchError::Forbidden { .. }
+                | FetchError::MayNotParticipate { .. }
+                | FetchError::Listing { .. }
+                    if download.bytes.is_none() =>
+                {
+                    let files = network.summary(&competition.kaggle, &cancel);
+                    download.bytes = files.ok().map(|files| files.bytes);
+                }
+                _ => {}
+            }
+            download
+        }
     }
 }
 

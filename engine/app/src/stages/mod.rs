@@ -7,6 +7,7 @@
 //! sources    Loaded       Found: the bundle and the further sources, each where it is or how it is downloaded
 //! assemble   Chosen       Assembly: one graph of all steps; calls load and sources for each competition
 //! resolve    Assembly     Plan: the steps that would run, and why
+//! availability Plan       what is done if bundles are missing: leave competitions out, or one error
 //! forecast   Plan         bytes to download, and the disk that they take               (disk)
 //! run        Plan         Ended: the report of the engine                              (watch: times; origins: sources)
 //! record     Ended        what a data directory notes about prepared data              (provenance, lock)
@@ -16,6 +17,7 @@
 //! `plan` and `why` stop after `resolve`; `push` and `cache rerun` continue from there in their own ways.
 
 pub(crate) mod assemble;
+pub(crate) mod availability;
 pub(crate) mod choose;
 pub(crate) mod disk;
 pub(crate) mod forecast;

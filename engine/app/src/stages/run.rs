@@ -11,6 +11,7 @@ use prep_core::{
 use prep_remote::Link;
 
 use super::assemble::Competition;
+use super::availability;
 use super::resolve::Plan;
 use super::summary::Summary;
 use super::watch::Watch;
@@ -87,15 +88,20 @@ impl Run {
             false => context,
         };
         prepared::settle(settings, &options.variant, ids, &context, notes)?;
-        let mut plan = Plan::make(task, ids, &engine, &context)?;
+        let mut ids = ids.to_vec();
+        let mut plan = Plan::make(task, &ids, &engine, &context)?;
+        if availability::leave_out(task, &plan, &mut ids, notes)? {
+            plan = Plan::make(task, &ids, &engine, &context)?;
+        }
         if !options.keep_going {
             plan = plan.complete()?;
         }
+        availability::require_credentials(task, &plan)?;
         plan.require_disk(task, notes)?;
         Ok(Run {
             plan,
             task: task.clone(),
-            ids: ids.to_vec(),
+            ids,
             context,
             _in_use: in_use,
         })

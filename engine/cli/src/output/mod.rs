@@ -1,5 +1,6 @@
 //! What the user sees.
 
+pub mod aside;
 pub mod audit;
 pub mod browser;
 pub mod diagnostics;

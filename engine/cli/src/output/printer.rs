@@ -13,6 +13,7 @@ use terminal_size::{Width, terminal_size_of};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::global::{Color, Global};
+use crate::output::aside::Aside;
 use crate::output::diagnostics;
 use crate::output::table::Table;
 
@@ -53,6 +54,8 @@ pub struct Printer {
     pub level: Level,
     /// Results are JSON.
     pub json: bool,
+    /// What draws on stderr.
+    pub aside: Aside,
 }
 
 impl Printer {
@@ -71,6 +74,7 @@ impl Printer {
         Printer {
             level,
             json: global.json,
+            aside: Aside::default(),
         }
     }
 
@@ -115,6 +119,14 @@ impl Printer {
     /// Something worth knowing.
     pub fn message(&self, message: impl Display) {
         self.say(Level::Normal, &format!("{}\n", shown(message)));
+    }
+
+    /// Something worth knowing while a display may draw on stderr.
+    pub fn message_aside(&self, message: impl Display) {
+        let message = message.to_string();
+        if self.level >= Level::Normal && !self.aside.show(&message) {
+            self.message(message);
+        }
     }
 
     /// Something that only a curious user wants to know.

@@ -51,10 +51,27 @@ pub fn show(printer: &Printer, preparation: &Preparation) -> Result<(), CliError
             ));
         }
     }
+    if let Some(line) = incomplete(&preparation.summaries) {
+        printer.message(line);
+    }
     if preparation.interrupted {
         printer.message("stopped; what was finished is kept, the next run goes on from there");
     }
     Ok(())
+}
+
+/// `20 of 22 competitions are prepared; not prepared: a, b`, if some of several are not.
+fn incomplete(summaries: &[Summary]) -> Option<String> {
+    let incomplete = summaries.iter().filter(|summary| !summary.is_complete());
+    let incomplete: Vec<&str> = incomplete.map(|summary| summary.id.as_str()).collect();
+    let total = summaries.len();
+    (total > 1 && !incomplete.is_empty()).then(|| {
+        format!(
+            "{} of {total} competitions are prepared; not prepared: {}",
+            total - incomplete.len(),
+            incomplete.join(", ")
+        )
+    })
 }
 
 /// Every step that failed. Failures that differ in the competition alone are one error with a list.
@@ -215,7 +232,16 @@ mod tests {
             (exit(&done), exit(&refused)),
             (Exit::Success, Exit::Pipeline)
         );
-        let table = table(&[done, refused]);
+        let both = [done, refused];
+        assert_eq!(
+            incomplete(&both).as_deref(),
+            Some("1 of 2 competitions are prepared; not prepared: long-name")
+        );
+        assert_eq!(
+            (incomplete(&both[..1]), incomplete(&both[1..])),
+            (None, None)
+        );
+        let table = table(&both);
         assert_eq!(
             table.render(),
             "competition  files     size    time  run  reused  checksums    state\n\

@@ -67,6 +67,9 @@ impl Fetch {
             options,
             network,
         };
+        if session.settings.remote.is_none() {
+            prep_app::require_credentials_for(&task, &ids)?;
+        }
         let (_watching, cancel) = interrupt::watched(&session.printer)?;
         let mut exits = Vec::new();
         let mut found = Vec::new();

@@ -230,9 +230,10 @@ impl Planned {
 fn download_text(download: &Download, what: &str) -> String {
     let bytes = download.bytes.map(units::bytes);
     match (&download.error, bytes, download.partial_bytes) {
-        (Some(error), ..) => {
+        (Some(error), bytes, _) => {
             let cause = error.lines().next().unwrap_or_default();
-            format!("{what} is not there: {cause}")
+            let size = bytes.map_or_else(String::new, |bytes| format!("; it has about {bytes}"));
+            format!("{what} is not there: {cause}{size}")
         }
         (None, Some(bytes), Some(part)) if Some(part) == download.bytes => {
             format!("{bytes} to download")
@@ -371,6 +372,10 @@ mod tests {
             (download(None, None, None), "the bundle is not there"),
             (
                 download(Some(1), None, Some("rules\nhelp")),
+                "the bundle is not there: rules; it has about 1 B",
+            ),
+            (
+                download(None, None, Some("rules\nhelp")),
                 "the bundle is not there: rules",
             ),
         ] {

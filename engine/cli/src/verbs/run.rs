@@ -12,6 +12,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::options::{Conduct, How};
+use crate::output::aside::Notice;
 use crate::output::progress::Display;
 use crate::output::{summary, timings};
 use crate::select::Selection;
@@ -39,6 +40,9 @@ pub struct RunArgs {
     /// Publish nothing but what DATA/prep.lock says: the same files, answers, leaderboard and rules
     #[arg(long)]
     locked: bool,
+    /// Prepare the competitions whose bundles are here, download nothing, and list the others
+    #[arg(long, help_heading = "Downloads")]
+    available: bool,
     #[command(flatten)]
     conduct: Conduct,
 }
@@ -51,10 +55,12 @@ Examples:
   prep run --set dev --variant fixed --data-dir /data/mle-bench
   prep run --list ids.txt --json > report.json
   prep run --lite --locked
+  prep run --lite --available
 
 Bundles are ID.zip or ID/ID.zip in --source or in the data folder; what is in neither is downloaded
-from Kaggle to DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_USERNAME and
-KAGGLE_KEY, KAGGLE_API_TOKEN, ~/.kaggle/kaggle.json or ~/.kaggle/access_token. Outputs go to
+from Kaggle to DATA/ID/ID.zip. Credentials are those of Kaggle's own tools: KAGGLE_API_TOKEN,
+~/.kaggle/access_token, KAGGLE_USERNAME and KAGGLE_KEY, ~/.kaggle/kaggle.json, or the login of
+`kaggle auth login`. Outputs go to
 DATA/ID/prepared, those of variant fixed to DATA/fixed/ID/prepared. DATA/prep.lock says what they are.";
 
 impl RunArgs {
@@ -64,13 +70,16 @@ impl RunArgs {
         }
         let session = &session.linked(&self.conduct.remote)?;
         let ids = self.selection.ids()?;
-        let purpose = match self.how.no_download {
+        let purpose = match self.how.no_download || self.available {
             true => Purpose::Nothing,
             false => Purpose::Download,
         };
+        let options = self.how.options(&self.conduct);
         let options = Options {
             locked: self.locked,
-            ..self.how.options(&self.conduct)
+            available_only: self.available,
+            download: options.download && !self.available,
+            ..options
         };
         let task = session.task(options, &self.conduct.limits, purpose)?;
         let ids = share(session, &task.catalog, ids, self.unit)?;
@@ -159,11 +168,11 @@ pub fn carry_out(
     let display = Display::new(&session.printer, &run.plan.work(), remote);
     // Nobody else sets it.
     let _ = shown.set(Box::new(display.notice()));
-    Ok(run.execute(display.reporter())?)
+    session.printer.aside.set(Some(Box::new(display.notice())));
+    let prepared = run.execute(display.reporter());
+    session.printer.aside.set(None);
+    Ok(prepared?)
 }
-
-/// Says something beside a display.
-type Notice = Box<dyn Fn(&str) + Send + Sync>;
 
 /// The code of all endings together.
 pub fn exit(preparation: &Preparation) -> Exit {

@@ -1,0 +1,97 @@
+//! What is done about bundles that are not here, before anything runs: competitions are left out if that is wanted, and
+//! missing credentials are one error.
+
+use prep_core::units;
+use prep_fetch::FetchError;
+
+use super::resolve::Plan;
+use crate::bundles;
+use crate::error::Error;
+use crate::note::Note;
+use crate::task::Task;
+
+/// Removes the competitions with a missing bundle or source from `ids`, if the task prepares only what is here. Returns
+/// whether any was removed.
+///
+/// # Errors
+/// If none is left.
+pub(crate) fn leave_out(
+    task: &Task,
+    plan: &Plan,
+    ids: &mut Vec<String>,
+    notes: &dyn Fn(Note),
+) -> Result<bool, Error> {
+    if !task.options.available_only {
+        return Ok(false);
+    }
+    let mut absent: Vec<String> = Vec::new();
+    for one in plan.missing() {
+        if !absent.contains(&one.competition.id) {
+            absent.push(one.competition.id.clone());
+        }
+    }
+    if absent.is_empty() {
+        return Ok(false);
+    }
+    ids.retain(|id| !absent.contains(id));
+    if ids.is_empty() {
+        let message = format!("no bundle is here: {}", absent.join(", "));
+        return Err(Error::new(prep_core::Failure::Input, message).help(
+            "run without --available to download them, or name their directory with --source",
+        ));
+    }
+    notes(Note::NotAvailable(&absent));
+    Ok(true)
+}
+
+/// Fails if several competitions are wanted, bundles are missing and there are no credentials to download them. Of a single
+/// competition, the step of its bundle has the same error, with the places in which the bundle was looked for.
+///
+/// # Errors
+/// One error with a list.
+pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error> {
+    let missing = plan
+        .missing()
+        .into_iter()
+        .filter(|one| one.source.is_none());
+    let missing: Vec<&str> = missing.map(|one| one.competition.id.as_str()).collect();
+    match plan.competitions.len() {
+        ..2 => Ok(()),
+        _ => with_credentials(task, &missing),
+    }
+}
+
+/// The same, for bundles that are only fetched.
+///
+/// # Errors
+/// As [`require_credentials`]; if a competition is unknown.
+pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
+    let dirs = task.options.source_dirs();
+    let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();
+    let missing: Vec<&str> = ids.iter().filter(is_missing).map(String::as_str).collect();
+    match missing.len() {
+        ..2 => Ok(()),
+        _ => with_credentials(task, &missing),
+    }
+}
+
+fn with_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let error = match task.network.get() {
+        Err(error @ FetchError::Credentials(_)) => error,
+        _ => return Ok(()),
+    };
+    let text = error.to_string();
+    let (cause, help) = text.split_once("; ").unwrap_or((&text, ""));
+    let count = units::count(missing.len() as u64, "bundle");
+    let missing = missing.join(", ");
+    let message = format!("{count} cannot be downloaded: {cause}\n  missing: {missing}");
+    let others = "--available prepares the competitions whose bundles are here";
+    let help = match help {
+        "" => others.to_owned(),
+        help => format!("{help}; {others}"),
+    };
+    Err(Error::new(error.failure(), message).help(help))
+}
