@@ -12,6 +12,7 @@
 //! prepared   what a data directory holds of a competition   bundles     where its bundle is
 //! digests    the digests that a score depends on            note        messages that are no failures
 //! outline    a pipeline as a map of its settings            permissions which bundles an account may download
+//! doctor     checks of directories and disk before a run
 //! ```
 //!
 //! A [`Task`] says what is wanted. [`Plan::look`] answers what that would take and writes nothing; [`Run::begin`] and
@@ -25,6 +26,7 @@ mod bundles;
 mod catalog;
 mod check;
 mod digests;
+pub mod doctor;
 mod draft;
 mod error;
 mod export;

@@ -2,6 +2,7 @@
 
 mod asking;
 mod bundles;
+mod kaggle;
 mod part;
 mod refusals;
 mod sources;

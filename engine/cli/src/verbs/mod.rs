@@ -10,6 +10,7 @@ pub mod definitions;
 pub mod demo;
 pub mod diff;
 pub mod digest;
+pub mod doctor;
 pub mod experiments;
 pub mod export;
 pub mod fetch;
@@ -69,6 +70,7 @@ verbs! {
     Audit(audit::AuditArgs),
     List(list::List),
     Rules(rules::Rules),
+    Doctor(doctor::Doctor),
     Fetch(fetch::Fetch),
     Ls(ls::Ls),
     Graph(graph::GraphArgs),

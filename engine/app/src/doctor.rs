@@ -1,0 +1,212 @@
+//! Checks of the surroundings that do not need the network: directories, links, locks, disk. What they find are plain values;
+//! the command line shows them.
+
+use std::path::Path;
+
+use prep_cache::{LinkMode, Store};
+use prep_core::units;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::settings::Settings;
+use crate::stages::resolve::Plan;
+use crate::task::Task;
+
+/// How well a check went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Health {
+    Ok,
+    /// It works, but slower or less safely than it could.
+    Warning,
+    /// Something will fail.
+    Error,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was checked, in a word or two.
+    pub check: &'static str,
+    #[serde(rename = "state")]
+    pub health: Health,
+    pub text: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+}
+
+impl Finding {
+    pub fn new(check: &'static str, health: Health, text: impl Into<String>) -> Finding {
+        Finding {
+            check,
+            health,
+            text: text.into(),
+            help: None,
+        }
+    }
+
+    pub fn ok(check: &'static str, text: impl Into<String>) -> Finding {
+        Finding::new(check, Health::Ok, text)
+    }
+
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Finding {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The file systems of the cache and of the data directory: whether they can be written, how files get from one to the
+/// other, and whether locks work. Writes some small files and removes them.
+pub fn file_systems(settings: &Settings) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (check, dir) in [("cache", &settings.store_dir), ("data", &settings.data_dir)] {
+        findings.push(match writable(dir) {
+            Ok(()) => locks(check, dir),
+            Err(error) => Finding::new(
+                check,
+                Health::Error,
+                format!(
+                    "{} cannot be written: {}",
+                    dir.display(),
+                    crate::error::for_people(&error.to_string())
+                ),
+            )
+            .help(
+                "name another directory with --data-dir or --cache-dir, or change its permissions",
+            ),
+        });
+    }
+    if findings
+        .iter()
+        .all(|finding| finding.health != Health::Error)
+    {
+        findings.push(links(settings));
+    }
+    findings
+}
+
+fn writable(dir: &Path) -> std::io::Result<()> {
+    prep_cache::make_folder(dir)?;
+    tempfile::tempfile_in(dir).map(drop)
+}
+
+/// Whether a lock keeps a second holder out.
+fn locks(check: &'static str, dir: &Path) -> Finding {
+    let shown = dir.display();
+    let probe = tempfile::tempdir_in(dir);
+    let works = probe.as_ref().is_ok_and(|probe| {
+        let path = probe.path().join("lock");
+        let first = prep_cache::try_lock_file(&path);
+        let second = prep_cache::try_lock_file(&path);
+        matches!((first, second), (Ok(Some(_)), Ok(None)))
+    });
+    match (works, prep_cache::is_shared(dir)) {
+        (true, false) => Finding::ok(check, format!("{shown}, locks work")),
+        (true, true) => Finding::ok(
+            check,
+            format!(
+                "{shown} may be seen by other machines; locks are leases, which take up to half a minute to expire"
+            ),
+        ),
+        (false, _) => Finding::new(
+            check,
+            Health::Error,
+            format!("{shown} has no working locks"),
+        )
+        .help("use a directory on another file system"),
+    }
+}
+
+/// How results of the cache get into the data directory.
+fn links(settings: &Settings) -> Finding {
+    let check = "links";
+    let mode = || -> Result<LinkMode, Error> {
+        let unwritable = |error| Error::writing("write to", &settings.store_dir, &error);
+        let inside = tempfile::tempdir_in(&settings.store_dir).map_err(unwritable)?;
+        let outside = tempfile::tempdir_in(&settings.data_dir).map_err(unwritable)?;
+        let store = Store::open(inside.path())?;
+        let digest = store.put(b"links of prep doctor")?;
+        Ok(store.materialise(&digest, &outside.path().join("file"))?)
+    };
+    match mode() {
+        Ok(LinkMode::HardLink) => Finding::ok(check, "published files are hard links to the cache"),
+        Ok(LinkMode::Reflink) => Finding::ok(check, "published files share their blocks with the cache"),
+        Ok(LinkMode::Copy) => Finding::new(
+            check,
+            Health::Warning,
+            "published files are copies: each takes its space twice, in the cache and in the data directory",
+        )
+        .help("put --cache-dir and --data-dir on one file system"),
+        Err(error) => Finding::new(check, Health::Error, error.message),
+    }
+}
+
+/// Disk for the missing bundles of a selection and for what is prepared from them.
+///
+/// # Errors
+/// If nothing can be planned.
+pub fn disk(task: &Task, ids: &[String]) -> Result<Finding, Error> {
+    let check = "disk";
+    let plan = Plan::look(task, ids)?;
+    let Some(peak) = plan.peak(task, |one| one.published_bytes())? else {
+        let free = prep_fetch::free_space(&task.settings.data_dir);
+        let free = free.map_or_else(|| "an unknown amount".to_owned(), units::bytes);
+        return Ok(Finding::ok(
+            check,
+            format!("{free} free, and no bundle is missing"),
+        ));
+    };
+    Ok(match peak.check(&task.settings.data_dir) {
+        Ok(None) => Finding::ok(check, peak.text()),
+        Ok(Some(warning)) => Finding::new(check, Health::Warning, warning)
+            .help("--discard-bundle removes each bundle once its competition is prepared"),
+        Err(error) => {
+            let finding = Finding::new(check, Health::Error, error.message);
+            match error.help {
+                Some(help) => finding.help(help),
+                None => finding,
+            }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_that_can_be_used_are_ok_and_left_as_they_were() {
+        let dir = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            data_dir: dir.path().join("data"),
+            store_dir: dir.path().join("store"),
+            pipelines: None,
+            jobs: 1,
+            memory: 1 << 30,
+            program: String::new(),
+            boot: None,
+            accesses: prep_cache::Accesses::default(),
+            remote: None,
+        };
+        let findings = file_systems(&settings);
+        let checks: Vec<_> = findings.iter().map(|one| (one.check, one.health)).collect();
+        let ok = Health::Ok;
+        assert_eq!(
+            checks,
+            [("cache", ok), ("data", ok), ("links", ok)],
+            "{findings:?}"
+        );
+        for path in [&settings.data_dir, &settings.store_dir] {
+            assert_eq!(path.read_dir().unwrap().count(), 0, "{}", path.display());
+        }
+        // A file stands where the directory should be.
+        std::fs::remove_dir(&settings.data_dir).unwrap();
+        std::fs::write(&settings.data_dir, "").unwrap();
+        let findings = file_systems(&settings);
+        assert_eq!(findings.len(), 2, "{findings:?}");
+        assert_eq!(findings[1].health, Health::Error);
+        assert!(findings[1].help.is_some());
+    }
+}

@@ -1,0 +1,389 @@
+//! `prep doctor`: whether everything that a run needs is there.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use prep_app::doctor::{self, Finding, Health};
+use prep_app::{Options, Pace, Permission, permissions};
+use prep_core::{Cancel, Failure, units};
+use prep_fetch::{Account, FetchError, LazyNetwork, Network};
+use rustix::process::{Resource, getrlimit};
+use serde_json::json;
+
+use crate::downloads::{self, Limits, Purpose};
+use crate::exit::Exit;
+use crate::interrupt;
+use crate::output::table::{Align, Table};
+use crate::remote::{InForce, RemoteArgs};
+use crate::select::Selection;
+use crate::session::{Ended, Session};
+
+/// Check credentials, rules, disk and directories before a run
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  prep doctor
+  prep doctor --lite
+  prep doctor --offline --json
+
+With a selection, prep also checks the rules of its competitions and the disk that they take. Rules are asked for one at \
+a time, which takes a second or two each; `prep rules` says more about them.
+
+The exit code is 0 if there is no error. Warnings do not count.")]
+pub struct Doctor {
+    #[command(flatten)]
+    selection: Selection,
+    /// Ask neither Kaggle nor a remote
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    remote: RemoteArgs,
+}
+
+/// Between two questions about rules.
+const PAUSE: Duration = Duration::from_millis(1500);
+
+/// A clock that differs by less is right.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(120);
+
+/// Memory for steps below which large competitions may be slow or fail, in bytes.
+const LITTLE_MEMORY: u64 = 2 << 30;
+
+/// Open files for each job, and for everything else.
+const FILES_PER_JOB: u64 = 8;
+const FILES_ALWAYS: u64 = 24;
+
+/// Findings, and the exit codes of errors.
+#[derive(Default)]
+struct Findings {
+    all: Vec<Finding>,
+    exits: Vec<Exit>,
+}
+
+impl Findings {
+    /// Adds a finding; `exit` is the code if it is an error.
+    fn add(&mut self, finding: Finding, exit: Exit) {
+        if finding.health == Health::Error {
+            self.exits.push(exit);
+        }
+        self.all.push(finding);
+    }
+
+    /// Adds an error: its first line is the finding, the rest is help.
+    fn failed(&mut self, check: &'static str, error: &FetchError) {
+        let error_exit = Exit::of(error.failure());
+        let error = error_text(error);
+        let finding = Finding::new(check, Health::Error, error.message);
+        self.add(with_help(finding, error.help), error_exit);
+    }
+}
+
+/// Cause and help of an error, split as everywhere.
+fn error_text(error: &FetchError) -> prep_app::Error {
+    let text = error.to_string();
+    let (cause, help) = match text.split_once('\n') {
+        Some((cause, help)) => (cause, Some(help)),
+        None => match text.split_once("; ") {
+            Some((cause, help)) => (cause, Some(help)),
+            None => (text.as_str(), None),
+        },
+    };
+    let shown = prep_app::Error::new(Failure::Input, cause);
+    match help {
+        Some(help) => shown.help(help),
+        None => shown,
+    }
+}
+
+fn with_help(finding: Finding, help: Option<String>) -> Finding {
+    match help {
+        Some(help) => finding.help(help),
+        None => finding,
+    }
+}
+
+impl Doctor {
+    pub fn call(&self, session: &Session) -> Ended {
+        let (_watching, cancel) = interrupt::watched(&session.printer)?;
+        let mut findings = Findings::default();
+        let ids = match self.selection.is_empty() {
+            true => Vec::new(),
+            false => self.selection.ids()?,
+        };
+        let purpose = Purpose::question_unless(self.offline);
+        let network = downloads::network(session, &Limits::default(), purpose);
+        credentials(session, &mut findings);
+        if !self.offline {
+            self.kaggle(session, &network, &ids, &cancel, &mut findings)?;
+        }
+        for finding in doctor::file_systems(&session.settings) {
+            findings.add(finding, Exit::Machine);
+        }
+        if !ids.is_empty() {
+            let task = session.task(Options::default(), &Limits::default(), purpose)?;
+            findings.add(doctor::disk(&task, &ids)?, Exit::Machine);
+        }
+        findings.add(open_files(session), Exit::Machine);
+        findings.add(memory(session), Exit::Machine);
+        self.remote(session, &mut findings);
+        show(session, &findings.all)?;
+        Ok(match cancel.is_cancelled() {
+            true => Exit::Interrupted,
+            false => Exit::combine(findings.exits),
+        })
+    }
+
+    /// What only Kaggle can tell: account, clock, rules.
+    fn kaggle(
+        &self,
+        session: &Session,
+        network: &LazyNetwork,
+        ids: &[String],
+        cancel: &Cancel,
+        findings: &mut Findings,
+    ) -> Result<(), crate::error::CliError> {
+        // Without credentials there is nobody to ask, which is an error already.
+        let network = match network.get() {
+            Ok(network) => network,
+            Err(FetchError::Credentials(_)) => return Ok(()),
+            Err(error) => {
+                findings.failed("kaggle", &error);
+                return Ok(());
+            }
+        };
+        match network.account(cancel) {
+            Ok(account) => {
+                findings.add(known(&account), Exit::Input);
+                findings.all.extend(clock(&account));
+            }
+            Err(error) => {
+                findings.failed("kaggle", &error);
+                return Ok(());
+            }
+        }
+        if !ids.is_empty() {
+            rules(session, &network, ids, cancel, findings)?;
+        }
+        Ok(())
+    }
+
+    fn remote(&self, session: &Session, findings: &mut Findings) {
+        let check = "remote";
+        let force = InForce::of(&self.remote, &session.places, &session.settings.data_dir);
+        let force = match force {
+            Ok(force) => force,
+            Err(error) => {
+                let finding = Finding::new(check, Health::Error, error.message);
+                findings.add(with_help(finding, error.help), error.exit);
+                return;
+            }
+        };
+        if force.url.is_none() {
+            findings.add(Finding::ok(check, "none is set"), Exit::Success);
+            return;
+        }
+        let signing = match force.signing(&session.places) {
+            Ok(Some(key)) => format!("results are signed with `{}`", key.name()),
+            Ok(None) => "no key, so results are not sent".to_owned(),
+            Err(error) => {
+                findings.add(
+                    Finding::new("key", Health::Error, error.message),
+                    error.exit,
+                );
+                return;
+            }
+        };
+        let trusted = units::count(force.trusted.len() as u64, "trusted key");
+        let linked = session.linked(&self.remote);
+        let link = linked
+            .as_ref()
+            .map(|linked| linked.settings.remote.as_ref());
+        match link {
+            Err(error) => {
+                let finding = Finding::new(check, Health::Error, error.message.clone());
+                findings.add(with_help(finding, error.help.clone()), error.exit);
+            }
+            Ok(Some(link)) if !self.offline => match link.sources() {
+                Ok(_) => {
+                    let text = format!("reachable; {signing}, {trusted}");
+                    findings.add(Finding::ok(check, text), Exit::Success);
+                }
+                Err(error) => {
+                    let error = prep_app::Error::from(error);
+                    let finding = Finding::new(check, Health::Error, error.message);
+                    findings.add(with_help(finding, error.help), Exit::Away);
+                }
+            },
+            Ok(_) => {
+                findings.add(
+                    Finding::ok(check, format!("not asked; {signing}, {trusted}")),
+                    Exit::Success,
+                );
+            }
+        }
+    }
+}
+
+/// Which credentials are used, and which are not.
+fn credentials(session: &Session, findings: &mut Findings) {
+    let check = "credentials";
+    match session.kaggle.credentials() {
+        Err(error) => findings.failed(check, &error.into()),
+        Ok(found) => {
+            let mut text = format!("{} (account {})", found.origin, found.credentials.account());
+            if !found.others.is_empty() {
+                let others: Vec<String> = found.others.iter().map(ToString::to_string).collect();
+                text.push_str(&format!("; not used: {}", others.join(", ")));
+            }
+            let finding = match found.warnings.is_empty() {
+                true => Finding::ok(check, text),
+                false => Finding::new(check, Health::Warning, text).help(found.warnings.join("; ")),
+            };
+            findings.add(finding, Exit::Success);
+        }
+    }
+}
+
+fn known(account: &Account) -> Finding {
+    let host = &account.host;
+    Finding::ok(
+        "kaggle",
+        match &account.user {
+            Some(user) => format!("{host} accepts the credentials of {user}"),
+            None => format!("{host} accepts the credentials"),
+        },
+    )
+}
+
+fn clock(account: &Account) -> Option<Finding> {
+    let server = account.server_time?;
+    let now = SystemTime::now();
+    let difference = now
+        .duration_since(server)
+        .or_else(|_| server.duration_since(now));
+    let difference = difference.unwrap_or_default();
+    Some(match difference <= CLOCK_TOLERANCE {
+        true => Finding::ok("clock", "agrees with the server's"),
+        false => Finding::new(
+            "clock",
+            Health::Warning,
+            format!("differs from the server's by {}", units::about(difference)),
+        )
+        .help("set the clock, or let NTP do it: logins and addresses expire by it"),
+    })
+}
+
+fn rules(
+    session: &Session,
+    network: &Network,
+    ids: &[String],
+    cancel: &Cancel,
+    findings: &mut Findings,
+) -> Result<(), crate::error::CliError> {
+    let catalog = session.catalog()?;
+    let mut competitions = Vec::new();
+    for id in ids {
+        competitions.push(catalog.get(id)?.kaggle());
+    }
+    let pace = Pace {
+        pause: PAUSE,
+        again: false,
+    };
+    let answers = permissions(
+        &session.settings,
+        network,
+        &competitions,
+        pace,
+        cancel,
+        &|_| {},
+    )?;
+    let mut refused = Vec::new();
+    let (mut granted, mut not_asked) = (0, 0);
+    let mut exit = Exit::Input;
+    for (id, answer) in ids.iter().zip(&answers) {
+        match answer {
+            Permission::Granted { .. } => granted += 1,
+            Permission::NotAsked => not_asked += 1,
+            Permission::Refused(error) => {
+                exit = Exit::of(error.failure());
+                refused.push(id.as_str());
+            }
+        }
+    }
+    let mut text = format!("{granted} of {} may be downloaded", ids.len());
+    if not_asked > 0 {
+        text.push_str(&format!(", {not_asked} not asked"));
+    }
+    let finding = match refused.is_empty() {
+        true => Finding::ok("rules", text),
+        false => {
+            text.push_str(&format!("; not {}", refused.join(", ")));
+            Finding::new("rules", Health::Error, text)
+                .help("`prep rules` with the same selection tells why")
+        }
+    };
+    findings.add(finding, exit);
+    Ok(())
+}
+
+/// Whether enough files may be open for the jobs.
+fn open_files(session: &Session) -> Finding {
+    let check = "open files";
+    let jobs = session.settings.jobs as u64;
+    let Some(limit) = getrlimit(Resource::Nofile).current else {
+        return Finding::ok(check, "not limited");
+    };
+    let needed = FILES_ALWAYS + FILES_PER_JOB * jobs;
+    let text = format!(
+        "{limit} may be open at once, {needed} needed for {}",
+        units::count(jobs, "job")
+    );
+    match limit >= needed {
+        true => Finding::ok(check, text),
+        false => {
+            Finding::new(check, Health::Warning, text).help("raise the limit with `ulimit -n`")
+        }
+    }
+}
+
+fn memory(session: &Session) -> Finding {
+    let memory = session.settings.memory;
+    let text = format!("{} for steps", units::bytes(memory));
+    match memory >= LITTLE_MEMORY {
+        true => Finding::ok("memory", text),
+        false => Finding::new("memory", Health::Warning, text)
+            .help("large competitions may be slow; raise it with --memory if there is more"),
+    }
+}
+
+fn show(session: &Session, findings: &[Finding]) -> Result<(), crate::error::CliError> {
+    if session.printer.json {
+        return session.printer.json(&json!({ "checks": findings }));
+    }
+    let mut table = Table::new(&[
+        ("check", Align::Left),
+        ("state", Align::Left),
+        ("found", Align::Left),
+    ]);
+    for finding in findings {
+        let state = match finding.health {
+            Health::Ok => "ok",
+            Health::Warning => "warning",
+            Health::Error => "error",
+        };
+        table.row(vec![
+            finding.check.to_owned(),
+            state.to_owned(),
+            finding.text.clone(),
+        ]);
+    }
+    session.printer.result(&table.render())?;
+    for finding in findings {
+        if let Some(help) = &finding.help {
+            session
+                .printer
+                .result(&format!("\n{}: {help}\n", finding.check))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,404 @@
+//! Kaggle as it is: limits of requests, rules that cannot be accepted, missing credentials, a network that is away.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use prep_fault_server::{At, Bundle, Fault, Kind, MemberFile, Side};
+
+use super::{World, wide_harbour};
+use crate::support::{Gallery, Harbour, Sandbox};
+
+fn pipelines() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../pipelines")
+}
+
+/// All competitions of the benchmark but the one with a further source, and one more.
+fn all() -> Vec<String> {
+    let mut ids: Vec<String> = fs::read_dir(pipelines())
+        .expect("pipelines")
+        .map(|entry| {
+            entry
+                .expect("entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|id| {
+            fs::read_to_string(pipelines().join(id).join("pipeline.yaml"))
+                .is_ok_and(|text| !text.contains("\nsources:"))
+        })
+        .collect();
+    ids.push(Harbour::ID.to_owned());
+    ids.sort();
+    ids
+}
+
+/// What Kaggle calls a competition.
+fn kaggle(id: &str) -> String {
+    let text = fs::read_to_string(pipelines().join(id).join("pipeline.yaml"))
+        .unwrap_or_else(|_| Harbour::PIPELINE.to_owned());
+    let at = text.find("kaggle: ").expect("a name") + "kaggle: ".len();
+    text[at..]
+        .chars()
+        .take_while(|c| !", }".contains(*c))
+        .collect()
+}
+
+#[test]
+fn rules_of_82_competitions_stop_at_the_first_limit_and_go_on_later() {
+    let ids = all();
+    assert_eq!(ids.len(), 82);
+    let bundle = wide_harbour(0);
+    let bundles = ids
+        .iter()
+        .map(|id| Bundle::new(&kaggle(id), bundle.clone()));
+    let limit = Fault::at(At::Api, Kind::status(429)).after(10).always();
+    let world = World::new(bundles.collect(), vec![limit]);
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let list = world.sandbox.write("ids.txt", ids.join("\n"));
+    let list = list.display().to_string();
+    let rules = ["rules", "--list", &list, "--pause", "0.01"];
+
+    let ended = world.prep(&rules).code(7);
+    let ended = ended.shows(&["10 of 82 may be downloaded, 72 not asked", "not asked: "]);
+    let said = ended.says(&["too many requests", "accepts no more for now (429)"]);
+    assert!(
+        !said.stderr.contains("asks to wait"),
+        "no waiting time is invented: {}",
+        said.stderr
+    );
+    assert_eq!(said.stderr.matches("too many requests").count(), 1);
+    // One at a time, and none after the first refusal.
+    assert_eq!(world.server.requests_of(Side::Api).len(), 11);
+
+    // What was accepted is remembered: only the rest is asked for.
+    world.server.set_faults(vec![
+        Fault::at(At::Api, Kind::status(429)).after(40).always(),
+    ]);
+    let ended = world.prep(&rules).code(7);
+    ended.shows(&["50 of 82 may be downloaded, 32 not asked"]);
+    assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41);
+    world.server.set_faults(Vec::new());
+    world
+        .prep(&rules)
+        .code(0)
+        .shows(&["82 of 82 may be downloaded"]);
+    assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
+    world
+        .prep(&rules)
+        .code(0)
+        .shows(&["82 of 82 may be downloaded"]);
+    assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32);
+
+    // Another account has accepted nothing, and --again asks for all.
+    let mut command = world.stranger(&["rules", Harbour::ID]);
+    command.env("KAGGLE_API_TOKEN", prep_fault_server::TOKEN);
+    world.end(&mut command).code(0);
+    world.prep(&["rules", Harbour::ID, "--again"]).code(0);
+    assert_eq!(world.server.requests_of(Side::Api).len(), 11 + 41 + 32 + 2);
+}
+
+#[test]
+fn questions_have_a_pause_between_them() {
+    let names = ["one", "two", "three"];
+    let bundles = names.map(|name| Bundle::new(name, wide_harbour(0)));
+    let world = World::new(bundles.to_vec(), Vec::new());
+    for name in names {
+        let text = Harbour::PIPELINE.replace("harbour", name);
+        world.sandbox.pipeline(name, &text);
+    }
+    let begun = Instant::now();
+    world
+        .prep(&["rules", "one", "two", "three", "--pause", "0.4"])
+        .code(0);
+    assert!(
+        begun.elapsed() > Duration::from_millis(800),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[test]
+fn rules_to_accept_are_opened_in_a_browser() {
+    let refused = Bundle::new(Harbour::ID, wide_harbour(0)).without_consent();
+    let world = World::new(vec![refused], Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let seen = world.sandbox.path("seen");
+    let script = format!(
+        "#!/bin/sh\necho \"$1\" > {0}.new && mv {0}.new {0}\n",
+        seen.display()
+    );
+    let browser = world.sandbox.write("browser", script);
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("mode");
+    let mut command = world.command(&["rules", Harbour::ID, "--open"]);
+    command.env("BROWSER", &browser);
+    let ended = world.end(&mut command).code(4);
+    ended.shows(&["may still offer this"]);
+    let begun = Instant::now();
+    while !seen.exists() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let opened = fs::read_to_string(seen).expect("the browser was called");
+    assert_eq!(
+        opened,
+        "https://www.kaggle.com/competitions/harbour/rules\n"
+    );
+    let mut command = world.command(&["rules", Harbour::ID, "--open"]);
+    command.env("BROWSER", "/nowhere/browser");
+    world
+        .end(&mut command)
+        .code(4)
+        .says(&["cannot open pages with /nowhere/browser"]);
+}
+
+/// Two competitions, one of which the account cannot join.
+#[test]
+fn a_run_goes_on_with_the_rest_and_ends_with_a_list() {
+    let bundles = vec![
+        Bundle::new(Harbour::ID, wide_harbour(0)),
+        Bundle::new(Gallery::ID, Gallery::archive(10, 0).bytes()).without_consent(),
+    ];
+    let world = World::new(bundles, Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    world.sandbox.pipeline(Gallery::ID, &Gallery::pipeline(0));
+    let run = ["run", "--skip-verification", Harbour::ID, Gallery::ID];
+    let ended = world.prep(&run).code(4);
+    ended.says(&[
+        "the rules of gallery are not accepted",
+        "1 of 2 competitions are prepared; not prepared: gallery",
+    ]);
+    assert!(world.sandbox.prepared(Harbour::ID).exists());
+}
+
+#[test]
+fn missing_credentials_are_one_error_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    Harbour::install(&sandbox);
+    let run = [
+        "run",
+        "--lite",
+        Harbour::ID,
+        "--skip-verification",
+        "--source",
+        "source",
+    ];
+    let ended = sandbox.prep(&run).code(4);
+    let ended = ended.says(&[
+        "22 bundles cannot be downloaded: no Kaggle credentials",
+        "missing: ",
+        "spooky-author-identification",
+        "KAGGLE_API_TOKEN",
+        "--available",
+    ]);
+    assert_eq!(
+        ended.stderr.matches("error:").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+    assert!(!ended.stderr.contains("harbour"), "{}", ended.stderr);
+    assert!(
+        !sandbox.prepared(Harbour::ID).exists(),
+        "nothing was started"
+    );
+    let fetch = ["fetch", "--lite", "--source", "source"];
+    let ended = sandbox.prep(&fetch).code(4);
+    let ended = ended.says(&["22 bundles cannot be downloaded: no Kaggle credentials"]);
+    assert_eq!(
+        ended.stderr.matches("error:").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
+
+    // What is here is prepared on request, and the rest is listed in one line.
+    let ended = sandbox.prep(&[&run[..], &["--available"]].concat()).code(0);
+    let line = ended
+        .stderr
+        .lines()
+        .find(|line| line.contains("22 competitions left out"));
+    let line = line.expect("a line");
+    assert!(line.contains("spooky-author-identification"), "{line}");
+    assert!(sandbox.prepared(Harbour::ID).exists());
+    let ended = sandbox.prep(&["run", "--lite", "--available"]).code(4);
+    ended.says(&["no bundle is here"]);
+}
+
+/// With credentials and a network that is away, the first line comes within seconds.
+#[test]
+fn a_network_that_is_away_is_told_at_once() {
+    let world = World::harbour(&wide_harbour(0), Vec::new());
+    for arguments in [&["run", "-c", Harbour::ID][..], &["fetch", Harbour::ID]] {
+        let mut command = world.command(arguments);
+        // Nobody listens there.
+        command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
+        let mut child = command.spawn().expect("prep");
+        let stderr = child.stderr.take().expect("stderr");
+        let (sender, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            use std::io::BufRead as _;
+            for line in std::io::BufReader::new(stderr)
+                .lines()
+                .map_while(Result::ok)
+            {
+                let _ = sender.send(line);
+            }
+        });
+        let begun = Instant::now();
+        let mut told = None;
+        while told.is_none() && begun.elapsed() < Duration::from_secs(20) {
+            let line = lines.recv_timeout(Duration::from_secs(20)).expect("a line");
+            told = line
+                .contains("no connection to 127.0.0.1:9")
+                .then_some(line);
+        }
+        let told = told.expect("a line about the network");
+        assert!(
+            told.contains("trying again in") && told.contains("giving up in about"),
+            "{told}"
+        );
+        child.kill().expect("kill");
+        child.wait().expect("end");
+    }
+}
+
+/// The login of `kaggle auth login` is enough to prepare.
+#[test]
+fn a_login_is_enough() {
+    let world = World::harbour(&wide_harbour(0), Vec::new());
+    let login = format!(
+        "{{\"refresh_token\": \"{}\", \"access_token\": \"\", \"access_token_expiration\": \"\", \"username\": \"somebody\"}}",
+        prep_fault_server::REFRESH_TOKEN
+    );
+    let path = world.sandbox.write("home/.kaggle/credentials.json", login);
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("mode");
+    let run = ["run", "--skip-verification", "-c", Harbour::ID];
+    let ended = world.end(&mut world.stranger(&run)).code(0);
+    ended.says(&["Kaggle credentials: ", "credentials.json"]);
+    let text = fs::read_to_string(path).expect("the file");
+    assert!(text.contains(prep_fault_server::ACCESS_TOKEN), "{text}");
+}
+
+/// The checks of `prep doctor`, as JSON: name and state.
+fn checks(ended: &crate::support::Ended) -> Vec<(String, String)> {
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let checks = json["checks"].as_array().expect("a list").clone();
+    let text = |value: &serde_json::Value| value.as_str().expect("text").to_owned();
+    checks
+        .iter()
+        .map(|one| (text(&one["check"]), text(&one["state"])))
+        .collect()
+}
+
+#[test]
+fn a_doctor_checks_what_a_run_needs() {
+    let world = World::harbour(&wide_harbour(0), Vec::new());
+    let ended = world
+        .prep(&["doctor", Harbour::ID, "--json", "--memory", "4GB"])
+        .code(0);
+    let names = [
+        "credentials",
+        "kaggle",
+        "clock",
+        "rules",
+        "cache",
+        "data",
+        "links",
+        "disk",
+        "open files",
+        "memory",
+        "remote",
+    ];
+    let expected: Vec<_> = names
+        .map(|name| (name.to_owned(), "ok".to_owned()))
+        .to_vec();
+    assert_eq!(checks(&ended), expected, "{}", ended.stdout);
+    // It prepares nothing, and takes its probes away.
+    assert_eq!(world.sandbox.names_in_home(Harbour::ID), [""; 0]);
+    let ended = world.prep(&["doctor", "--memory", "4GB"]).code(0);
+    ended.shows(&[
+        "accepts the credentials of somebody",
+        "hard links",
+        "none is set",
+    ]);
+}
+
+#[test]
+fn a_doctor_tells_what_is_wrong_and_what_to_do() {
+    let refused = Bundle::new(Harbour::ID, wide_harbour(0)).without_consent();
+    let world = World::new(vec![refused], Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let state = |ended: &crate::support::Ended, name: &str| {
+        let checks = checks(ended);
+        let found = checks.iter().find(|(check, _)| check == name);
+        found.map(|(_, state)| state.clone())
+    };
+    // Rules.
+    let ended = world.prep(&["doctor", Harbour::ID, "--json"]).code(4);
+    assert_eq!(state(&ended, "rules").as_deref(), Some("error"));
+    // No credentials: nothing else can be asked of Kaggle.
+    let mut command = world.stranger(&["doctor", "--json"]);
+    let ended = world.end(&mut command).code(4);
+    assert_eq!(state(&ended, "credentials").as_deref(), Some("error"));
+    assert_eq!(state(&ended, "kaggle"), None);
+    // Wrong ones.
+    let mut command = world.stranger(&["doctor"]);
+    command.env("KAGGLE_API_TOKEN", "wrong");
+    let ended = world.end(&mut command).code(4);
+    ended.shows(&[
+        "Kaggle does not accept the credentials (401)",
+        "kaggle: They are those of KAGGLE_API_TOKEN",
+    ]);
+    // Nobody there.
+    let mut command = world.command(&["doctor", "--json"]);
+    command.env("KAGGLE_API_ENDPOINT", "http://127.0.0.1:9");
+    let ended = world.end(&mut command).code(7);
+    assert_eq!(state(&ended, "kaggle").as_deref(), Some("error"));
+    // Nobody is asked.
+    let requests = world.requests();
+    let ended = world
+        .prep(&[
+            "doctor",
+            Harbour::ID,
+            "--json",
+            "--offline",
+            "--memory",
+            "1GB",
+        ])
+        .code(0);
+    assert_eq!(world.requests(), requests);
+    assert_eq!(state(&ended, "memory").as_deref(), Some("warning"));
+    // A directory that cannot be used.
+    fs::remove_dir_all(world.sandbox.data()).expect("the directory");
+    world.sandbox.write("data", "a file");
+    let ended = world.prep(&["doctor", "--offline", "--json"]).code(6);
+    assert_eq!(state(&ended, "data").as_deref(), Some("error"));
+    // A key of the remote that is not there.
+    fs::remove_file(world.sandbox.data()).expect("the file");
+    let remote = ["doctor", "--offline", "--remote", "ftp://host/x"];
+    world.prep(&remote).code(2).shows(&["remote", "error"]);
+}
+
+/// Kaggle tells the sizes of files also to accounts that have not accepted the rules.
+#[test]
+fn a_plan_knows_sizes_without_the_rules() {
+    let files = ["train.csv", "other.bin"].map(|path| MemberFile {
+        path: path.to_owned(),
+        bytes: vec![0; 600].into(),
+        zipped: Vec::new().into(),
+    });
+    let refused = Bundle::new(Harbour::ID, wide_harbour(0)).without_consent();
+    let world = World::new(vec![refused.with_files(files.to_vec())], Vec::new());
+    world.sandbox.pipeline(Harbour::ID, Harbour::PIPELINE);
+    let plan = world
+        .prep(&["plan", "-c", Harbour::ID, "--json"])
+        .code(0)
+        .json();
+    let download = &plan["competitions"][0]["download"];
+    assert_eq!(download["bytes"], 1200, "{download}");
+    let error = download["error"].as_str().expect("an error");
+    assert!(error.contains("rules of harbour"), "{error}");
+    assert_eq!(world.server.sent(), 0);
+}
