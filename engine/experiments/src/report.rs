@@ -125,6 +125,9 @@ fn run(entry: &Value) -> Result<Run, String> {
 fn flag(entry: &Map<String, Value>, key: &str) -> Result<bool, String> {
     match entry.get(key) {
         Some(Value::Bool(flag)) => Ok(*flag),
+        // Some harnesses write reports with numbers.
+        Some(Value::Number(number)) if number.as_f64() == Some(0.0) => Ok(false),
+        Some(Value::Number(number)) if number.as_f64() == Some(1.0) => Ok(true),
         Some(other) => Err(format!("`{key}` is {other}, expected true or false")),
         None => Err(format!("it has no `{key}`")),
     }
@@ -201,6 +204,16 @@ mod tests {
     }
 
     #[test]
+    fn flags_may_be_numbers() {
+        let text = r#"{"competition_id": "a", "score": 1, "gold_medal": 1, "silver_medal": 0, "bronze_medal": 0.0,
+            "above_median": 1.0, "submission_exists": true, "valid_submission": true}"#;
+        let report = parse(text, Path::new("r.json")).unwrap();
+        let run = &report.runs[0];
+        let flags = [run.gold, run.silver, run.bronze, run.above_median];
+        assert_eq!(flags, [true, false, false, true]);
+    }
+
+    #[test]
     fn what_is_no_report_is_named() {
         for (text, expected) in [
             ("{", "r.json is not JSON"),
@@ -215,8 +228,8 @@ mod tests {
                 "entry 1: it has no `gold_medal`",
             ),
             (
-                r#"{"competition_id": "a", "gold_medal": 1}"#,
-                "`gold_medal` is 1, expected true or false",
+                r#"{"competition_id": "a", "gold_medal": 2}"#,
+                "`gold_medal` is 2, expected true or false",
             ),
         ] {
             let error = parse(text, Path::new("r.json")).unwrap_err().to_string();

@@ -1,9 +1,9 @@
 //! From runs to seeds: each has one run of every competition.
 //!
 //! Runs of one competition are in order of time. There are as many seeds as the competition with the fewest runs has
-//! runs. Which runs of a competition with more of them count is a choice: the last ones, since earlier ones are there
-//! because they failed for reasons of the machine (so the benchmark's authors counted); or the first ones (so their
-//! script counts).
+//! runs. Which runs of a competition with more of them count is a choice: the first ones, as the benchmark's script
+//! counts; or the last ones, because earlier ones may be there since they failed for reasons of the machine (so the
+//! benchmark's authors counted).
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use crate::report::Run;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Take {
     #[default]
-    Last,
     First,
+    Last,
 }
 
 /// How seeds are made.

@@ -26,8 +26,8 @@ Examples:
   prep experiments reports/*.json --set low --per-competition
 
 The k-th runs of all competitions of a set make up seed k. There are as many seeds as the competition with \
-the fewest runs has runs; of the others the last ones count (--take first counts as the benchmark's script \
-does). Reports are in order of their paths, run groups in order of their names.")]
+the fewest runs has runs; of the others the first ones count, as in the benchmark's script (--take last counts \
+the last ones). Reports are in order of their paths, run groups in order of their names.")]
 pub struct ExperimentsArgs {
     /// Grading reports of one experiment, or folders that hold them: files *grading_report*.json
     #[arg(
@@ -70,11 +70,11 @@ pub struct ExperimentsArgs {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum TakeArg {
-    /// The last runs: earlier ones failed for reasons of the machine.
+    /// The first runs, as the benchmark's script counts.
     #[default]
-    Last,
-    /// The first runs.
     First,
+    /// The last runs: earlier ones failed for reasons of the machine.
+    Last,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
