@@ -187,7 +187,6 @@ mod tests {
             memory: 1 << 30,
             program: String::new(),
             boot: None,
-            accesses: prep_cache::Accesses::default(),
             remote: None,
         };
         let findings = file_systems(&settings);
