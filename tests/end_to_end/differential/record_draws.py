@@ -75,11 +75,9 @@ def holds(row, comparison):
     return left is not None and {"<": left < right, "<=": left <= right, ">": left > right, ">=": left >= right}[operator]
 
 
-def draw_rows(kind, generator, rows, plan, restart):
+def draw_rows(kind, generator, rows, plan):
     out = []
     for row in rows:
-        if restart is not None:
-            generator = START[kind](restart)
         row = dict(row)
         for name, draw, keys, when in plan:
             operand = lambda key: row[keys[key]] if isinstance(keys[key], str) else keys[key]
@@ -125,12 +123,10 @@ def case():
         form = rng.choice(["draws", "draws", "permute", "sample" if kind == "python" else "draws"])
         if form == "draws":
             plan = values(kind)
-            restart = seed if not after and rng.random() < 0.2 else None
-            drawn, generator = draw_rows(kind, generator, rows, plan, restart)
-            spelling = f"{{ draws: t, generator: {kind}, {start}{', restart: true' if restart is not None else ''}, values: {spelled(plan)} }}"
+            drawn, generator = draw_rows(kind, generator, rows, plan)
+            spelling = f"{{ draws: t, generator: {kind}, {start}, values: {spelled(plan)} }}"
             found = text(drawn, [one[0] for one in plan])
-            if restart is None:
-                left[name] = (kind, generator)
+            left[name] = (kind, generator)
         elif form == "permute":
             order = list(range(len(rows)))
             if kind == "python":
