@@ -1,14 +1,6 @@
 //! Damaged objects and records: noticed, never served, reported, repaired.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::fs;
 use std::io::Write;
 

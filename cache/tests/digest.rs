@@ -1,12 +1,5 @@
 //! Digests and their spelling.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_cache::{Digest, DigestError};
 use proptest::prelude::*;
 

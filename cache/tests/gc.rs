@@ -1,14 +1,6 @@
 //! What garbage collection takes and what it leaves.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;

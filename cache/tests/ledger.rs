@@ -1,14 +1,6 @@
 //! Ledger and history.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, SystemTime};

@@ -1,17 +1,7 @@
 //! Giving objects a name outside the store.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-#[path = "../../tests/faults/mod.rs"]
-mod faults;
-
+use crate::common;
+use crate::faults;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -240,7 +230,7 @@ fn again_at_gate(test: &str, root: &Path, meets: &str, part: &str) -> Outcome {
         }
     };
     let ended = Command::new(std::env::current_exe()?)
-        .args([test, "--exact"])
+        .args([&format!("links::{test}"), "--exact"])
         .env(ROOT, root)
         .env("LD_PRELOAD", library)
         .env("TROUBLE", "gate")

@@ -3,16 +3,7 @@
 //! The other process is this test program again: run with the name of one
 //! ignored test, `child`, and told by variables what to do.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -79,7 +70,7 @@ impl Other {
     /// Starts a process on `task`; returns when it is ready.
     fn start(store: &Store, task: &str) -> Result<Self, Box<dyn Error>> {
         let mut process = Command::new(env::current_exe()?)
-            .args(["child", "--exact", "--ignored", "--nocapture"])
+            .args(["processes::child", "--exact", "--ignored", "--nocapture"])
             .env("PREP_TEST_STORE", store.root())
             .env("PREP_TEST_TASK", task)
             .stdin(Stdio::piped())

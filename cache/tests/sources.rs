@@ -1,14 +1,6 @@
 //! Digests of files outside the store.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;

@@ -1,14 +1,6 @@
 //! The generators against values recorded from NumPy 1.26.4 and CPython 3.11.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use common::{Digest, digest, get, recorded};
 use prep_splits::{Generator, Mt19937, PythonRandom, RandomError, RandomState, Rng, RngKind};
 use serde_json::Value;

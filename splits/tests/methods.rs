@@ -1,14 +1,6 @@
 //! The entry point: spelling in a pipeline, errors, and what holds for every split.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod codes;
-
+use crate::codes;
 use codes::{codes_by_appearance, codes_by_order};
 use prep_splits::{Groups, Keys, Method, PartSizes, Role, Size, SplitError, split};
 use proptest::prelude::*;

@@ -1,12 +1,5 @@
 //! The named sets are complete and consistent.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::collections::BTreeSet;
 
 use prep_splits::{set, set_names, sets_of};

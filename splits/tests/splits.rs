@@ -1,15 +1,7 @@
 //! The methods against splits recorded from scikit-learn 1.5.2 and pandas 2.2.3.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod codes;
-mod common;
-
+use crate::codes;
+use crate::common;
 use codes::{codes_by_appearance, codes_by_order};
 use common::{Digest, digest, get, recorded};
 use prep_splits::{

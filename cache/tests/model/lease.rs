@@ -3,7 +3,7 @@
 //! A process that was suspended checks its lease before it goes on, so it counts as a holder only after that. A process
 //! that is never suspended writes its heartbeats in time, so its file is never silent.
 
-use crate::search::{Model, check};
+use crate::model::search::{Model, check};
 
 /// The rules of the protocol that are weakened in turn.
 #[derive(Clone, Copy, Debug)]

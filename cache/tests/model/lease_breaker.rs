@@ -2,7 +2,7 @@
 //! and again, so a process that is suspended at the wrong moment removes the file of another holder. The search finds
 //! that; the present protocol (`lease`) has no such names.
 
-use crate::search::{Model, check};
+use crate::model::search::{Model, check};
 
 /// A file, by the process that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

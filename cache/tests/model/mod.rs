@@ -8,13 +8,6 @@
 //! The search is a few lines here because the crates for it (stateright, loom) enable features of shared dependencies,
 //! with which `cargo test --workspace` would compile DataFusion once more.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 mod lease;
 mod lease_breaker;
 mod private;

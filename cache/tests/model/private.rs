@@ -2,7 +2,7 @@
 //!
 //! Processes that die are covered: a process that is never chosen again has died, and leaves the same files.
 
-use crate::search::{Model, check};
+use crate::model::search::{Model, check};
 
 /// The rules of the protocol. Without any one of them it is wrong.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,5 @@
 //! Bundles that are not what was published: each made by changing a good one, with the cause that must be named.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fs;
 use std::path::Path;
 

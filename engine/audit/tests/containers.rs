@@ -1,13 +1,6 @@
 //! Mismatches inside of archives, arrays and documents: each pair of files, with all the causes that must be named and no
 //! others.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fs;
 use std::io::{Cursor, Write};
 

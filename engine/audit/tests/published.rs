@@ -1,12 +1,5 @@
 //! Published sums of files in another form than ours: the form must be named, and only if the sum comes out.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fs;
 use std::path::Path;
 

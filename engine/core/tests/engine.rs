@@ -1,12 +1,5 @@
 //! The engine's promises, on a graph of small steps that count how often they run.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 

@@ -1,9 +1,6 @@
 //! What a bundle held is known after its file was thrown away, until somebody wants the bytes.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use common::{ID, Outcome, World, content};
 use prep_core::{Source, SourceState};
 use prep_fault_server::Bundle;

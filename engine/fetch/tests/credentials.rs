@@ -1,7 +1,5 @@
 //! Where credentials are looked for, in which order, and what is said about them.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -1,14 +1,6 @@
 //! Every fault, at several bytes: the right bytes or the right error, and never a damaged bundle under its final name.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "helpers of tests may panic"
-)]
-
-mod common;
-
+use crate::common;
 use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;

@@ -5,14 +5,7 @@
 //! The clients are installed below `target`, once. Where there is no Python or PyPI cannot be reached, the tests say so and
 //! are skipped.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "helpers of tests may panic, and a skipped test says so"
-)]
-
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -1,9 +1,6 @@
 //! Limits: of rate, of connections, of disk; and several bundles at once.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{ID, Outcome, World, content};

@@ -1,13 +1,6 @@
 //! A login expires, and is renewed before it does.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests may panic"
-)]
-
-mod common;
-
+use crate::common;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

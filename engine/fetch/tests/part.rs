@@ -1,9 +1,6 @@
 //! Listing a bundle at the server, and fetching some of its members.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use std::fs;
 use std::sync::OnceLock;
 use std::time::Duration;

@@ -1,9 +1,6 @@
 //! Plain http: never with credentials, and never for a file without a checksum, unless it stays on this machine.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use common::{ID, World, content, key, options};
 use prep_core::Source;
 use prep_fault_server::Bundle;

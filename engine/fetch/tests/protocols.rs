@@ -1,13 +1,6 @@
 //! Two protocols lead to a bundle: the one that is there is used and remembered, and credentials go to Kaggle's hosts alone.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "helpers of tests may panic"
-)]
-
-mod common;
-
+use crate::common;
 use std::time::{Duration, Instant};
 
 use common::{ID, Outcome, World, content, key, options};

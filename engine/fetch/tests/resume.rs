@@ -1,9 +1,6 @@
 //! What an interrupted download leaves is used by the next one, unless it is not what it should be.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -202,7 +199,7 @@ fn child() -> Outcome {
 
 fn start(world: &World) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["child", "--exact", "--ignored"])
+        .args(["resume::child", "--exact", "--ignored"])
         .env("FETCH_CHILD_ENDPOINT", world.server.endpoint())
         .env("FETCH_CHILD_FOLDER", world.dir.path())
         .stdout(Stdio::null())

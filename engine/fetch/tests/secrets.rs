@@ -1,9 +1,6 @@
 //! No key, token or signature in any message, debug form or file; no credentials to the store.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may panic")]
-
-mod common;
-
+use crate::common;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,13 +1,6 @@
 //! The file of a further source that is in the bundle already: it is taken out as a download would bring it.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;

@@ -1,12 +1,5 @@
 //! Tar and 7z archives: Python's are read, ours are read back, bad ones refused.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::cell::RefCell;
 use std::io::{Cursor, Read, Write};
 

@@ -1,14 +1,6 @@
 //! `.npy` files compared with NumPy 1.26 (see `tests/data/arrays/record.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use hex::unhex;
 use prep_formats::npy::{Elements, NpyArray, NpyError, NpyHeader, mask_code};
 use proptest::prelude::*;

@@ -1,14 +1,6 @@
 //! BSON against what pymongo reads and writes (see `tests/data/bson/record.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hex::unhex;

@@ -1,12 +1,5 @@
 //! Run-length codes against NumPy, and printf against Python (see `tests/data/rle`, `tests/data/printf`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::printf::{Argument, Format, FormatError};
 use prep_formats::rle::{RleError, area, column_major, decode, encode};
 use proptest::prelude::*;

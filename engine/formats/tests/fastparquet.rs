@@ -1,12 +1,5 @@
 //! Files of fastparquet, byte by byte: those that the real library wrote, in several versions, are read and written again.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -1,14 +1,6 @@
 //! Sizes of images against Pillow (see `tests/data/images/record_headers.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use hex::unhex;
 use prep_formats::image::{ImageError, ImageFormat, ImageHeader};
 use proptest::prelude::*;

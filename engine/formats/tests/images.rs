@@ -1,14 +1,6 @@
 //! PNG images compared with Pillow (see `tests/data/images/record.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use hex::unhex;
 use prep_formats::limits::Limits;
 use prep_formats::png::{PngError, decode_grey, size};

@@ -1,12 +1,5 @@
 //! Deflated bytes, read at any position.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
 

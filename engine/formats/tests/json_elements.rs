@@ -1,12 +1,5 @@
 //! Elements at a path of a document, against the whole document; and Latin-1 in a stream.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::io::{self, Read};
 
 use prep_formats::json::{JsonElements, JsonError, JsonErrorKind, Value, WriteOptions, parse};

@@ -1,12 +1,5 @@
 //! Lists of records compared with pandas' tables (see `tests/data/json/record_frames.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::json::{
     Frame, Grammar, JsonElements, JsonLines, Line, Printed, Typing, Value, WriteOptions, parse,
 };

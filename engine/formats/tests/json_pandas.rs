@@ -1,12 +1,5 @@
 //! Values compared with pandas' ujson (see `tests/data/json/record_pandas.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::json::{Grammar, JsonElements, JsonError, Value};
 
 /// The value that fills a text, read with pandas' arithmetic: as the one element of a list.

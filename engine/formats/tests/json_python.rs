@@ -1,15 +1,7 @@
 //! Reading and writing compared with Python's `json` (see
 //! `tests/data/json/record.py`), and the streaming readers with the whole one.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use hex::unhex;
 use prep_formats::json::{
     JsonElements, JsonError, JsonErrorKind, JsonLines, JsonWriteError, Value, WriteOptions, parse,

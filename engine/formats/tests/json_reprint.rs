@@ -1,15 +1,7 @@
 //! Texts that are printed again without values in between, compared with what reading and printing them makes, and with
 //! Python and pandas (recorded by `tests/data/json/record.py` and `record_pandas.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use hex::unhex;
 use prep_formats::json::{
     Grammar, JsonElements, JsonLines, Line, Printed, Printing, Value, WriteOptions, parse, reprint,

@@ -1,12 +1,5 @@
 //! The cell that keeps a column from having its declared type.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::pandas::{ColumnType, ReadOptions, first_misfit};
 
 fn find(text: &str, column: &str, fits: &[ColumnType]) -> Option<(u64, u64, String, bool)> {

@@ -1,14 +1,6 @@
 //! Files beyond one block of rows, against MD5s of what pandas printed (`tests/data/pandas/record_writer.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod pandas_support;
-
+use crate::pandas_support;
 use md5::{Digest, Md5};
 use prep_formats::pandas::{CsvError, ReadOptions, Rewritten, normalise, read_frame};
 use serde_json::Value;

@@ -1,14 +1,6 @@
 //! The reader against tables recorded from pandas 2.2.3 (`tests/data/pandas/record.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod pandas_support;
-
+use crate::pandas_support;
 use std::collections::BTreeMap;
 
 use prep_formats::pandas::{

@@ -1,14 +1,6 @@
 //! Stored tables: cells, Arrow columns and gathered rows.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod pandas_support;
-
+use crate::pandas_support;
 use arrow::array::AsArray;
 use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use prep_formats::pandas::{

@@ -1,15 +1,7 @@
 //! The writer against what pandas and Python print (`tests/data/pandas/record_writer.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod mapped;
-mod pandas_support;
-
+use crate::mapped;
+use crate::pandas_support;
 use prep_formats::pandas::{
     Column, ColumnType, CsvWriter, Quoting, Schema, TextTable, push_f32, push_f64,
 };

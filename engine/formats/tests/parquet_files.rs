@@ -1,13 +1,6 @@
 //! Parquet files: Python's are read, ours are read back with the structure that
 //! pandas with fastparquet gives them.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fs::File;
 use std::io;
 use std::sync::Arc;

@@ -1,14 +1,6 @@
 //! Text files line by line, compared with Python's text mode (see `tests/data/lines/record.py`).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod hex;
-
+use crate::hex;
 use std::io::BufReader;
 
 use prep_formats::lines::{Lines, LinesError};

@@ -1,12 +1,5 @@
 //! TFRecord files, built here field by field.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::tfrecord::{Example, Feature, TfRecordError, TfRecords, masked_crc32c};
 use proptest::prelude::*;
 

@@ -1,14 +1,6 @@
 //! One archive per refusal: what it is called, and what its message says.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod support;
-
+use crate::support;
 use std::io::Read;
 
 use prep_formats::limits::{Limit, Limits};

@@ -1,14 +1,6 @@
 //! Archives of this crate and of Python's `zipfile`, read back.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod support;
-
+use crate::support;
 use std::io::Read;
 
 use prep_formats::limits::Limits;

@@ -1,12 +1,5 @@
 //! Answers that are JSON lines become rows, and what is wrong with them is told.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome};
 use serde_json::{Value, json};

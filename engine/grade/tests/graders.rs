@@ -1,12 +1,5 @@
 //! Whole `grade:` sections give what the graders of MLE-bench gave, and refuse what they refused.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome};
 use serde_json::Value;

@@ -1,11 +1,5 @@
 //! Submissions of millions of rows: read piece by piece from a file, they are graded as they are from memory.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::io::Write as _;
 
 use prep_grade::table::submission;

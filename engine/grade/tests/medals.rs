@@ -1,12 +1,5 @@
 //! Thresholds, medals and direction of published reports come out of the leaderboards.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::path::Path;
 
 use prep_grade::report::medals::{Leaderboard, LeaderboardError};

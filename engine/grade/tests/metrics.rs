@@ -1,12 +1,5 @@
 //! Metrics give what scikit-learn gave, and refuse what it refused.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::path::Path;
 
 use prep_grade::table::submission;

@@ -1,12 +1,5 @@
 //! The reference of rules and metrics, printed from their definitions: `docs/reference/grading.md`.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -17,7 +10,7 @@ use prep_grade::spec::definition::Definition;
 const INTRODUCTION: &str = "\
 # Rules and metrics
 
-<!-- Printed from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade --test reference`. -->
+<!-- Printed from engine/grade/src: change it there, then run `UPDATE=1 cargo test -p prep-grade reference`. -->
 
 The section `grade` of a pipeline names rules and one metric. The rules run in the order in which they are written; the
 first one that a submission breaks ends the grading: the score is `null`, and the message says what to fix. Some rules
@@ -61,7 +54,7 @@ fn the_reference_of_rules_and_metrics_is_current() {
     let checked_in = std::fs::read_to_string(&path).unwrap();
     assert!(
         text == checked_in,
-        "run `UPDATE=1 cargo test -p prep-grade --test reference`"
+        "run `UPDATE=1 cargo test -p prep-grade reference`"
     );
 }
 

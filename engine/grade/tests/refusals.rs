@@ -1,12 +1,5 @@
 //! Refusals tell what to fix: column, row, what was found, what was expected.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_grade::table::submission;
 use prep_grade::{Grader, Outcome, RefusalKind};
 use serde_json::json;

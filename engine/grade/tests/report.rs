@@ -1,12 +1,5 @@
 //! Reports have the benchmark's keys in its order, then our own.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use jiff::Timestamp;
 use jiff::civil::date;
 use prep_grade::report::list::{self, Entry};

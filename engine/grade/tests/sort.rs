@@ -1,11 +1,5 @@
 //! Sorting finds the order that NumPy's introsort leaves, by whatever shorter way it takes.
 
-#![allow(
-    clippy::expect_used,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_formats::pandas::{Cell, ColumnData, Frame, FrameColumn};
 use prep_grade::Pair;
 use prep_grade::table::sort::{argsort, sort_positions};

@@ -1,12 +1,5 @@
 //! Mistakes in a `grade:` section are reported with their path and a suggestion.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_grade::spec::schema;
 use prep_grade::{Grader, metrics, rules};
 use serde_json::{Value, json};

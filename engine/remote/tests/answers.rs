@@ -1,7 +1,5 @@
 //! What answers of a real server mean, through the library's own client: the texts that `error` reads are the library's.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 

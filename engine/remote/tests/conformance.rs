@@ -1,14 +1,6 @@
 //! What a remote promises, held against stores in memory, in a folder, and with every kind of trouble.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;

@@ -2,13 +2,6 @@
 //!
 //! `UPDATE=1 cargo test -p prep-spec` writes it anew; the lines of the benchmark's Python stay as they are written there.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;

@@ -2,13 +2,6 @@
 //!
 //! `UPDATE=1 cargo test -p prep-spec` writes what is found now; read the difference before you commit it.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

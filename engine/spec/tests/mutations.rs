@@ -1,12 +1,5 @@
 //! Nothing that is written into a file makes the loader panic, and every finding has its place in the file.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use proptest::prelude::*;
 
 const SEEDS: &[&str] = &[

@@ -1,12 +1,5 @@
 //! Queries: what they read, what macros become, and what does not count.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_spec::model::{Made, Query};
 
 fn tables(text: &str) -> Vec<String> {

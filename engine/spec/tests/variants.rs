@@ -1,12 +1,5 @@
 //! Variants: what is merged, replaced and removed.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_spec::model::{ColumnKind, Made, Pipeline};
 
 const TEXT: &str = "\

@@ -1,12 +1,5 @@
 //! The vocabulary, the parser, the schema, the reference and the splits agree.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::collections::BTreeSet;
 use std::path::Path;
 

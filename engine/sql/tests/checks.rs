@@ -1,12 +1,5 @@
 //! What is found in a pipeline's queries when it is loaded, before any file is there.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use prep_sql::Session;
 
 const TABLES: &str = "\

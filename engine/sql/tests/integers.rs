@@ -1,15 +1,7 @@
 //! Arithmetic against exact evaluation, with random expressions and values: whole numbers are computed in 128 bits here,
 //! and a query must give the same or fail where a step on the way is beyond 64 bits; numbers are doubles.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -7,13 +7,6 @@
 //! Tables: `t` (id, name, score: integer, text, number; 5 rows), `u` (id, tag; 4 rows, id 2 twice, not sorted),
 //! `e` (id, name; no rows), `j` (key; hidden `record`), all of which copy cells.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;

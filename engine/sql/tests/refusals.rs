@@ -6,13 +6,6 @@
 //! Tables: `t` (id, name, score, ok: integer, text, number, boolean), `u` (id, tag), `w` (no columns declared), `d`
 //! (day, in text).
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 use std::fmt::Write as _;
 
 use prep_sql::Session;

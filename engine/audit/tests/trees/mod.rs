@@ -1,13 +1,6 @@
 //! Mismatches of trees: each made by changing a tree or by other versions of the libraries, with the causes that must be
 //! named, all of them and no others.
 
-#![allow(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 mod cases;
 mod together;
 

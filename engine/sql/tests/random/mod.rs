@@ -13,15 +13,6 @@
 //!
 //! The seeds are fixed, and so is the number of queries. `QUERIES=n` tries more; `SEED=n` begins with another seed.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a test that panics has failed"
-)]
-
 mod aggregates;
 mod grammar;
 mod table;

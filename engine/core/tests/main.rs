@@ -1,0 +1,13 @@
+//! The tests of `prep-core`, one file per subject.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod engine;
+mod held;
+mod limits;
+mod scheduler;

@@ -1,0 +1,20 @@
+//! The tests of `prep-sql`, one file per subject.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test that panics has failed"
+)]
+
+mod checks;
+mod doubles;
+mod failing;
+mod integers;
+mod queries;
+mod random;
+mod refusals;
+mod same_rows;
+mod support;
