@@ -114,26 +114,25 @@ fn respond(
         )
     };
     Some(match call {
-        Call::Bundle(id) => match allowed(&state, &id) {
-            Err(refusal) => refusal,
-            Ok(()) if sends_bundle => {
+        Call::Bundle(id) => match refused(&state, &id) {
+            Some(refusal) => refusal,
+            None if sends_bundle => {
                 let range = request.headers().get(hyper::header::RANGE);
                 let range = range.and_then(|range| store::range(range.to_str().ok()?));
                 store::send(&state, &id, range, entry)
             }
-            Ok(()) => redirect(&mut state, format!("bundles/{id}/archive.zip")),
+            None => redirect(&mut state, format!("bundles/{id}/archive.zip")),
         },
-        Call::File(id, file) => match allowed(&state, &id) {
-            Err(refusal) => refusal,
-            Ok(())
-                if state
-                    .bundle(&id)
-                    .is_some_and(|bundle| bundle.file(&file).is_some()) =>
+        Call::File(id, file) => match refused(&state, &id) {
+            Some(refusal) => refusal,
+            None if state
+                .bundle(&id)
+                .is_some_and(|bundle| bundle.file(&file).is_some()) =>
             {
                 let name = data::served_name(&file);
                 redirect(&mut state, format!("members/{id}/{name}"))
             }
-            Ok(()) => answer::refusal(404, "Not found"),
+            None => answer::refusal(404, "Not found"),
         },
         // Neither is held back by rules.
         Call::Files(id, page) => match state.bundle(&id) {
@@ -150,15 +149,15 @@ fn respond(
     })
 }
 
-/// Refuses a competition that is unknown, or whose rules are not accepted.
-fn allowed(state: &State, id: &str) -> Result<(), Response<Body>> {
+/// The refusal of a competition that is unknown, or whose rules are not accepted.
+fn refused(state: &State, id: &str) -> Option<Response<Body>> {
     match state.bundle(id) {
-        None => Err(answer::refusal(404, "Not found")),
-        Some(bundle) if !bundle.rules_accepted => Err(answer::refusal(
+        None => Some(answer::refusal(404, "Not found")),
+        Some(bundle) if !bundle.rules_accepted => Some(answer::refusal(
             403,
             "You must accept this competition's rules before you'll be able to download files.",
         )),
-        Some(_) => Ok(()),
+        Some(_) => None,
     }
 }
 

@@ -130,7 +130,7 @@ impl Rules {
         };
         let total = competitions.len();
         let asked = |number: usize| {
-            if number % SHOW_EVERY == 0 && number < total {
+            if number.is_multiple_of(SHOW_EVERY) && number < total {
                 session
                     .printer
                     .message(format!("{number} of {total} checked"));
