@@ -5,7 +5,7 @@
 //! graders raise any exception, the submission is refused; where they return a number, the score is the same at five
 //! decimals.
 //!
-//! [`medals`] ranks a score on Kaggle's leaderboard, [`report`] writes the reports.
+//! [`report::medals`] ranks a score on Kaggle's leaderboard, [`report`] writes the reports.
 //!
 //! ```text
 //! rules/, metrics/   one file each, which describes itself
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Every rule and metric describes itself ([`rules::ALL`], [`metrics::ALL`]); reference pages and the JSON Schema
-//! ([`schema`]) are made from that.
+//! ([`spec::schema`]) are made from that.
 
 pub mod metrics;
 pub mod python;

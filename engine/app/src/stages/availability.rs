@@ -64,7 +64,7 @@ pub(crate) fn require_credentials(task: &Task, plan: &Plan) -> Result<(), Error>
 /// The same, for bundles that are only fetched.
 ///
 /// # Errors
-/// As [`require_credentials`]; if a competition is unknown.
+/// As `require_credentials`; if a competition is unknown.
 pub fn require_credentials_for(task: &Task, ids: &[String]) -> Result<(), Error> {
     let dirs = task.options.source_dirs();
     let is_missing = |id: &&String| bundles::path(&task.settings, id, &dirs).is_none();

@@ -26,7 +26,7 @@ const SPARE: usize = 1;
 pub enum Rewritten {
     /// The canonical text.
     Canonical(Scan),
-    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](crate::pandas::read::normalise) it with these.
+    /// A text of the same cells, some of which pandas prints in another way: [`normalise`](crate::pandas::normalise) it with these.
     Cells(Scan, ReadOptions),
     /// As before, but rows cannot be told apart in it. The raw file has to be normalised.
     Unreadable(Scan),
