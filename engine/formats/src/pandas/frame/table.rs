@@ -1,6 +1,6 @@
 //! A table in memory with typed columns, for graders.
 
-use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::join::Joined;
 use crate::pandas::types::value::{Value, value};
 use crate::pandas::{
@@ -197,14 +197,6 @@ impl<'a> Builder<'a> {
 }
 
 impl RowSink for Builder<'_> {
-    fn header(&mut self, _: &RawRow<'_>) -> Result<(), CsvError> {
-        Ok(())
-    }
-
-    fn shape(&mut self, _: Shape) -> Result<(), CsvError> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         if self.is_full() {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::join::Joined;
 use crate::pandas::types::value::value;
 use crate::pandas::write::quote::push_minimal;
@@ -193,14 +193,6 @@ struct Printer<'a, W> {
 }
 
 impl<W: Write> RowSink for Printer<'_, W> {
-    fn header(&mut self, _: &RawRow<'_>) -> Result<(), CsvError> {
-        Ok(())
-    }
-
-    fn shape(&mut self, _: Shape) -> Result<(), CsvError> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let changed = CsvError::Changed {
             expected: self.scan.schema.rows,

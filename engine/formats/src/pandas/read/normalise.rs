@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use crate::pandas::read::rows::{RawRow, RowReader, RowSink, Shape};
+use crate::pandas::read::rows::{RawRow, RowReader, RowSink};
 use crate::pandas::types::value::value;
 use crate::pandas::write::quote::{end_line, push_header};
 use crate::pandas::{CsvError, FloatParser, ReadOptions, Scan};
@@ -55,14 +55,6 @@ impl<W> Printer<'_, W> {
 }
 
 impl<W: Write> RowSink for Printer<'_, W> {
-    fn header(&mut self, _: &RawRow<'_>) -> Result<(), CsvError> {
-        Ok(())
-    }
-
-    fn shape(&mut self, _: Shape) -> Result<(), CsvError> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError> {
         let start = self.line.len();
         for (i, column) in self.scan.columns.iter().enumerate() {

@@ -220,9 +220,13 @@ fn block_rows(columns: usize) -> u64 {
 /// Receives what a [`RowReader`] finds.
 pub(crate) trait RowSink {
     /// The row with the names.
-    fn header(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
+    fn header(&mut self, _row: &RawRow<'_>) -> Result<(), CsvError> {
+        Ok(())
+    }
     /// Called once before the first data row, or at the end if there is none.
-    fn shape(&mut self, shape: Shape) -> Result<(), CsvError>;
+    fn shape(&mut self, _shape: Shape) -> Result<(), CsvError> {
+        Ok(())
+    }
     /// A data row.
     fn row(&mut self, row: &RawRow<'_>) -> Result<(), CsvError>;
 }
