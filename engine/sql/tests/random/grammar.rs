@@ -150,6 +150,15 @@ impl Generator {
         format!(" {found}")
     }
 
+    pub fn foreign_count(&self) -> usize {
+        self.foreign.len()
+    }
+
+    /// Forgets what was foreign in an expression that the query does not use.
+    pub fn forget_foreign(&mut self, count: usize) {
+        self.foreign.truncate(count);
+    }
+
     pub fn alias(&mut self) -> String {
         self.aliases += 1;
         format!("x{}", self.aliases)

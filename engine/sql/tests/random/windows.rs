@@ -165,8 +165,14 @@ impl Generator {
         let window = self.window(scope, rows);
         let count = rows.len();
         let kind = self.kind();
+        let foreign = self.foreign_count();
         let value = self.expr(kind, scope, 1);
-        let (text, kind, values) = match self.below(12) {
+        let which = self.below(12);
+        if !matches!(which, 3 | 4) {
+            // The others do not use the value.
+            self.forget_foreign(foreign);
+        }
+        let (text, kind, values) = match which {
             0 | 1 => {
                 let number = window.each(count, |_, place| Value::from(place + 1));
                 ("row_number()".to_owned(), Kind::Integer, number)
