@@ -127,6 +127,17 @@ pub fn for_people(message: &str) -> String {
     text
 }
 
+/// Cause and help in the message of an error: they are on lines of their own, or a semicolon is between them.
+pub fn cause_and_help(message: &str) -> (&str, Option<&str>) {
+    let parts = message
+        .split_once('\n')
+        .or_else(|| message.split_once("; "));
+    match parts {
+        Some((cause, help)) => (cause, Some(help)),
+        None => (message, None),
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.diagnostics {

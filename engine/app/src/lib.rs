@@ -50,7 +50,7 @@ pub use catalog::{
 pub use check::{check, schema};
 pub use digests::facts;
 pub use draft::{Draft, draft};
-pub use error::{Blame, Error, for_people};
+pub use error::{Blame, Error, cause_and_help, for_people};
 pub use export::{Export, Exported, Form, export};
 pub use fetch::{fetch, mirror};
 pub use grading::{

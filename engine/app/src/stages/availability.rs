@@ -6,7 +6,7 @@ use prep_fetch::FetchError;
 
 use super::resolve::Plan;
 use crate::bundles;
-use crate::error::Error;
+use crate::error::{Error, cause_and_help};
 use crate::note::Note;
 use crate::task::Task;
 
@@ -84,14 +84,14 @@ fn with_credentials(task: &Task, missing: &[&str]) -> Result<(), Error> {
         _ => return Ok(()),
     };
     let text = error.to_string();
-    let (cause, help) = text.split_once("; ").unwrap_or((&text, ""));
+    let (cause, help) = cause_and_help(&text);
     let count = units::count(missing.len() as u64, "bundle");
     let missing = missing.join(", ");
     let message = format!("{count} cannot be downloaded: {cause}\n  missing: {missing}");
     let others = "--available prepares the competitions whose bundles are here";
     let help = match help {
-        "" => others.to_owned(),
-        help => format!("{help}; {others}"),
+        None => others.to_owned(),
+        Some(help) => format!("{help}; {others}"),
     };
     Err(Error::new(error.failure(), message).help(help))
 }

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prep_app::doctor::{self, Finding, Health};
-use prep_app::{Options, Pace, Permission, permissions};
-use prep_core::{Cancel, Failure, units};
+use prep_app::{Options, Pace, Permission, cause_and_help, for_people, permissions};
+use prep_core::{Cancel, units};
 use prep_fetch::{Account, FetchError, LazyNetwork, Network};
 use rustix::process::{Resource, getrlimit};
 use serde_json::json;
@@ -71,31 +71,14 @@ impl Findings {
 
     /// Adds an error: its first line is the finding, the rest is help.
     fn failed(&mut self, check: &'static str, error: &FetchError) {
-        let error_exit = Exit::of(error.failure());
-        let error = error_text(error);
-        let finding = Finding::new(check, Health::Error, error.message);
-        self.add(with_help(finding, error.help), error_exit);
+        let text = error.to_string();
+        let (cause, help) = cause_and_help(&text);
+        let finding = Finding::new(check, Health::Error, for_people(cause));
+        self.add(with_help(finding, help), Exit::of(error.failure()));
     }
 }
 
-/// Cause and help of an error, split as everywhere.
-fn error_text(error: &FetchError) -> prep_app::Error {
-    let text = error.to_string();
-    let (cause, help) = match text.split_once('\n') {
-        Some((cause, help)) => (cause, Some(help)),
-        None => match text.split_once("; ") {
-            Some((cause, help)) => (cause, Some(help)),
-            None => (text.as_str(), None),
-        },
-    };
-    let shown = prep_app::Error::new(Failure::Input, cause);
-    match help {
-        Some(help) => shown.help(help),
-        None => shown,
-    }
-}
-
-fn with_help(finding: Finding, help: Option<String>) -> Finding {
+fn with_help(finding: Finding, help: Option<impl Into<String>>) -> Finding {
     match help {
         Some(help) => finding.help(help),
         None => finding,
