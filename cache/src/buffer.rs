@@ -1,36 +1,33 @@
-//! Bytes in memory that are written once, piece by piece.
+//! A write-once, append-only buffer in memory of its own pages.
 
 use std::fmt;
 use std::io;
 
 use memmap2::{Mmap, MmapMut};
 
-/// Room for up to so many bytes, in pages of its own: only what is written
-/// takes memory.
+/// An append-only buffer with a fixed capacity. Pages take memory only once they are written.
 ///
-/// A page costs more when it is first touched than to fill it. Large pages,
-/// where the system has them, make that a fifth; and bytes that lie anywhere
-/// are found in them with fewer looks at tables of pages.
+/// The first access to a page costs more than filling it. With huge pages, where the system has them, that cost falls
+/// to a fifth, and random reads need fewer page-table walks.
 pub struct Buffer {
     pages: MmapMut,
     len: usize,
 }
 
 impl Buffer {
-    /// An empty one.
+    /// Creates an empty buffer with room for `bytes` bytes.
     ///
     /// # Errors
-    /// The system has no such room.
+    /// If the system cannot map that much address space.
     pub fn with_capacity(bytes: usize) -> io::Result<Buffer> {
         let pages = MmapMut::map_anon(bytes.max(1))?;
-        // Advice is optional.
+        // The buffer also works if the system rejects the advice.
         #[cfg(target_os = "linux")]
         drop(pages.advise(memmap2::Advice::HugePage));
         Ok(Buffer { pages, len: 0 })
     }
 
-    /// Appends a piece. `false`: there is no room for it, and nothing of it
-    /// was appended.
+    /// Appends all of `piece`. Returns `false` and appends nothing if it does not fit.
     pub(crate) fn push(&mut self, piece: &[u8]) -> bool {
         let end = self.len.saturating_add(piece.len());
         let Some(room) = self.pages.get_mut(self.len..end) else {
@@ -41,16 +38,15 @@ impl Buffer {
         true
     }
 
-    /// What was written.
+    /// Returns the bytes written so far.
     pub fn bytes(&self) -> &[u8] {
         self.pages.get(..self.len).unwrap_or_default()
     }
 
-    /// The pages, for nobody to write to any more, and how many bytes of them
-    /// were written.
+    /// Makes the pages read-only and returns them with the number of bytes written.
     ///
     /// # Errors
-    /// The system refuses.
+    /// If the system cannot change the protection of the pages.
     pub fn into_pages(self) -> io::Result<(Mmap, usize)> {
         Ok((self.pages.make_read_only()?, self.len))
     }

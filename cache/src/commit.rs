@@ -1,12 +1,12 @@
-//! Giving a complete file its final name.
+//! Gives a complete file its final name.
 //!
-//! A file is written under a temporary name, and renamed when it is complete. On a disk of this machine the rename
-//! follows without a flush: what a loss of power damages is noticed and made again (see the crate's documentation), and
-//! an I/O error of a delayed write damages the same files in the same way.
+//! A file is written under a temporary name and renamed when it is complete. On a local disk, the rename follows
+//! without a flush. A power failure may then damage the file, but the next reader notices that and the file is made
+//! again (see the crate's documentation). An I/O error of a delayed write has the same effect.
 //!
-//! On a file system of other machines ([`is_shared`]) errors of delayed writes are common: a quota, a full server. They
-//! are reported by `fsync` and `close` only, and Rust drops those of `close`. So the file is flushed there before it is
-//! renamed. NFS writes everything back at `close` anyway, so that costs nothing there.
+//! On a file system that other machines share ([`is_shared`]), errors of delayed writes are common: a quota, a full
+//! server. Only `fsync` and `close` report them, and Rust drops the error of `close`. So the file is flushed there
+//! before it is renamed. NFS writes everything back at `close` anyway, so the flush costs nothing extra.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -19,11 +19,11 @@ use crate::machine::is_shared;
 use crate::{Store, StoreError};
 
 impl Store {
-    /// Returns the errors of delayed writes to `file`, as far as its file system reports them later than the writes
-    /// themselves. `path` is any path on that file system.
+    /// Flushes `file` if its file system reports write errors late, and returns such an error. `path` is any path on
+    /// that file system. Does nothing on a local disk.
     ///
     /// # Errors
-    /// When bytes that were written did not reach the server.
+    /// If bytes that were written did not reach the server.
     pub fn confirm_written(&self, file: &File, path: &Path) -> io::Result<()> {
         let device = file.metadata()?.dev();
         match self.is_shared_device(device, || is_shared(path)) {
@@ -32,7 +32,7 @@ impl Store {
         }
     }
 
-    /// Renames the complete file `temp` to `path`, whose directory is made if it is missing.
+    /// Renames the complete file `temp` to `path`. Creates the directory of `path` if it is missing.
     pub(crate) fn rename_into(&self, temp: NamedTempFile, path: &Path) -> Result<(), StoreError> {
         self.confirm_written(temp.as_file(), temp.path())
             .map_err(|source| StoreError::io("write", temp.path(), source))?;
@@ -40,10 +40,11 @@ impl Store {
     }
 }
 
-/// Renames the file `temp` to `path`. Makes the directory of `path` only after the rename failed: it usually exists.
+/// Renames the file `temp` to `path`. Creates the directory of `path` only if the first rename fails, because it
+/// usually exists.
 ///
 /// # Errors
-/// When it cannot be renamed; it is removed then.
+/// If the file cannot be renamed. The temporary file is then removed.
 pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
     let rename = || fs::rename(temp.path(), path);
     rename().or_else(|failed| match path.parent() {
@@ -53,7 +54,7 @@ pub fn persist(temp: NamedTempFile, path: &Path) -> io::Result<()> {
         }
         _ => Err(failed),
     })?;
-    // The temporary name is gone; nothing is left to remove.
+    // The temporary name no longer exists, so there is nothing to remove on drop.
     let _ = temp.into_temp_path().keep();
     Ok(())
 }

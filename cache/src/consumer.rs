@@ -1,33 +1,33 @@
-//! A thread that takes pieces of bytes in order, and gives their buffers back.
+//! A worker thread that processes chunks of bytes in order and returns their buffers for reuse.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
 use crate::{Permit, threads};
 
-/// A running thread. It ends when this is finished or dropped, or when its work ends early. Whoever drops this waits for it,
-/// so that nothing of its work is left.
+/// Handle of a running worker thread. The thread ends when the handle is finished or dropped, or when its work fails.
+/// Dropping the handle waits for the thread.
 #[derive(Debug)]
 pub(crate) struct Consumer<T> {
-    /// `None`: no more pieces come.
+    /// `None` once no more chunks will be sent.
     full: Option<SyncSender<Vec<u8>>>,
     empty: Receiver<Vec<u8>>,
-    /// `None`: it has ended.
+    /// `None` once the thread was joined.
     thread: Option<JoinHandle<Option<T>>>,
 }
 
-/// The pieces that a thread takes.
+/// The receiving end of the chunks, on the worker thread.
 pub(crate) struct Pieces {
     full: Receiver<Vec<u8>>,
     spent: Sender<Vec<u8>>,
 }
 
 impl Pieces {
-    /// Hands over each piece, until none comes any more or one fails.
+    /// Passes each chunk to `take` until the sender is finished or `take` fails.
     pub(crate) fn each<E>(&self, mut take: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.full.iter().try_for_each(|piece| {
             take(&piece)?;
-            // After the last piece nobody waits for buffers.
+            // The sender no longer receives buffers after its last chunk.
             let _ = self.spent.send(piece);
             Ok(())
         })
@@ -35,10 +35,10 @@ impl Pieces {
 }
 
 impl<T: Send + 'static> Consumer<T> {
-    /// Starts a thread that does `work` with `value`. At most `waiting` pieces wait for it.
+    /// Starts a thread that runs `work(value, chunks)`. At most `waiting` chunks are queued.
     ///
     /// # Errors
-    /// Gives the value back if the system starts no further thread.
+    /// Returns `value` if the system cannot start another thread.
     pub(crate) fn start<V: Send + 'static>(
         value: V,
         permit: Permit,
@@ -59,19 +59,19 @@ impl<T: Send + 'static> Consumer<T> {
         })
     }
 
-    /// Hands a piece over; waits while too many wait already. `false`: the work has ended early.
+    /// Queues a chunk; blocks while the queue is full. Returns `false` if the worker has ended early.
     pub(crate) fn send(&mut self, piece: Vec<u8>) -> bool {
         self.full
             .as_ref()
             .is_some_and(|full| full.send(piece).is_ok())
     }
 
-    /// A buffer that was used; its bytes are still in it.
+    /// Returns a buffer that the worker has finished with, if any. It still holds the old bytes.
     pub(crate) fn spent(&self) -> Option<Vec<u8>> {
         self.empty.try_recv().ok()
     }
 
-    /// Waits until all pieces are taken. `None`: the thread panicked.
+    /// Waits until all chunks are processed. Returns `None` if the thread panicked.
     pub(crate) fn finish(mut self) -> Option<T> {
         self.join()
     }

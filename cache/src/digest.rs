@@ -1,4 +1,4 @@
-//! The name of a content: its 256-bit BLAKE3 hash.
+//! Digests: 256-bit BLAKE3 hashes that name contents.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -10,14 +10,13 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// The BLAKE3 hash of some bytes.
 ///
-/// It is written as 64 lower-case hexadecimal digits everywhere: in file
-/// names, in JSON and on the screen. Upper case is refused when it is read,
-/// so that a digest has one spelling only.
+/// Its text form is 64 lower-case hexadecimal digits, in file names, in JSON and on the screen. Parsing rejects upper
+/// case, so that each digest has only one spelling.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; Digest::LEN]);
 
 impl Digest {
-    /// Number of bytes in a digest.
+    /// Length of a digest in bytes.
     pub const LEN: usize = 32;
 
     /// Hashes `bytes`.
@@ -25,24 +24,24 @@ impl Digest {
         Self(blake3::hash(bytes).into())
     }
 
-    /// Takes a hash that was computed elsewhere.
+    /// Wraps a hash that was computed elsewhere.
     pub fn from_bytes(bytes: [u8; Self::LEN]) -> Self {
         Self(bytes)
     }
 
-    /// The raw hash.
+    /// Returns the raw hash.
     pub fn as_bytes(&self) -> &[u8; Self::LEN] {
         &self.0
     }
 
-    /// The first 12 digits, for people. Never for looking something up.
+    /// Returns the first 12 digits, for display. Too short to look anything up.
     pub fn short(&self) -> String {
         hex(&self.0[..6])
     }
 }
 
-/// The digest and length of what `input` yields, read in pieces of `piece`
-/// bytes; `progress` is told how many were read since its last call.
+/// Returns the digest and the length of the bytes of `input`, reading `piece` bytes at a time. Calls `progress` with
+/// the number of bytes of each read.
 pub(crate) fn hash(
     mut input: impl Read,
     piece: usize,
@@ -62,7 +61,7 @@ pub(crate) fn hash(
     }
 }
 
-/// The next bytes of `input`; 0 at its end.
+/// Reads into `buffer`, retrying interrupted reads. Returns the number of bytes read, 0 at the end.
 pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {
@@ -72,7 +71,7 @@ pub(crate) fn next(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize
     }
 }
 
-/// Lower-case hexadecimal digits of `bytes`.
+/// Formats `bytes` as lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()
@@ -99,13 +98,13 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// Why a text is not a digest.
+/// The reason why a text is not a [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
-    /// The text has another length.
+    /// The text does not have 64 bytes; holds its length.
     #[error("a digest has 64 hexadecimal digits, this text has {0} bytes")]
     Length(usize),
-    /// The byte at this offset is no lower-case hexadecimal digit.
+    /// The byte at this offset is not a lower-case hexadecimal digit.
     #[error("byte {0} of the digest is not one of 0-9 and a-f (digests are written in lower case)")]
     Character(usize),
 }

@@ -1,4 +1,4 @@
-//! What can go wrong in the store, by meaning.
+//! Errors of the store, classified by what the caller can do about them.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -15,110 +15,114 @@ pub enum StoreError {
         .free.map_or_else(|| "unknown".to_owned(), |free| free.to_string())
     )]
     NoSpace {
-        /// What was being done.
+        /// The action that failed, a verb phrase such as "write".
         action: &'static str,
         /// The file that could not be written.
         path: PathBuf,
-        /// Bytes that were still to be written, as far as the store knew.
+        /// Bytes that were still to be written, as far as known.
         needed: u64,
-        /// Bytes free on that file system, if it can tell.
+        /// Free bytes on that file system, if the system reports them.
         free: Option<u64>,
     },
 
-    /// The user may not do this to this file.
-    #[error("no permission to {action} {path}; change its owner or mode, or choose another folder")]
+    /// The user lacks the permission for this action.
+    #[error(
+        "no permission to {action} {path}; change its owner or mode, or choose another directory"
+    )]
     Permission {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The operating system's error.
         source: io::Error,
     },
 
     /// The file system is mounted read-only.
     #[error(
-        "cannot {action} {path}: the file system is read-only; remount it or choose another folder"
+        "cannot {action} {path}: the file system is read-only; remount it or choose another directory"
     )]
     ReadOnlyFileSystem {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
     },
 
-    /// A handle of [`Store::open_existing`](crate::Store::open_existing) was asked to write.
+    /// A write through a handle of [`Store::open_existing`](crate::Store::open_existing).
     #[error("the store {root} was opened for reading only")]
     ReadOnlyHandle {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
     },
 
-    /// The store has no such object. Run the step that makes it.
-    #[error("object {digest} is not in the store; the step that makes it must run again")]
+    /// The store does not have this object. Its step has to run again.
+    #[error("object {digest} is not in the store; the step that produces it must run again")]
     Missing {
         /// The object.
         digest: Digest,
     },
 
-    /// The object's bytes are not the ones its name promises. It is not in
-    /// the store any more; the step that makes it can put it back.
+    /// The object's bytes do not match its name. The object has been removed from the store; its step can produce it
+    /// again.
     #[error(
         "object {digest} is damaged: its {len} bytes hash to {found}{}; \
-         the step that makes it must run again",
+         the step that produces it must run again",
         .quarantined.as_ref().map_or_else(String::new, |path| format!(", moved to {}", path.display()))
     )]
     Damaged {
         /// The object.
         digest: Digest,
-        /// What its bytes hash to.
+        /// The digest of its bytes.
         found: Digest,
-        /// Its length on disk.
+        /// Its length on disk in bytes.
         len: u64,
-        /// Where the damaged file is kept for a post-mortem. `None` if the
-        /// store is open for reading only, or another process moved it first.
+        /// Where the damaged file is kept for inspection. `None` if the store is open for reading only, or if another
+        /// process moved the file first.
         quarantined: Option<PathBuf>,
     },
 
     /// A file outside the store changed while it was read.
-    #[error("{path} changed while it was read; wait until its writer is done, then run again")]
+    #[error(
+        "{path} changed while it was read; wait until the program that writes it has finished, then run again"
+    )]
     Changed {
         /// The file.
         path: PathBuf,
     },
 
-    /// Garbage collection needs the store for itself.
-    #[error("the store {root} is in use by a run; collect its garbage when the run is done")]
+    /// Garbage collection needs exclusive access to the store.
+    #[error("the store {root} is in use by a run; collect garbage when the run has finished")]
     InUse {
-        /// The store's folder.
+        /// The store's directory.
         root: PathBuf,
     },
 
-    /// Another process treated this one as dead and took its lock.
+    /// Another process treated this one as dead and took over its lock.
     #[error(
-        "lost the lock {path}: another process took it over, because it saw no sign of life from this one for half a \
-         minute; run again"
+        "lost the lock {path}: no heartbeat was written for half a minute and another process took it over; \
+         run again"
     )]
     LockLost {
-        /// The lock's file.
+        /// The lock file.
         path: PathBuf,
     },
 
-    /// Any other failure of the operating system.
+    /// Any other error of the operating system.
     #[error("cannot {action} {path}: {cause}")]
     Io {
-        /// What was being done.
+        /// The action that failed.
         action: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The operating system's error.
         #[source]
         cause: io::Error,
     },
 }
 
 impl StoreError {
-    /// Sorts an I/O error by what it means. `needed` is how many bytes were to be written.
+    /// Classifies an I/O error. `needed` is the number of bytes that were to be written.
     pub(crate) fn writing(
         action: &'static str,
         path: &Path,
@@ -150,12 +154,12 @@ impl StoreError {
         }
     }
 
-    /// [`writing`](Self::writing) where no amount of bytes is involved.
+    /// Like [`writing`](Self::writing), for actions that write no known number of bytes.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::writing(action, path, 0, source)
     }
 
-    /// The same error for callers behind [`std::io::Write`].
+    /// Wraps the error for callers behind [`std::io::Write`].
     pub(crate) fn into_io(self) -> io::Error {
         let kind = match &self {
             Self::NoSpace { .. } => ErrorKind::StorageFull,

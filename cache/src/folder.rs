@@ -1,14 +1,14 @@
-//! Making folders.
+//! Creates directories.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Makes a folder, and those above it, if they are not there.
+/// Creates a directory and its parents if they do not exist.
 ///
 /// # Errors
-/// Those of [`fs::create_dir_all`]; but where a link that leads nowhere is in the way, the error names it (the system only
-/// says that a file exists).
+/// The errors of [`fs::create_dir_all`]. If a dangling symbolic link is in the way, the error names the link, because
+/// the system only reports that a file exists.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     let made = fs::create_dir_all(path);
     made.map_err(|error| {

@@ -1,21 +1,19 @@
 //! Garbage collection.
 //!
-//! An object lives as long as a ledger entry names it. An entry's last use is
-//! the latest of: its last lookup (to the day), its last writing, and the last
-//! recorded run that had its key. Collection goes in this order:
+//! An object lives as long as a ledger entry names it. The last use of an entry is the latest of three times: its last
+//! lookup (to the day), its last writing, and the last recorded run that had its key. A collection works in this order:
 //!
-//! 1. entries that name missing objects, and garbled records, go;
-//! 2. entries, runs and lists of bundles' members not used for `keep_days` go;
-//! 3. objects that no entry names go once they are a day old;
-//! 4. while the objects are more than `max_size`: first the remaining objects
-//!    that no entry names, then entries, least recently used first, each with
-//!    the objects that only it still named.
+//! 1. It removes unreadable records, and entries that name missing objects.
+//! 2. It removes entries, runs and member lists of bundles that were not used for `keep_days`.
+//! 3. It removes objects that no entry names, once they are a day old.
+//! 4. While the objects take more than `max_size`, it removes the remaining unnamed objects, then entries, least
+//!    recently used first. With each entry go the objects that only this entry named.
 //!
-//! Entries are removed before objects. A collection that is killed leaves
-//! objects without entries, never entries without objects.
+//! Entries are removed before objects. If a collection is killed, it leaves objects without entries, never entries
+//! without objects.
 //!
-//! No run may be under way ([`Store::in_use`]). Readers that hold an
-//! [`Object`](crate::Object) keep its bytes.
+//! A collection needs the store for itself ([`Store::in_use`]). Readers that hold an open [`Object`](crate::Object) can
+//! still read its bytes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -33,36 +31,35 @@ use crate::sealed::Loaded;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, LockGuard, SourceRecord, Store, StoreError, walk};
 
-/// What to keep.
+/// Limits of a garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Bytes that the objects may take. `None`: any number.
+    /// Maximum total size of the objects in bytes. `None` means unlimited.
     pub max_size: Option<u64>,
-    /// Days without use after which a ledger entry goes. `None`: never.
+    /// Days without use after which a ledger entry is removed. `None` means never.
     pub keep_days: Option<u32>,
-    /// Only report what would go.
+    /// Only report what would be removed.
     pub dry_run: bool,
 }
 
-/// What went (or would go), and what stayed.
+/// What a collection removed (or would remove), and what it kept.
 #[derive(Debug, Default)]
 pub struct GcReport {
     /// Removed objects and their lengths, sorted.
     pub objects: Vec<(Digest, u64)>,
-    /// Bytes of the removed objects.
+    /// Total length of the removed objects.
     pub removed_bytes: u64,
-    /// Bytes of those that are really free now: the others have further hard
-    /// links outside the store.
+    /// Bytes actually freed. Objects with hard links outside the store still occupy space.
     pub freed_bytes: u64,
     /// Keys of removed ledger entries, sorted.
     pub entries: Vec<Digest>,
-    /// Other removed records: garbled ones, old runs and lists of bundles' members, sources that are gone.
+    /// Other removed records: unreadable ones, old runs and member lists, sources whose files no longer exist.
     pub records: Vec<PathBuf>,
-    /// Files that killed processes had left in `tmp`.
+    /// Number of files of killed processes that were removed from `tmp`.
     pub leftovers: usize,
-    /// Objects that stay.
+    /// The objects that remain.
     pub kept: Amount,
-    /// What could not be removed, and why.
+    /// Errors of removals.
     pub failed: Vec<StoreError>,
 }
 
@@ -71,7 +68,7 @@ struct Found {
     len: u64,
     modified: SystemTime,
     links: u64,
-    /// Entries that stay and name it.
+    /// Number of remaining entries that name the object.
     named: usize,
 }
 
@@ -84,18 +81,18 @@ struct Entry {
 struct Collection {
     now: SystemTime,
     objects: BTreeMap<Digest, Found>,
-    /// Entries that stay so far.
+    /// Entries that have not been dropped so far.
     entries: Vec<Entry>,
     report: GcReport,
 }
 
 impl Store {
-    /// Collects garbage: see the module's documentation for the order.
+    /// Collects garbage in the order described in the module's documentation.
     ///
     /// # Errors
-    /// [`StoreError::InUse`] if a run is using the store (not for a dry run);
-    /// [`StoreError::LockLost`] if a run began because this process was suspended;
-    /// otherwise when a folder cannot be listed or an entry cannot be removed.
+    /// [`StoreError::InUse`] if a run is using the store (not for a dry run). [`StoreError::LockLost`] if this process
+    /// was suspended and a run has started since. Otherwise when a directory cannot be listed or an entry cannot be
+    /// removed.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let lock = if options.dry_run {
             self.in_use()?
@@ -122,7 +119,7 @@ impl Store {
         Ok(report)
     }
 
-    /// Everything there is; step 1 is done on the way.
+    /// Lists the content of the store. Step 1 is part of this.
     fn survey(&self, options: &GcOptions) -> Result<Collection, StoreError> {
         let mut collection = Collection {
             now: SystemTime::now(),
@@ -155,8 +152,7 @@ impl Store {
                     collection.report.records.push(path);
                     continue;
                 }
-                // What an unreadable entry names is unknown: collecting on
-                // would take objects from it.
+                // The objects of an unreadable entry are unknown. Continuing might remove them.
                 Err(error) => return Err(error),
             };
             let touched = file.metadata().and_then(|metadata| metadata.modified());
@@ -168,7 +164,7 @@ impl Store {
         Ok(collection)
     }
 
-    /// When each key was last part of a recorded run.
+    /// Returns the time of the last recorded run of each key, in seconds since 1970.
     fn survey_history(
         &self,
         options: &GcOptions,
@@ -216,7 +212,7 @@ impl Store {
         Ok(())
     }
 
-    /// Lists that were not used for long, and what killed writers of lists left.
+    /// Marks member lists that were not used for long, and temporary files of killed writers.
     fn survey_bundles(
         &self,
         options: &GcOptions,
@@ -236,7 +232,7 @@ impl Store {
         Ok(())
     }
 
-    /// Entries and records first: if one of them cannot be removed, no object is.
+    /// Removes entries and records before objects: if one of them cannot be removed, all objects stay.
     fn remove(&self, report: &mut GcReport, lock: &LockGuard) -> Result<(), StoreError> {
         let entries = report.entries.iter();
         let entries = entries.map(|key| Bucket::Ledger.file(self.root(), key));
@@ -285,7 +281,7 @@ impl Collection {
         last_use.is_some_and(|last_use| age(self.now, last_use) > limit)
     }
 
-    /// Step 2.
+    /// Step 2 of the module's documentation.
     fn drop_unused(&mut self, days: u32) {
         for entry in std::mem::take(&mut self.entries) {
             if self.is_unused(entry.last_use, Some(days)) {
@@ -325,7 +321,7 @@ impl Collection {
             }
             size -= self.drop_object(&digest);
         }
-        // Latest use first, so that the end of the list goes first.
+        // Sorted by latest use first, so that `pop` returns the least recently used entry.
         self.entries
             .sort_unstable_by_key(|entry| Reverse((entry.last_use, entry.key)));
         while size > max_size
@@ -335,7 +331,7 @@ impl Collection {
         }
     }
 
-    /// Drops an entry and the objects that it alone named. Returns their bytes.
+    /// Drops an entry and the objects that only it named. Returns the length of these objects.
     fn drop_entry(&mut self, entry: &Entry) -> u64 {
         self.report.entries.push(entry.key);
         let mut bytes = 0;
@@ -373,8 +369,8 @@ impl Collection {
     }
 }
 
-/// Whether the file was removed. If its folder is not there either, it may
-/// just be on a disk that is not mounted now.
+/// Whether the file was removed. If its directory is missing as well, the file may be on a disk that is not mounted
+/// now.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(Path::is_dir)
         && matches!(path.symlink_metadata(), Err(error) if error.kind() == ErrorKind::NotFound)

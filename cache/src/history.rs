@@ -1,5 +1,5 @@
-//! The last run of each competition and variant, so that "why did this step
-//! run" is a comparison of two key records, field by field.
+//! The last run of each competition and variant. With it, "why did this step run" can be answered by comparing two key
+//! records field by field.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,36 @@ use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::{Digest, Store, StoreError};
 
-/// The steps of a run.
+/// The steps of a recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// When the run was recorded, in seconds since 1970. Also counts as a use
-    /// of the keys below for garbage collection.
+    /// Time of the run in seconds since 1970. For garbage collection, this is also a use of the keys below.
     pub recorded: u64,
-    /// By step name.
+    /// The steps that succeeded, by name.
     pub steps: BTreeMap<String, HistoryStep>,
-    /// Steps that failed when they last ran, as they would again: nothing but their record decides that. They stay while
-    /// runs leave them out.
+    /// Steps whose last run failed and would fail again, because the failure depends only on their key record. They
+    /// stay in the history while later runs leave them out.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failed: BTreeMap<String, FailedStep>,
-    /// Earlier runs, the latest first: what they were is in the ledger, as long as it is kept there.
+    /// Earlier runs, latest first. Their records are in the ledger as long as garbage collection keeps them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Moment>,
 }
 
-/// An earlier run: when, and the key of each step.
+/// The time and the step keys of an earlier run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// In seconds since 1970.
+    /// Time of the run in seconds since 1970.
     pub recorded: u64,
+    /// The key of each step, by the step's name.
     pub steps: BTreeMap<String, Digest>,
 }
 
-/// Earlier runs that are kept.
+/// Maximum number of earlier runs that a history keeps.
 const MOMENTS: usize = 20;
 
 impl History {
-    /// The run itself, as a moment.
+    /// Returns the time and keys of this run.
     pub fn moment(&self) -> Moment {
         let steps = self.steps.iter();
         Moment {
@@ -47,7 +47,8 @@ impl History {
         }
     }
 
-    /// The history after this run: what it was before is an earlier moment, unless the steps are the same.
+    /// Returns the history after another run. The current run becomes an earlier one, unless the keys of the steps are
+    /// the same.
     #[must_use]
     pub fn followed_by(
         self,
@@ -72,24 +73,25 @@ impl History {
     }
 }
 
-/// What a step was in that run.
+/// The key of a step in a run, and the record behind it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryStep {
-    /// Its key: the digest of the record.
+    /// The step's key: the digest of `record`.
     pub key: Digest,
-    /// Everything that determined its outputs.
+    /// Everything that determined the step's outputs.
     pub record: serde_json::Value,
 }
 
-/// What a step was that failed.
+/// A step that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FailedStep {
     /// Everything that determined the failure.
     pub record: serde_json::Value,
+    /// The error message.
     pub message: String,
 }
 
-/// A history as it is stored: with its names, for people who look at the file.
+/// A stored history. It includes the competition and the variant for people who read the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct NamedHistory {
     competition: String,
@@ -98,10 +100,11 @@ pub(crate) struct NamedHistory {
 }
 
 impl Store {
-    /// What [`set_last_run`](Self::set_last_run) stored last, if it is there and whole.
+    /// Returns the history that [`set_last_run`](Self::set_last_run) stored last, or `None` if it does not exist or is
+    /// damaged.
     ///
     /// # Errors
-    /// When it is there but cannot be read.
+    /// If the record exists but cannot be read.
     pub fn last_run(
         &self,
         competition: &str,
@@ -113,10 +116,10 @@ impl Store {
         }
     }
 
-    /// Replaces the last run of a competition and variant.
+    /// Replaces the history of a competition and variant.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn set_last_run(
         &self,
         competition: &str,

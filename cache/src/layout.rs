@@ -1,16 +1,16 @@
-//! Where things are inside the store's folder.
+//! Paths inside the store's directory.
 
 use std::path::{Path, PathBuf};
 
 use crate::Digest;
 
-/// The folders of a store.
+/// The directories of a store.
 ///
-/// A name carries the version of the format inside it. A format change takes a
-/// new name, so old data is never misread: it is just not found.
+/// A name carries the version of the format inside it. A new format gets a new name, so old data are never misread:
+/// they are just not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bucket {
-    /// Contents, each named by the digest of its bytes. Read-only files.
+    /// Contents, each named by the digest of its bytes. The files are read-only.
     ///
     /// ```text
     /// objects-v1/
@@ -19,8 +19,8 @@ pub(crate) enum Bucket {
     /// ```
     Objects,
 
-    /// What each step key led to: a [sealed](crate::sealed) JSON record per key.
-    /// A file's modification time is the time of its last use, to the day.
+    /// The outputs of each step key: one [sealed](crate::sealed) JSON record per key. The modification time of a file
+    /// is the time of its last use, to the day.
     ///
     /// ```text
     /// ledger-v1/
@@ -29,7 +29,7 @@ pub(crate) enum Bucket {
     /// ```
     Ledger,
 
-    /// The last run of each competition and variant, sealed JSON.
+    /// The last run of each competition and variant, as sealed JSON.
     ///
     /// ```text
     /// history-v1/
@@ -38,7 +38,7 @@ pub(crate) enum Bucket {
     /// ```
     History,
 
-    /// Digests of files outside the store, sealed JSON.
+    /// Digests of files outside the store, as sealed JSON.
     ///
     /// ```text
     /// sources-v1/
@@ -47,7 +47,8 @@ pub(crate) enum Bucket {
     /// ```
     Sources,
 
-    /// Lists of the members of bundles with their published MD5, for audits to come. Losing one only makes an audit say less.
+    /// Member lists of bundles with published MD5 checksums, for later audits. Without a list, an audit shows less
+    /// detail.
     ///
     /// ```text
     /// bundles-v1/
@@ -55,8 +56,7 @@ pub(crate) enum Bucket {
     /// ```
     Bundles,
 
-    /// Files being written. Each is locked by its writer, so that what a
-    /// killed process left behind can be told from what is alive.
+    /// Files being written. Each is locked by its writer, so that files of killed processes can be recognised.
     ///
     /// ```text
     /// tmp/
@@ -64,7 +64,7 @@ pub(crate) enum Bucket {
     /// ```
     Tmp,
 
-    /// Empty files that are locked, and leases.
+    /// Empty lock files, and leases.
     ///
     /// ```text
     /// locks/
@@ -74,7 +74,7 @@ pub(crate) enum Bucket {
     /// ```
     Locks,
 
-    /// Damaged objects, kept for a post-mortem. Nothing reads them.
+    /// Damaged objects, kept for inspection. The store never reads them.
     ///
     /// ```text
     /// quarantine/
@@ -108,12 +108,12 @@ impl Bucket {
         }
     }
 
-    /// The bucket's folder in the store `root`.
+    /// Returns the bucket's directory in the store `root`.
     pub(crate) fn dir(self, root: &Path) -> PathBuf {
         root.join(self.name())
     }
 
-    /// The file of `digest` in a bucket with two levels.
+    /// Returns the file of `digest` in a bucket with two directory levels.
     pub(crate) fn file(self, root: &Path, digest: &Digest) -> PathBuf {
         let hex = digest.to_string();
         let (first, rest) = hex.split_at(2);

@@ -1,9 +1,8 @@
-//! The ledger: which outputs a step key led to.
+//! The ledger maps the key of a step to the outputs of the step.
 //!
-//! Order of writing: objects first, then the entry. So an entry that can be
-//! read names objects that were complete when it was written. They may be gone
-//! since (removed by hand, quarantined): a caller counts an entry as a hit
-//! only after [`Store::missing`] has found nothing.
+//! Objects are written first, then the entry. So an entry that can be read names objects that were complete when it was
+//! written. They may have been removed by hand or quarantined since. A caller may use an entry only if
+//! [`Store::missing`] returns nothing.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -15,49 +14,50 @@ use crate::layout::Bucket;
 use crate::sealed::Loaded;
 use crate::{Digest, Store, StoreError};
 
-/// A use is written down when the last one is older than this.
+/// An entry's last use is updated only if the recorded one is older than this.
 const USE_RESOLUTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a step made, and from what.
+/// The outputs of a step, and the record of what determined them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LedgerEntry {
-    /// The key record whose digest is the key: everything that determined the outputs.
+    /// The key record. Its digest is the key.
     pub record: serde_json::Value,
-    /// The step's outputs by name.
+    /// Digests of the step's outputs, by name.
     pub outputs: BTreeMap<String, Digest>,
-    /// Objects that the outputs need besides themselves: the files of a tree, say.
+    /// Further objects that the outputs refer to, for example the files of a tree.
     #[serde(default)]
     pub references: Vec<Digest>,
-    /// Further objects that the outputs need. They were held in memory and never stored: who wants them makes them anew.
+    /// Further objects that the outputs refer to but that were only kept in memory. To use them, the step must run
+    /// again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unstored: Vec<Digest>,
-    /// Lengths of the [`objects`](Self::objects) in bytes, in their order, of an entry that came from a tier: no more than
-    /// that is fetched. Empty where they are not known.
+    /// Lengths in bytes of the [`objects`](Self::objects), in the same order, if the entry came from a tier. They limit
+    /// the bytes fetched for each object. Empty if unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lengths: Vec<u64>,
-    /// When the step ran, in seconds since 1970.
+    /// Time of the step's run, in seconds since 1970.
     pub created: u64,
-    /// How long it took, in milliseconds.
+    /// Duration of the step's run in milliseconds.
     pub millis: u64,
-    /// It ran on another machine: objects that are not here lie in a tier, and come when they are wanted.
+    /// Whether the step ran on another machine. Objects that are missing here are in a tier and are fetched on first
+    /// use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
 }
 
 impl LedgerEntry {
-    /// All objects of the store that the entry needs: outputs, then references.
+    /// Returns the objects that the store must have for this entry: outputs, then references.
     pub fn objects(&self) -> impl Iterator<Item = &Digest> {
         self.outputs.values().chain(&self.references)
     }
 }
 
 impl Store {
-    /// The entry of a step key, if there is one. A torn or garbled entry
-    /// counts as absent; [`verify`](Self::verify) reports it. Counts as a use
-    /// for garbage collection.
+    /// Returns the entry of a step key, if the store has one. A truncated or modified entry is treated as absent;
+    /// [`verify`](Self::verify) reports it. A lookup is a use for garbage collection.
     ///
     /// # Errors
-    /// When an entry is there but cannot be read.
+    /// If an entry exists but cannot be read.
     pub fn lookup(&self, key: &Digest) -> Result<Option<LedgerEntry>, StoreError> {
         match self.load(Bucket::Ledger, key)? {
             Loaded::Found(entry, file) => {
@@ -71,10 +71,10 @@ impl Store {
         }
     }
 
-    /// [`lookup`](Self::lookup), and then the tier's, for a step of this competition.
+    /// Like [`lookup`](Self::lookup), but also asks the tier, for a step of this competition.
     ///
     /// # Errors
-    /// Those of `lookup`; when an entry that was found cannot be written.
+    /// The errors of `lookup`, and an error if an entry of the tier cannot be saved here.
     pub fn find(&self, key: &Digest, competition: &str) -> Result<Option<LedgerEntry>, StoreError> {
         match self.lookup(key)? {
             None => self.lookup_further(key, competition),
@@ -82,26 +82,24 @@ impl Store {
         }
     }
 
-    /// Writes the entry of a step key, after its objects. A failure must fail
-    /// the run: without the entry the work is lost.
+    /// Writes the entry of a step key. Write its objects before. A caller must treat an error as a failure of the step:
+    /// without the entry, its work is lost.
     ///
     /// # Errors
-    /// When the entry cannot be written.
+    /// If the entry cannot be written.
     pub fn record(&self, key: &Digest, entry: &LedgerEntry) -> Result<(), StoreError> {
         self.save(Bucket::Ledger, key, entry)
     }
 
-    /// The objects of an entry that the store does not have, in the entry's
-    /// order, and after them the unstored ones. Looks at directory entries
-    /// only. Empty: the entry is a hit. Objects that the tier may have are not
-    /// missing.
+    /// Returns the objects of an entry that cannot be had, in the entry's order, followed by the missing unstored ones.
+    /// Objects that the tier may have are not missing. An empty result means that the entry is a hit. Checks only
+    /// whether the files exist.
     pub fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let missing = self.absent(entry.objects().chain(&entry.unstored));
         missing.filter(|digest| !self.is_further(digest)).collect()
     }
 
-    /// The objects of an entry that are not here but should be: whatever the
-    /// tier may have, and without the unstored ones.
+    /// Returns the objects of an entry that should be in this store and are not. Ignores the tier and unstored objects.
     pub fn missing_here(&self, entry: &LedgerEntry) -> Vec<Digest> {
         self.absent(entry.objects()).collect()
     }
@@ -116,7 +114,7 @@ impl Store {
     }
 }
 
-/// Best effort: an entry of another user cannot be touched, and need not be.
+/// Does nothing on failure: an entry of another user cannot be changed, and need not be.
 fn note_use(file: &File) {
     let now = SystemTime::now();
     let last = file.metadata().and_then(|metadata| metadata.modified());
@@ -129,7 +127,7 @@ fn note_use(file: &File) {
     }
 }
 
-/// Seconds from 1970 to `time`, 0 for earlier times.
+/// Returns the seconds from 1970 to `time`, 0 for earlier times.
 pub(crate) fn seconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH)
         .map_or(0, |since| since.as_secs())

@@ -1,4 +1,4 @@
-//! Sweeping away what killed processes left behind.
+//! Removes files that killed processes left behind.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -8,13 +8,12 @@ use crate::lease::{Lease, Mode};
 use crate::lock::{HOLDERS, remove_unlocked};
 use crate::{StoreError, walk};
 
-/// How old garbage must be before it is taken: a file is not yet locked in
-/// the moment it is made, and some network file systems have no locks.
+/// Minimum age of garbage. A new file is not locked for a short moment, and some network file systems have no locks at
+/// all.
 pub(crate) const GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes temporary files that are older than a day and that nobody has
-/// locked; with `dry_run` it only counts the old ones. Best effort: what
-/// cannot be removed (another user's file) stays. Returns the number.
+/// Removes temporary files that are older than a day and not locked. With `dry_run`, only counts the old ones. Files
+/// that cannot be removed, such as another user's, stay. Returns the number of files.
 pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     let now = SystemTime::now();
     let mut swept = 0;
@@ -30,23 +29,23 @@ pub(crate) fn sweep(root: &Path, dry_run: bool) -> Result<usize, StoreError> {
     Ok(swept)
 }
 
-/// Removes lock files that nobody holds, and leases of processes that are known to be gone. Taking a lock checks
-/// afterwards that its file still has its name, so nobody is left with a lock that does not lock.
+/// Removes lock files that no process holds, and leases of processes that are known to have ended. Whoever takes a lock
+/// checks afterwards that the lock file still has its name, so removing a file here is safe.
 pub(crate) fn sweep_locks(root: &Path) -> Result<(), StoreError> {
     let is_name = |name: &str| name.parse::<crate::Digest>().is_ok();
     for (name, path) in walk::entries(&Bucket::Locks.dir(root))? {
-        // The collector itself holds `use`: only names that are digests go.
+        // The collector itself holds `use`, so only names that are digests are removed.
         if is_name(&name) {
             let _ = remove_unlocked(&path);
         } else if name.strip_suffix(HOLDERS).is_some_and(is_name) {
-            // Its last user removes the directory.
+            // Dropping the lease removes its directory if nobody else uses it.
             drop(Lease::try_take(&path, Mode::Exclusive));
         }
     }
     Ok(())
 }
 
-/// Time since `then`, zero if it is in the future.
+/// Returns the time since `then`, zero if it is in the future.
 pub(crate) fn age(now: SystemTime, then: SystemTime) -> Duration {
     now.duration_since(then).unwrap_or_default()
 }

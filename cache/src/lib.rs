@@ -1,9 +1,9 @@
-//! A content-addressed store with a ledger.
+//! A content-addressed store on local disk with a ledger of step results.
 //!
-//! **Objects** are contents named by their BLAKE3 digest ([`Digest`]). The
-//! **ledger** says which objects a step key led to ([`LedgerEntry`]). The
-//! **history** says which keys the last run had ([`History`]). **Sources** are
-//! digests of files outside the store ([`SourceRecord`]).
+//! - **Objects** are contents named by their BLAKE3 digest ([`Digest`]).
+//! - The **ledger** maps the key of a step to the objects that it produced ([`LedgerEntry`]).
+//! - The **history** records the step keys of the last run ([`History`]).
+//! - **Sources** are digests of files outside the store ([`SourceRecord`]).
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,42 +19,39 @@
 //! # }
 //! ```
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! | Promise | How |
+//! | Guarantee | Mechanism |
 //! |---|---|
-//! | A damaged object is never served | the first open in a process hashes it; damaged ones go to quarantine |
-//! | Nothing is visible before it is complete | temporary file on the same file system, then rename |
-//! | The digest is that of the bytes written | hashed while writing, not by reading again |
-//! | An entry never outlives its objects by our doing | objects are written before, and removed after, the entries that name them |
-//! | A torn or changed record is absent, not wrong | each carries a hash of its bucket, key and content |
-//! | A killed process leaves nothing that is trusted | temporary files are never looked up; they are swept after a day |
+//! | A damaged object is never returned | the first open in a process hashes it; a damaged object moves to quarantine |
+//! | No file is visible before it is complete | temporary file on the same file system, then rename |
+//! | The digest is that of the bytes written | hashed while writing, not by reading back |
+//! | The store never leaves an entry without its objects | objects are written before, and removed after, the entries that name them |
+//! | A truncated or modified record is treated as absent | each record carries a hash of its bucket, key and content |
+//! | Files of a killed process are never used | temporary files are never looked up; they are removed after a day |
 //! | A mapped object never changes | its file has no name outside the store, and never gets one (`private.rs`) |
-//! | Many processes may share a store | renames, advisory locks that die with their holder, and leases (`lease`) |
+//! | Many processes can share a store | renames, advisory locks that end with their holder, and leases (`lease`) |
 //!
 //! # Power failure
 //!
-//! On a disk of this machine nothing is flushed: that would cost more than the
-//! work. A power failure may lose or truncate what was written in the last half
-//! minute. Nothing wrong follows: a damaged object does not have its digest when
-//! it is first opened, a damaged record does not have its hash, and both are then
-//! made again. The same holds if the system drops a delayed write after an I/O
-//! error. Files that were *copied* out of the store have no such guard; their
-//! owner compares them with their digests after a restart.
+//! On a local disk nothing is flushed, because a flush would cost more than the work itself. A power failure may lose
+//! or truncate files of the last half minute. No wrong data follow from that: a damaged object does not match its
+//! digest when it is first opened, a damaged record does not match its hash, and both are then made again. The same
+//! holds if the system drops a delayed write after an I/O error. Files that were *copied* out of the store have no such
+//! protection; their owner has to compare them with their digests after a restart.
 //!
-//! On a file system of other machines, each file is flushed before it gets its
-//! final name, so that a full server or a quota is an error of the write. A
-//! server that restarts may still lose files that it confirmed.
+//! On a file system that other machines share, each file is flushed before it gets its final name, so that a full
+//! server or a quota is reported as an error of the write. A server that restarts may still lose files that it
+//! confirmed.
 //!
-//! # What it refuses
+//! # What it does not do
 //!
-//! - It does not repair bytes. What is damaged is made again by its step.
-//! - It does nothing in the background, but for the bytes of a long object
-//!   that is being written: `commit` waits for them.
-//! - It does not choose a folder: callers name it.
+//! - It does not repair bytes. The step that produced a damaged object runs again.
+//! - It has no background work, except for the bytes of a long object that is being written. `commit` waits for them.
+//! - It does not choose a directory: callers name it.
 //!
-//! The files are laid out as in `layout.rs`, in folders with a version in
-//! their names. Only Unix-like systems are supported.
+//! `layout.rs` describes the files. Their directories have a format version in the name. Only Unix-like systems are
+//! supported.
 
 mod buffer;
 mod commit;

@@ -1,9 +1,8 @@
-//! Giving objects a name outside the store.
+//! Publishes objects under a name outside the store.
 //!
-//! A hard link costs nothing, but shares its bytes with the store; a reflink
-//! shares them until somebody writes; a copy is a copy. An object that is
-//! [private](crate::private) is never linked. What a device refuses
-//! is remembered, so that it is tried once per process and not once per file.
+//! A hard link costs nothing but shares its bytes with the store. A reflink shares its blocks until one side is
+//! written. A copy shares nothing. A [private](crate::private) object is never hard-linked. If a device does not
+//! support a mode, the store remembers that, so it tries the mode once per process and not once per file.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind};
@@ -18,14 +17,14 @@ use crate::private::is_marked;
 use crate::writer::READ_ONLY;
 use crate::{Digest, Store, StoreError};
 
-/// How an object got its name outside the store, cheapest first.
+/// How an object was published outside the store, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkMode {
-    /// One more name of the store's own file.
+    /// A hard link: another name of the store's own file.
     HardLink,
     /// A new file that shares the blocks (Btrfs, XFS, bcachefs).
     Reflink,
-    /// A new file.
+    /// A new file with its own blocks.
     Copy,
 }
 
@@ -40,19 +39,17 @@ impl LinkMode {
 }
 
 impl Store {
-    /// Gives a verified object the name `dest`, in the cheapest way that
-    /// works, and says which. `dest` is read-only. A file that is there is
-    /// replaced at once: nobody sees it missing or half-written. Missing
-    /// parent folders are made.
+    /// Publishes a verified object as `dest`, in the cheapest way that works, and returns that way. `dest` is
+    /// read-only. An existing file is replaced atomically. Missing parent directories are created.
     ///
     /// # Errors
-    /// As [`open_object`](Self::open_object), or when `dest` cannot be written.
+    /// The errors of [`open_object`](Self::open_object), and an error if `dest` cannot be written.
     pub fn materialise(&self, digest: &Digest, dest: &Path) -> Result<LinkMode, StoreError> {
         self.materialise_as(digest, dest, LinkMode::HardLink)
     }
 
-    /// [`materialise`](Self::materialise), but beginning with `cheapest`:
-    /// with [`LinkMode::Reflink`] nothing written to `dest` can reach the store.
+    /// Like [`materialise`](Self::materialise), but never uses a mode cheaper than `cheapest`. With
+    /// [`LinkMode::Reflink`], nothing that is written to `dest` can reach the store.
     ///
     /// # Errors
     /// As [`materialise`](Self::materialise).
@@ -101,7 +98,7 @@ impl Store {
     }
 }
 
-/// Device of the folder `dir`, which is made if it is missing.
+/// Returns the device of the directory `dir`, which is created if it is missing.
 fn device_of(dir: &Path) -> io::Result<u64> {
     match dir.metadata() {
         Ok(metadata) => Ok(metadata.dev()),
@@ -113,8 +110,8 @@ fn device_of(dir: &Path) -> io::Result<u64> {
     }
 }
 
-/// Whether the next mode may succeed. `PermissionDenied` (EACCES) is about the
-/// folder and ends it; EPERM is about linking, and has the same kind.
+/// Whether the next mode may succeed. EACCES concerns the directory, so no mode works. EPERM concerns linking only, but
+/// has the same `ErrorKind`.
 fn falls_back(error: &io::Error) -> bool {
     let permission = Some(rustix::io::Errno::PERM.raw_os_error());
     is_for_all(error)
@@ -122,7 +119,7 @@ fn falls_back(error: &io::Error) -> bool {
         || matches!(error.kind(), ErrorKind::TooManyLinks | ErrorKind::NotFound)
 }
 
-/// Whether every other file would get the same answer on this device.
+/// Whether every other file on this device would fail in the same way.
 fn is_for_all(error: &io::Error) -> bool {
     let not_an_ioctl = Some(rustix::io::Errno::NOTTY.raw_os_error());
     error.raw_os_error() == not_an_ioctl
@@ -132,14 +129,15 @@ fn is_for_all(error: &io::Error) -> bool {
         )
 }
 
-/// Links `dest` to the object under a temporary name first, then examines the file that was linked: by then the object's
-/// path may name another one ([`private`](crate::private)). Fails like a file with too many links if it must be copied.
+/// Creates the link under a temporary name, then examines the file that was linked, because the object's path may name
+/// another file by then ([`private`](crate::private)). If the object must be copied instead, fails like a file with too
+/// many links.
 fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
     let opened = object.file().metadata()?;
     if is_marked(&opened) {
         return Err(ErrorKind::TooManyLinks.into());
     }
-    // Usual when a run is repeated.
+    // Common case of a repeated run.
     if matches!(dest.symlink_metadata(), Ok(found) if is_same_file(&found, &opened)) {
         return Ok(());
     }
@@ -147,7 +145,7 @@ fn hard_link(object: &Object, dir: &Path, dest: &Path) -> io::Result<()> {
         .make_in(dir, |name| fs::hard_link(object.path(), name))?
         .into_temp_path();
     let found = linked.symlink_metadata()?;
-    // A file system that does not count links would let a marker miss this one.
+    // If a file system does not count links, a marker would not notice this one.
     if is_marked(&found) || !is_same_file(&found, &opened) || found.nlink() < 2 {
         return Err(ErrorKind::TooManyLinks.into());
     }
@@ -172,7 +170,7 @@ fn reflink(_: &Object, _: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-/// The object's bytes into an empty file: shared, if the file system can, or else copied.
+/// Copies the object's bytes into an empty file. Shares the blocks if the file system can.
 pub(crate) fn copy_into(object: &Object, file: &File) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if rustix::fs::ioctl_ficlone(file, object.file()).is_ok() {
@@ -182,8 +180,7 @@ pub(crate) fn copy_into(object: &Object, file: &File) -> io::Result<()> {
 }
 
 fn copy_bytes(object: &Object, mut file: &File) -> io::Result<()> {
-    // The object was opened for this call, so its cursor is at the start and
-    // the kernel can copy from file to file.
+    // The object was opened for this call, so its cursor is at the start, and the kernel can copy from file to file.
     let copied = io::copy(&mut object.file(), &mut file)?;
     if copied != object.len() {
         let message = format!("copied {copied} of {} bytes", object.len());

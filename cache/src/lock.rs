@@ -1,11 +1,10 @@
 //! Locks between processes and between threads.
 //!
-//! A lock belongs to an open file, so two guards of one process exclude each
-//! other as well. The operating system drops it when its process dies.
+//! A lock belongs to an open file, so two guards of one process exclude each other as well. The operating system
+//! releases the lock when its process dies.
 //!
-//! Where other machines may see the file system, and where it has no such
-//! locks, a [lease](crate::lease) excludes the others as well: so nothing is left
-//! unlocked because a file system has no locks, or has them for one machine only.
+//! If other machines may see the file system, or if it has no such locks, a [lease](crate::lease) is taken in addition.
+//! So the lock also works on a file system without locks, or with locks that hold for one machine only.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -18,10 +17,10 @@ use crate::lease::{Lease, Mode};
 use crate::machine::is_shared;
 use crate::{Digest, Store, StoreError};
 
-/// Between two looks at a lock that cannot be waited for in another way.
+/// Pause between two attempts to take a lock that offers no blocking wait.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Ends the name of a lock's directory of holders.
+/// Suffix of the directory that holds the leases of a lock.
 pub(crate) const HOLDERS: &str = ".holders";
 
 /// Holds a lock until it is dropped.
@@ -29,16 +28,16 @@ pub(crate) const HOLDERS: &str = ".holders";
 #[must_use = "the lock is given back when the guard is dropped"]
 pub struct LockGuard {
     path: PathBuf,
-    /// `None` if the file system has no locks, or if there is no lock file and this handle may not make one.
+    /// `None` if the file system has no locks, or if there is no lock file and this handle may not create one.
     file: Option<File>,
-    /// Where other machines may want the lock, too.
+    /// `Some` if other machines may want the lock as well.
     lease: Option<Lease>,
 }
 
 impl LockGuard {
-    /// Checks that the lock is still held. Another process takes it over if it sees no sign of life from this one for
-    /// half a minute, because the machine was suspended or its network was down. Call this before each change that the
-    /// lock protects: it costs next to nothing.
+    /// Checks that the lock is still held. If the machine was suspended or its network was down, another process takes
+    /// the lock over after half a minute without a heartbeat. Call this before each change that the lock protects; it
+    /// costs next to nothing.
     ///
     /// # Errors
     /// [`StoreError::LockLost`].
@@ -53,24 +52,24 @@ impl LockGuard {
 }
 
 impl Drop for LockGuard {
-    /// Closing the file is not enough: if another thread is just starting a
-    /// process, that one shares the open file until it runs its own program.
+    /// Unlocks explicitly instead of only closing the file. If another thread is just starting a process, that process
+    /// shares the open file until it executes its own program.
     fn drop(&mut self) {
-        // The lease goes first: who gets the lock finds it free.
+        // The lease is released first, so that the next owner of the file lock finds it free.
         self.lease = None;
         if let Some(file) = &self.file {
-            // On failure the lock still goes when the last sharer closes it.
+            // If this fails, the lock ends when the last sharer closes the file.
             let _ = file.unlock();
         }
     }
 }
 
 impl Store {
-    /// Takes the lock `name`, waiting for as long as another guard holds it.
-    /// Who has to stop waiting asks [`try_lock`](Self::try_lock) again and again.
+    /// Takes the lock `name`; waits while another guard holds it. To be able to stop waiting, call
+    /// [`try_lock`](Self::try_lock) repeatedly instead.
     ///
     /// # Errors
-    /// When the lock file cannot be made.
+    /// If the lock file cannot be created.
     pub fn lock(&self, name: &str) -> Result<LockGuard, StoreError> {
         self.must_be_writable()?;
         loop {
@@ -89,10 +88,9 @@ impl Store {
         acquire(&self.lock_path(name), Mode::Exclusive, false)
     }
 
-    /// Keeps garbage collection out, of this and of all other processes,
-    /// until the guard is dropped. A run holds it from its first lookup to
-    /// its last record. Waits while a collection is under way; who has to
-    /// stop waiting asks [`try_in_use`](Self::try_in_use) again and again.
+    /// Prevents garbage collection by this and all other processes until the guard is dropped. A run holds the guard
+    /// from its first lookup to its last record. Waits while a collection is running. To be able to stop waiting, call
+    /// [`try_in_use`](Self::try_in_use) repeatedly instead.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -104,7 +102,7 @@ impl Store {
         }
     }
 
-    /// [`in_use`](Self::in_use), unless a collection is under way now.
+    /// Like [`in_use`](Self::in_use), but returns `None` while a collection is running.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -147,10 +145,10 @@ impl Store {
         acquire(&path, Mode::Shared, wait)
     }
 
-    /// The store for one collector alone, if no run is using it.
+    /// Locks the store for one garbage collector. Returns `None` while a run uses the store.
     pub(crate) fn try_exclusive(&self) -> Result<Option<LockGuard>, StoreError> {
         let path = self.use_lock();
-        // A run of a machine that died may have left its file: waits until that is certain.
+        // A machine that died during a run may have left its lease. Waits until that is certain.
         acquire_with(&path, Mode::Exclusive, false, Lease::take_unless_alive)
     }
 
@@ -165,25 +163,23 @@ impl Store {
     }
 }
 
-/// Takes the lock on the file `path`, which is made if it is not there, if it
-/// is free now.
+/// Takes the lock on the file `path` if it is free now. Creates the file if it does not exist.
 ///
 /// # Errors
-/// When the file cannot be made or locked.
+/// If the file cannot be created or locked.
 pub fn try_lock_file(path: &Path) -> Result<Option<LockGuard>, StoreError> {
     acquire(path, Mode::Exclusive, false)
 }
 
-/// The directory of those who have or want the lock `path` ([`lease`](crate::lease)).
+/// Returns the directory with the leases of all holders and candidates of the lock `path` ([`lease`](crate::lease)).
 fn holders(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(HOLDERS);
     name.into()
 }
 
-/// Locks the file `path`. `None`: it is taken, or the collector removed the
-/// file between opening and locking: then try again. With `wait`, most of the
-/// waiting is done here.
+/// Locks the file `path`. Returns `None` if the lock is taken, or if the collector removed the file between opening and
+/// locking; the caller then tries again. With `wait`, this function does most of the waiting.
 fn acquire(path: &Path, mode: Mode, wait: bool) -> Result<Option<LockGuard>, StoreError> {
     acquire_with(path, mode, wait, Lease::try_take)
 }
@@ -217,7 +213,7 @@ fn acquire_with(
         Err(TryLockError::Error(source)) if is_unsupported(&source) => false,
         Err(TryLockError::Error(source)) => return Err(error(source)),
     };
-    // A lock on a file without a name excludes nobody.
+    // A lock on a file that was unlinked excludes nobody.
     if locked && !is_file_at(&file, path).map_err(error)? {
         return Ok(None);
     }
@@ -240,16 +236,16 @@ fn acquire_with(
     Ok(None)
 }
 
-/// Does the error say that the file system has no locks?
+/// Whether the error means that the file system has no locks.
 fn is_unsupported(error: &io::Error) -> bool {
     let none_left = rustix::io::Errno::NOLCK.raw_os_error();
     error.kind() == ErrorKind::Unsupported || error.raw_os_error() == Some(none_left)
 }
 
-/// Whether `path` names the file that is open.
+/// Whether `path` still names the open file.
 ///
 /// # Errors
-/// When the system tells neither.
+/// If the file or the path cannot be examined.
 pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     match path.symlink_metadata() {
@@ -259,18 +255,18 @@ pub fn is_file_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes `path` unless another process holds an exclusive lock on it. Returns whether it did.
+/// Removes `path` unless another process holds an exclusive lock on it. Returns whether it was removed.
 pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // Shared, because NFS locks exclusively only what is open for writing.
+    // Shared, because NFS locks a file exclusively only if it is open for writing.
     match file.try_lock_shared() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(false),
-        // No locks here: age alone must do.
+        // This file system has no locks, so the caller's check of the age has to suffice.
         Err(TryLockError::Error(error)) if is_unsupported(&error) => {}
         Err(TryLockError::Error(error)) => return Err(error),
     }
@@ -287,7 +283,7 @@ pub(crate) fn remove_unlocked(path: &Path) -> io::Result<bool> {
 
 #[cfg(test)]
 impl LockGuard {
-    /// The lock `path`, which another process took over.
+    /// The lock `path`, after another process took it over.
     pub(crate) fn lost(path: &Path) -> io::Result<LockGuard> {
         let lease = Lease::try_take(&holders(path), Mode::Exclusive)?;
         let lease = lease.ok_or(ErrorKind::WouldBlock)?;

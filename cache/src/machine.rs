@@ -1,14 +1,14 @@
-//! Which machine this is, and whether another one may see the same files.
+//! Identifies the machine, and tells whether other machines may see a file system.
 
 use std::fs;
 use std::path::Path;
 
-/// The name of this machine among its neighbours, where the system tells it.
+/// Returns the host name, if the system provides it.
 pub fn host() -> Option<String> {
     line("/proc/sys/kernel/hostname")
 }
 
-/// The present boot of this machine, where the system numbers its boots.
+/// Returns the identifier of the current boot, if the system provides it.
 pub fn boot() -> Option<String> {
     line("/proc/sys/kernel/random/boot_id")
 }
@@ -19,7 +19,7 @@ fn line(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// File systems that one machine alone can have mounted, by their number in `statfs`.
+/// File systems that only one machine at a time can mount, by their magic number in `statfs`.
 #[cfg(target_os = "linux")]
 const OF_ONE_MACHINE: [u32; 19] = [
     0xEF53,      // ext2, ext3, ext4
@@ -43,12 +43,12 @@ const OF_ONE_MACHINE: [u32; 19] = [
     0x7371_7368, // squashfs
 ];
 
-/// May other machines see the file system of `path`? There, a lock of the operating system may hold for one machine
-/// only. Where it cannot be told, they may.
+/// Whether other machines may see the file system of `path`. On such a file system, a lock of the operating system may
+/// hold for one machine only. Returns `true` if the type is unknown.
 #[cfg(target_os = "linux")]
 pub fn is_shared(path: &Path) -> bool {
     let number = rustix::fs::statfs(path).map(|stat| stat.f_type);
-    // The type of the number differs between architectures; its lower 32 bits are what is defined.
+    // The type of the number differs between architectures; its lower 32 bits are defined.
     number.map_or(true, |number| {
         let number = number as u64 & u64::from(u32::MAX);
         !OF_ONE_MACHINE.iter().any(|one| u64::from(*one) == number)
@@ -56,6 +56,7 @@ pub fn is_shared(path: &Path) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
+/// Whether other machines may see the file system of `path`. Always `true`, since the type is unknown here.
 pub fn is_shared(_: &Path) -> bool {
     true
 }

@@ -1,8 +1,7 @@
-//! Reading objects, never without having verified them.
+//! Reads objects, and verifies each of them first.
 //!
-//! The first time this process opens an object, its bytes are hashed and
-//! compared with its name. As long as length, modification time and inode of
-//! the file stay what they were then, later opens trust that.
+//! When this process first opens an object, it hashes the bytes and compares the digest with the object's name. Later
+//! opens skip that as long as the length, modification time and inode of the file are the same.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -15,11 +14,10 @@ use crate::lock::is_file_at;
 use crate::stamp::Stamp;
 use crate::{Digest, Store, StoreError, digest};
 
-/// Largest piece that is read at once while hashing.
+/// Maximum bytes of one read while hashing.
 const CHUNK: u64 = 1024 * 1024;
 
-/// A verified object. It holds the file open: its bytes stay readable even if
-/// another process collects it meanwhile.
+/// A verified, open object. Its bytes stay readable even if another process removes it from the store.
 #[derive(Debug)]
 pub struct Object {
     digest: Digest,
@@ -29,7 +27,7 @@ pub struct Object {
 }
 
 impl Object {
-    /// The same object, in another file.
+    /// Returns the same object, but backed by another file.
     pub(crate) fn copied_to(&self, file: File) -> Object {
         Object {
             digest: self.digest,
@@ -39,34 +37,34 @@ impl Object {
         }
     }
 
-    /// Its name.
+    /// Returns the object's digest.
     pub fn digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// Where it is. Only sure to be there while somebody holds
-    /// [`Store::in_use`]; prefer [`file`](Self::file) or [`reader`](Self::reader).
+    /// Returns the object's path. The file is only certain to exist while a guard of [`Store::in_use`] is held; prefer
+    /// [`file`](Self::file) or [`reader`](Self::reader).
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether it has no bytes.
+    /// Whether the object has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The open file, for positioned reads and for mapping into memory. Its
-    /// cursor is shared by all who use it: use [`reader`](Self::reader) to read in sequence.
+    /// Returns the open file, for positioned reads and for memory mapping. All users share its cursor; use
+    /// [`reader`](Self::reader) to read sequentially.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// A reader from the first byte on. Several may be in use at once, each with its own position.
+    /// Returns a reader that starts at the first byte. Several readers can be used at once; each has its own position.
     pub fn reader(&self) -> ObjectReader<'_> {
         ObjectReader {
             object: self,
@@ -75,7 +73,7 @@ impl Object {
     }
 }
 
-/// Reads an [`Object`] from a position of its own. Not buffered.
+/// A sequential, unbuffered reader of an [`Object`].
 #[derive(Clone, Debug)]
 pub struct ObjectReader<'a> {
     object: &'a Object,
@@ -106,26 +104,25 @@ impl Seek for ObjectReader<'_> {
 }
 
 impl Store {
-    /// Opens an object, verifying it if this process has not done so yet.
+    /// Opens an object, and verifies it if this process has not done so yet.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] if the store does not have it,
-    /// [`StoreError::Damaged`] if its bytes are wrong: it is then moved to
-    /// quarantine, and is missing from now on.
+    /// [`StoreError::Missing`] if the store does not have it. [`StoreError::Damaged`] if its bytes are wrong: the
+    /// object is then moved to quarantine and missing from now on.
     pub fn open_object(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_or_bring(digest)?;
         self.verify_once(&object)?;
         Ok(object)
     }
 
-    /// [`open_object`](Self::open_object) without looking anywhere else.
+    /// Like [`open_object`](Self::open_object), but never asks the tier.
     pub(crate) fn open_here(&self, digest: &Digest) -> Result<Object, StoreError> {
         let object = self.open_unverified(digest)?;
         self.verify_once(&object)?;
         Ok(object)
     }
 
-    /// An object that is here, or in the tier.
+    /// Opens an object of this store, or fetches it from the tier.
     fn open_or_bring(&self, digest: &Digest) -> Result<Object, StoreError> {
         match self.open_unverified(digest) {
             Err(StoreError::Missing { .. }) if self.bring(digest)? => self.open_unverified(digest),
@@ -133,7 +130,7 @@ impl Store {
         }
     }
 
-    /// The whole content of an object. For small ones.
+    /// Reads all bytes of an object. For small objects.
     ///
     /// # Errors
     /// As [`open_object`](Self::open_object).
@@ -143,7 +140,7 @@ impl Store {
         let error = |source| StoreError::io("read", &object.path, source);
         let mut bytes = Vec::with_capacity(usize::try_from(object.len).unwrap_or(0));
         object.reader().read_to_end(&mut bytes).map_err(error)?;
-        // Hash what is served, rather than read it twice.
+        // Hashes the bytes that are returned instead of reading them twice.
         if !self.is_verified(digest, stamp) {
             let found = Digest::of(&bytes);
             if found != *digest {
@@ -190,9 +187,11 @@ impl Store {
         })
     }
 
-    /// Hashes an object, whatever is known about it. `None`: it is not there.
-    /// Otherwise its length, or [`StoreError::Damaged`]; `quarantine` says
-    /// whether a damaged one is moved away.
+    /// Hashes an object, even if it was verified before. Returns its length, or `None` if it does not exist. With
+    /// `quarantine`, a damaged object is moved away.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] if the bytes are wrong.
     pub(crate) fn verify_object(
         &self,
         digest: &Digest,
@@ -221,13 +220,13 @@ impl Store {
         Ok(Some(object.len))
     }
 
-    /// Hashes a copy that is not in its place yet. What it was copied from is at fault if it is wrong.
+    /// Hashes a copy that is not in its final place yet. On a mismatch, reports the original as damaged.
     pub(crate) fn verify_copy(&self, copy: &Object) -> Result<(), StoreError> {
         self.verify_now(copy, &|_| {})
     }
 
-    /// Why an object could not be copied: the file it was copied from may have been changed, since it was verified,
-    /// through a name outside the store.
+    /// Returns the cause of a failed copy. The original may have been modified through a name outside the store since
+    /// it was verified; otherwise returns `error`.
     pub(crate) fn blame_for_copy(&self, object: &Object, error: StoreError) -> StoreError {
         match self.verify_once(object) {
             Err(damaged @ StoreError::Damaged { .. }) => damaged,
@@ -243,7 +242,7 @@ impl Store {
         Err(self.damaged(object, found))
     }
 
-    /// Moves a damaged object away and says so.
+    /// Moves a damaged object to quarantine and returns the error that reports it.
     fn damaged(&self, object: &Object, found: Digest) -> StoreError {
         self.forget_verified(&object.digest);
         StoreError::Damaged {
@@ -255,7 +254,7 @@ impl Store {
     }
 
     fn quarantine(&self, object: &Object) -> Option<PathBuf> {
-        // Another process may have replaced it with a good copy meanwhile.
+        // Another process may have replaced the file with a good copy.
         if self.is_read_only() || !is_file_at(&object.file, &object.path).unwrap_or(false) {
             return None;
         }
@@ -278,7 +277,7 @@ fn stamp_of(object: &Object) -> Result<Stamp, StoreError> {
     Ok(Stamp::of(&metadata))
 }
 
-/// Hashes all bytes of an object, telling `progress` how many were read since its last call.
+/// Hashes all bytes of an object. Calls `progress` with the number of bytes of each read.
 fn hash(object: &Object, progress: &dyn Fn(u64)) -> Result<Digest, StoreError> {
     let piece = usize::try_from(object.len.min(CHUNK)).unwrap_or(0);
     let bytes = object.reader().take(object.len);

@@ -1,4 +1,4 @@
-//! Identity of a process among all machines, and whether it still runs.
+//! Identifies a process among all machines, and tells whether it still runs.
 
 use std::fs;
 
@@ -11,20 +11,20 @@ use crate::machine::{boot, host};
 /// Identifies a process.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ProcessId {
-    /// Machine, boot and namespaces in which `number` means one process. Empty if the system does not tell.
+    /// The machine, boot and namespaces in which `number` identifies one process. Empty if unknown.
     space: String,
     number: u32,
-    /// When the process started, in clock ticks since the boot. Distinguishes the process from a later one of the same
-    /// number. `None` if the system does not tell.
+    /// Start time of the process in clock ticks since the boot. Distinguishes the process from a later one with the
+    /// same number. `None` if unknown.
     start: Option<u64>,
 }
 
-/// What is known of a process.
+/// What is known about a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessState {
     Runs,
     Gone,
-    /// It is a process of another machine, or the system does not tell.
+    /// It is a process of another machine, or the system does not provide the information.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl ProcessId {
         }
     }
 
-    /// What `observer`, a process that runs on this machine, can tell of this one.
+    /// Returns what `observer`, a process of this machine, can find out about this process.
     pub(crate) fn state(&self, observer: &ProcessId) -> ProcessState {
         if self.space.is_empty() || self.space != observer.space {
             return ProcessState::Unknown;
@@ -50,7 +50,7 @@ impl ProcessId {
         if test_kill_process(process) == Err(Errno::SRCH) {
             return ProcessState::Gone;
         }
-        // /proc may hide processes of other users (`hidepid`): a missing file means nothing.
+        // `/proc` may hide processes of other users (`hidepid`), so a missing file means nothing.
         match (self.start, start_of(self.number)) {
             (Some(then), Some(now)) if then == now => ProcessState::Runs,
             (Some(_), Some(_)) => ProcessState::Gone,
@@ -59,8 +59,8 @@ impl ProcessId {
     }
 }
 
-/// Distinguishes machines, their boots, and the containers on them that number their processes separately. Start times
-/// depend on the time namespace.
+/// Returns a text that identifies the machine, its boot, and the container, because a container numbers its processes
+/// separately. Start times depend on the time namespace.
 fn space() -> String {
     let namespace = |kind| fs::read_link(format!("/proc/self/ns/{kind}")).ok();
     match (host(), boot(), namespace("pid")) {
@@ -72,7 +72,8 @@ fn space() -> String {
     }
 }
 
-/// Field 22 of `/proc/PID/stat`. The second field is the name of the program, in parentheses, and may hold anything.
+/// Returns field 22 of `/proc/PID/stat`. The second field, the program's name in parentheses, may contain any
+/// character.
 fn start_of(process: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;

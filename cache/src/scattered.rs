@@ -1,7 +1,8 @@
-//! Objects whose bytes do not come in their order.
+//! Writes objects whose bytes do not arrive in order.
 //!
-//! Where a file has to be read from front to back, and what is made of it is in another order, it is the object that is
-//! written here and there. Its digest is known only when all of it is there, so it is read once more at the end.
+//! Some inputs can only be read sequentially, while the object made from them has another order. So the writer accepts
+//! bytes at any offset. The digest can only be computed when all bytes are there, so the file is read once more at the
+//! end.
 
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -12,23 +13,23 @@ use crate::digest::next;
 use crate::writer::{Hashes, PIECE};
 use crate::{Store, StoreError, Stored};
 
-/// An object being written, in which room may be left for bytes that come later. It enters the store with
-/// [`commit`](Self::commit); dropped before that, it leaves nothing.
+/// An object being written, in which ranges can be reserved and filled later. It enters the store with
+/// [`commit`](Self::commit); dropping the writer discards it.
 #[derive(Debug)]
 pub struct ScatteredWriter {
     store: Store,
     temp: NamedTempFile,
-    /// The last bytes that were appended; not in the file yet.
+    /// Appended bytes that are not in the file yet.
     buffer: Vec<u8>,
-    /// Bytes of the file, with the room that was left last.
+    /// Length of the file in bytes, including ranges that are reserved at its end.
     len: u64,
 }
 
 impl Store {
-    /// Starts a new object whose bytes come in any order.
+    /// Starts a new object whose bytes may arrive in any order.
     ///
     /// # Errors
-    /// When no file can be made in the store.
+    /// If no file can be created in the store.
     pub fn scattered_writer(&self) -> Result<ScatteredWriter, StoreError> {
         Ok(ScatteredWriter {
             store: self.clone(),
@@ -40,10 +41,10 @@ impl Store {
 }
 
 impl ScatteredWriter {
-    /// Leaves room for so many bytes at the end; returns where they belong. They are zeros until they are written.
+    /// Reserves `bytes` bytes at the end and returns their offset. They are zero until they are written.
     ///
     /// # Errors
-    /// When what was appended before cannot be written.
+    /// If previously appended bytes cannot be written.
     pub fn leave_room(&mut self, bytes: u64) -> Result<u64, StoreError> {
         self.write_buffer()?;
         let place = self.len;
@@ -51,10 +52,10 @@ impl ScatteredWriter {
         Ok(place)
     }
 
-    /// Writes where room was left.
+    /// Writes `bytes` at the offset `place`, into a reserved range.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// If the bytes cannot be written.
     pub fn write_at(&self, bytes: &[u8], place: u64) -> Result<(), StoreError> {
         let path = self.temp.path();
         let written = self.temp.as_file().write_all_at(bytes, place);
@@ -71,16 +72,16 @@ impl ScatteredWriter {
         Ok(())
     }
 
-    /// Puts the object into the store, as [`ObjectWriter::commit`](crate::ObjectWriter::commit) does. `watch` is called
-    /// while it is read for its digest, and may end that.
+    /// Puts the object into the store, as [`ObjectWriter::commit`](crate::ObjectWriter::commit) does. Calls `watch`
+    /// while it reads the file back for its digest; an error of `watch` ends that.
     ///
     /// # Errors
-    /// When the last bytes cannot be written, the file cannot be read or renamed, or `watch` fails.
+    /// If the last bytes cannot be written, if the file cannot be read or renamed, or if `watch` fails.
     pub fn commit(mut self, watch: &dyn Fn() -> io::Result<()>) -> Result<Stored, StoreError> {
         self.write_buffer()?;
         let path = self.temp.path();
         let error = |source| StoreError::io("read", path, source);
-        // Room at the end that nothing was written to.
+        // The last reserved range may not have been written.
         self.temp.as_file().set_len(self.len).map_err(error)?;
         let mut file = self.temp.reopen().map_err(error)?;
         let mut hashes = Hashes::new(&self.store);
@@ -100,7 +101,7 @@ impl ScatteredWriter {
     }
 }
 
-/// Appends. The I/O errors carry a [`StoreError`] inside.
+/// Appends bytes. The I/O errors contain a [`StoreError`].
 impl Write for ScatteredWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.buffer.extend_from_slice(bytes);
@@ -110,7 +111,7 @@ impl Write for ScatteredWriter {
         Ok(bytes.len())
     }
 
-    /// Does nothing: what was written is sure only after [`commit`](ScatteredWriter::commit).
+    /// Does nothing. Bytes are only certain to be written after [`commit`](ScatteredWriter::commit).
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

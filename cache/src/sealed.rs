@@ -1,9 +1,8 @@
-//! Small JSON files that notice when they are torn or changed.
+//! Small JSON files with a hash that reveals truncation and modification.
 //!
-//! A file is one line with the BLAKE3 hash, in hexadecimal, of everything
-//! that makes it what it is (bucket, key, JSON), then the JSON. A file that
-//! was cut off, changed, or copied to another key's place does not fit its
-//! hash; it counts as absent. Files are replaced by renaming, never written in place.
+//! The first line is the BLAKE3 hash, in hexadecimal, of bucket, key and JSON; the rest is the JSON. A file that was
+//! truncated, modified or copied to the place of another key does not match its hash and is treated as absent. Files
+//! are replaced by renaming and never written in place.
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -18,16 +17,16 @@ use crate::layout::Bucket;
 use crate::store::write_all;
 use crate::{Digest, Store, StoreError};
 
-/// Length of the first line without its end.
+/// Length of the first line in bytes, without the line break.
 const SEAL: usize = 2 * Digest::LEN;
 
-/// Nobody writes a record this long; a file that is longer is not a record.
+/// Maximum length of a record in bytes. The store never writes longer ones, so a longer file is not a record.
 const LONGEST: u64 = 1 << 30;
 
-/// What was found in a record's place.
+/// Result of reading a record.
 pub(crate) enum Loaded<T> {
     Absent,
-    /// There is a file, but it is not a whole record of this key.
+    /// There is a file, but it is not a complete record of this key.
     Garbled,
     /// The record and its open file.
     Found(T, File),
@@ -55,7 +54,7 @@ impl Store {
         })
     }
 
-    /// Writes the record of `key`, replacing an older one at once.
+    /// Writes the record of `key`. Replaces an existing record atomically.
     pub(crate) fn save<T: Serialize>(
         &self,
         bucket: Bucket,
@@ -71,7 +70,7 @@ impl Store {
     }
 }
 
-/// All bytes of a record's file in one read; `None` if it cannot be a record.
+/// Reads a record's file in one call. Returns `None` if it cannot be a record.
 fn contents(file: &File, path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let error = |source| StoreError::io("read", path, source);
     let len = file.metadata().map_err(error)?.len();

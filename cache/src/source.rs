@@ -1,14 +1,13 @@
-//! Digests of files outside the store (bundles), so that each is hashed once.
+//! Digests of files outside the store, such as bundles, so that each file is hashed only once.
 //!
-//! A record is valid while length, modification time, change time and inode of
-//! the file are what they were. File systems stamp with the kernel's clock tick, so a file
-//! that is written twice within a tick keeps its stamp: a file that was
-//! modified just now is given a moment to age before it is read.
+//! A record is valid while length, modification time, change time and inode of the file are the same. File systems take
+//! time stamps from the kernel's clock tick, so a file that is written twice within a tick keeps its stamp. Therefore a
+//! file that was modified just now is left to age for a moment before it is read.
 //!
-//! A record can be kept under a name, too (`a competition's bundle`). That one outlives its file: it tells what the file
-//! held, so that results made of it stay valid when the file is thrown away. A name has two records: the content that was
-//! seen last, and the content that results were made of ([`Store::confirm_source`]). A file that turns out to be unusable
-//! changes the first one only.
+//! A record can also be kept under a name, such as the bundle of a competition. A named record outlives its file: it
+//! keeps the digest, so that results made from the file remain valid after the file is deleted. A name has two records:
+//! the content that was seen last, and the content that results were made from ([`Store::confirm_source`]). A file that
+//! turns out to be unusable changes only the first one.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -28,56 +27,54 @@ use crate::sealed::Loaded;
 use crate::stamp::Stamp;
 use crate::{Digest, Permit, Store, StoreError};
 
-/// Longer than the tick of any kernel's clock.
+/// Longer than the clock tick of any kernel.
 const TICK: Duration = Duration::from_millis(20);
 
 const CHUNK: usize = 1024 * 1024;
 
-/// Chunks on their way to the MD5 thread. More would only hold memory: MD5 is
-/// the slower hash.
+/// Chunks on their way to the MD5 thread. More would only use memory, because MD5 is the slower hash.
 const CHUNKS_IN_FLIGHT: usize = 4;
 
-/// What is known about a file outside the store.
+/// Digests of a file outside the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceRecord {
-    /// The file's canonical path, in its printable form.
+    /// The file's canonical path in printable form.
     pub path: String,
-    /// BLAKE3 of its bytes.
+    /// BLAKE3 digest of its bytes.
     pub digest: Digest,
-    /// MD5 of its bytes, 32 lower-case hexadecimal digits, if it was asked
-    /// for. MD5 is what the published checksums are; it protects against
-    /// accidents only, and takes several times as long as BLAKE3.
+    /// MD5 of its bytes as 32 lower-case hexadecimal digits, if it was requested. The benchmark publishes MD5
+    /// checksums. MD5 only protects against accidents, and takes several times as long as BLAKE3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// SHA-256 of its bytes, 64 lower-case hexadecimal digits, if it was asked for.
+    /// SHA-256 of its bytes as 64 lower-case hexadecimal digits, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
     stamp: Stamp,
-    /// The record stands under this name, not under its path.
+    /// The name under which the record is kept, if it is not kept under its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// The serial number of the remote's record of this content.
+    /// Serial number of the remote's record of this content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     serial: Option<u64>,
 }
 
-/// What a file holds, wherever it lies.
+/// Digests and length of a file, independent of its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
-    /// BLAKE3 of its bytes.
+    /// BLAKE3 digest of the bytes.
     pub digest: Digest,
-    /// Their number.
+    /// Number of bytes.
     pub bytes: u64,
-    /// As [`SourceRecord::md5`].
+    /// MD5, as in [`SourceRecord::md5`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub md5: Option<String>,
-    /// As [`SourceRecord::sha256`].
+    /// SHA-256, as in [`SourceRecord::sha256`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
 }
 
 impl SourceRecord {
-    /// A content that is in no file here.
+    /// Returns the record of a content that is not in a local file.
     fn of_content(content: &Content) -> SourceRecord {
         SourceRecord {
             path: String::new(),
@@ -90,7 +87,7 @@ impl SourceRecord {
         }
     }
 
-    /// What the file holds.
+    /// Returns the digests and length without the path.
     pub fn content(&self) -> Content {
         Content {
             digest: self.digest,
@@ -100,7 +97,7 @@ impl SourceRecord {
         }
     }
 
-    /// Length of the file in bytes.
+    /// Returns the length of the file in bytes.
     pub fn len(&self) -> u64 {
         self.stamp.len
     }
@@ -110,17 +107,17 @@ impl SourceRecord {
         self.stamp.len == 0
     }
 
-    /// Whether it stands under a name, so that it stays when its file goes.
+    /// Whether the record is kept under a name and so outlives its file.
     pub(crate) fn is_named(&self) -> bool {
         self.name.is_some()
     }
 }
 
 impl Store {
-    /// The digests of the file `path`, if they are known and it has not changed since.
+    /// Returns the digests of the file `path` if they are known and the file has not changed since.
     ///
     /// # Errors
-    /// When the file cannot be examined (it does not exist, say).
+    /// If the file cannot be examined, for example because it does not exist.
     pub fn source(&self, path: &Path) -> Result<Option<SourceRecord>, StoreError> {
         let path = canonical(path)?;
         let now = path
@@ -134,13 +131,12 @@ impl Store {
         }
     }
 
-    /// Reads the file `path` once for its BLAKE3, and its MD5 if `with_md5`,
-    /// and remembers them. `progress` is told how many bytes were read since
-    /// its last call.
+    /// Reads the file `path` once to compute its BLAKE3 digest, and its MD5 if `with_md5`. Stores and returns the
+    /// record. Calls `progress` with the number of bytes of each read.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if the file is modified meanwhile; otherwise
-    /// when it cannot be read or the record cannot be written.
+    /// [`StoreError::Changed`] if the file is modified meanwhile. Otherwise if it cannot be read or the record cannot
+    /// be written.
     pub fn ingest(
         &self,
         path: &Path,
@@ -161,8 +157,9 @@ impl Store {
         self.save_source(&path, digest, md5, stamp)
     }
 
-    /// What `read` makes of the file at a canonical path, with how many bytes it was given, and the file's stamp. The file
-    /// must be what `expected` says, if anything does, and stay what it is meanwhile.
+    /// Applies `read` to the file at a canonical path. `read` returns its result and the number of bytes that it read.
+    /// Returns the result and the file's stamp. Fails if the file does not have the stamp `expected`, if given, or if
+    /// it changes meanwhile.
     fn read_unchanged<T>(
         &self,
         path: &Path,
@@ -181,7 +178,7 @@ impl Store {
         }
         wait_for_age(&before);
         let (made, len) = read(&file).map_err(error)?;
-        // By name, too: a writer that replaces files leaves ours untouched.
+        // The stamp of the path is compared as well: a writer that replaces the file leaves the open one untouched.
         let open = Stamp::of_outside(&file.metadata().map_err(error)?);
         let named = Stamp::of_outside(&path.metadata().map_err(error)?);
         match open == stamp && named == stamp && len == stamp.len {
@@ -192,12 +189,12 @@ impl Store {
 }
 
 impl Store {
-    /// Remembers digests that were computed while `file` was written, so that it need not be read again.
-    /// `path` must be its name by now, and nobody may write to it any more.
+    /// Stores digests that were computed while `file` was written, so that the file need not be read again. `path` must
+    /// already name the file, and nobody may write to it any more.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if `path` names another file; otherwise when
-    /// it cannot be examined or the record cannot be written.
+    /// [`StoreError::Changed`] if `path` names another file. Otherwise if the file cannot be examined or the record
+    /// cannot be written.
     pub fn remember_source(
         &self,
         path: &Path,
@@ -237,10 +234,11 @@ impl Store {
         Ok(record)
     }
 
-    /// Adds the SHA-256 of `path` to its record: the file is read once more, and must not have changed since.
+    /// Adds the SHA-256 of `path` to its record. This reads the file once more; it must not have changed since the
+    /// record was made.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if it has; otherwise when it cannot be read or the record cannot be written.
+    /// [`StoreError::Changed`] if the file has changed. Otherwise if it cannot be read or the record cannot be written.
     pub fn add_sha256(
         &self,
         path: &Path,
@@ -271,27 +269,28 @@ impl Store {
         Ok(record)
     }
 
-    /// [`name_source`](Self::name_source) for a content that never was a file here: one that lies in a mirror.
+    /// Like [`name_source`](Self::name_source), for a content that was never a local file, for example one in a mirror.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn name_content(&self, name: &str, content: &Content) -> Result<(), StoreError> {
         self.name_source(name, &SourceRecord::of_content(content))
     }
 
-    /// The highest serial number that a record of `remote` about `name` had; 0 if there was none. It is kept with the cache.
+    /// Returns the highest serial number that a record of `remote` about `name` had, 0 if there was none.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If the record cannot be read.
     pub fn remote_serial(&self, remote: &str, name: &str) -> Result<u64, StoreError> {
         let found = self.named(&in_remote(remote, name))?;
         Ok(found.and_then(|found| found.serial).unwrap_or(0))
     }
 
-    /// Keeps `serial` as the highest serial number of a record of `remote` about `name`, which holds `content`.
+    /// Stores `serial` as the highest serial number of a record of `remote` about `name`, which has the content
+    /// `content`.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn set_remote_serial(
         &self,
         remote: &str,
@@ -306,18 +305,18 @@ impl Store {
         self.set_named(&in_remote(remote, name), &record)
     }
 
-    /// Keeps `record` as the content of `name` that was seen last. It stands for `name` as long as no other one is confirmed.
+    /// Stores `record` as the last seen content of `name`. It is used for `name` until another one is confirmed.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn name_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
         self.set_named(&seen(name), record)
     }
 
-    /// Keeps `record` as the content of `name` that results were made of.
+    /// Stores `record` as the content of `name` that results were made from.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub fn confirm_source(&self, name: &str, record: &SourceRecord) -> Result<(), StoreError> {
         let old = self.named(name)?;
         if old.is_some_and(|old| old.content() == record.content()) {
@@ -326,11 +325,11 @@ impl Store {
         self.set_named(name, record)
     }
 
-    /// The contents that `name` may stand for, whether or not files with them are still there: the one that results were
-    /// made of, then the one that was seen last. Callers use the first one that fits.
+    /// Returns the candidates for the content of `name`, even if no file has them any more: first the content that
+    /// results were made from, then the one seen last. Callers use the first one that matches.
     ///
     /// # Errors
-    /// When a record cannot be read.
+    /// If a record cannot be read.
     pub fn named_sources(&self, name: &str) -> Result<Vec<SourceRecord>, StoreError> {
         let records = [self.named(name)?, self.named(&seen(name))?];
         Ok(records.into_iter().flatten().collect())
@@ -353,7 +352,7 @@ impl Store {
     }
 }
 
-/// Waits until a later change of the file is sure to change its stamp.
+/// Waits until any later change of the file will change its stamp.
 fn wait_for_age(metadata: &Metadata) {
     let changed = u64::try_from(metadata.ctime()).unwrap_or_default();
     let changed = UNIX_EPOCH
@@ -375,12 +374,12 @@ fn key_of(canonical: &Path) -> Digest {
     Digest::of(canonical.as_os_str().as_encoded_bytes())
 }
 
-/// No path has a NUL character, so no name is taken for one.
+/// A path cannot contain NUL, so the key of a name differs from the key of every path.
 fn key_of_name(name: &str) -> Digest {
     Digest::of(format!("name\0{name}").as_bytes())
 }
 
-/// The name of the content that was seen last. No name of a source has a NUL character.
+/// The internal name of the content that was seen last. Names of sources do not contain NUL.
 fn seen(name: &str) -> String {
     format!("{name}\0seen")
 }
@@ -389,8 +388,8 @@ fn in_remote(remote: &str, name: &str) -> String {
     format!("{remote}\0{name}\0remote")
 }
 
-/// BLAKE3, MD5 and length of what `input` yields, in one pass. MD5 has its own
-/// thread, if there is one; spent buffers come back from it.
+/// Returns BLAKE3, MD5 and length of `input` in one pass. MD5 runs on its own thread if there is a permit and the
+/// thread can be started.
 fn hash_twice(
     mut input: impl Read,
     progress: &dyn Fn(u64),
@@ -399,7 +398,7 @@ fn hash_twice(
     let md5 = Md5::new();
     let mut md5 = match permit {
         Some(permit) => Consumer::start(md5, permit, CHUNKS_IN_FLIGHT, |mut md5, chunks| {
-            // Never fails.
+            // The closure is infallible.
             let _: Result<(), ()> = chunks.each(|chunk| {
                 md5.update(chunk);
                 Ok(())

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-/// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of the nearest directory
-/// above it that exists. `None` if the system does not tell.
+/// Returns the number of bytes that an ordinary user can still write to the file system of `path`, or of its nearest
+/// existing ancestor. `None` if the system does not report it.
 pub fn free_space(path: &Path) -> Option<u64> {
-    // The parent of a relative path of one part is the empty path, which names nothing.
+    // The parent of a relative path with one component is the empty path, which names nothing.
     let path = std::path::absolute(path).ok()?;
     let found = path.ancestors().find(|path| path.exists())?;
     let stat = rustix::fs::statvfs(found).ok()?;

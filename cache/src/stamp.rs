@@ -1,29 +1,30 @@
-//! A cheap answer to "is this still the file I read?".
+//! Stamps: a cheap way to check whether a file is unchanged.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 
 use serde::{Deserialize, Serialize};
 
-/// Length, modification time, inode and, for files outside the store, change time of a file. If all agree with an earlier
-/// check, the bytes are assumed to be the same.
+/// Length, modification time, inode and, for files outside the store, change time of a file. If all of them equal those
+/// of an earlier check, the bytes are assumed to be the same.
 ///
-/// Every program can set the modification time, so a file that was rewritten in place may have its old one; nobody can set
-/// the change time. Renaming a file, linking to it and changing its mode set it, too: then the file is read once more.
+/// Every program can set the modification time, so a file that was rewritten in place may have its old one. No program
+/// can set the change time. Renaming a file, linking to it and changing its mode also update the change time; then the
+/// file is read once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) len: u64,
-    /// Nanoseconds since 1970, negative before.
+    /// Nanoseconds since 1970, negative for earlier times.
     pub(crate) modified: i64,
     pub(crate) inode: u64,
-    /// Change time in nanoseconds since 1970. None for files of the store, to which publishing links, and in records of
-    /// earlier versions.
+    /// Change time in nanoseconds since 1970. `None` for files of the store, because publishing links to them, and in
+    /// records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     changed: Option<i64>,
 }
 
 impl Stamp {
-    /// That of a file that is nowhere.
+    /// The stamp of a content without a file.
     pub(crate) fn of_nothing(len: u64) -> Self {
         Self {
             len,
@@ -33,7 +34,7 @@ impl Stamp {
         }
     }
 
-    /// That of a file of the store.
+    /// The stamp of a file in the store.
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             len: metadata.len(),
@@ -43,7 +44,7 @@ impl Stamp {
         }
     }
 
-    /// That of a file outside the store.
+    /// The stamp of a file outside the store.
     pub(crate) fn of_outside(metadata: &Metadata) -> Self {
         Self {
             changed: Some(nanoseconds(metadata.ctime(), metadata.ctime_nsec())),
@@ -51,7 +52,7 @@ impl Stamp {
         }
     }
 
-    /// Whether a file that had this stamp and has `now` is unchanged, as far as this stamp tells.
+    /// Whether a file that had this stamp and now has `now` is unchanged, as far as the recorded fields show.
     pub(crate) fn agrees_with(self, now: Stamp) -> bool {
         let now = match self.changed {
             Some(_) => now,

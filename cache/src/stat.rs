@@ -1,16 +1,16 @@
-//! What a store holds, in numbers.
+//! Counts the files of a store.
 
 use std::path::PathBuf;
 
 use crate::layout::Bucket;
 use crate::{Store, StoreError, walk};
 
-/// Number and length of some files.
+/// Number and total length of some files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
     /// Number of files.
     pub files: u64,
-    /// Their bytes in total. Not the blocks they take.
+    /// Total length in bytes, not the disk blocks used.
     pub bytes: u64,
 }
 
@@ -21,7 +21,7 @@ impl Amount {
     }
 }
 
-/// What a store holds.
+/// Number and size of everything in a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreStat {
     /// Objects.
@@ -30,23 +30,23 @@ pub struct StoreStat {
     pub ledger: Amount,
     /// Recorded last runs.
     pub history: Amount,
-    /// Remembered files outside the store.
+    /// Records of files outside the store.
     pub sources: Amount,
-    /// Lists of the members of bundles.
+    /// Member lists of bundles.
     pub bundles: Amount,
-    /// Files being written, or left by a killed process.
+    /// Files that are being written, or were left by a killed process.
     pub temporary: Amount,
-    /// Damaged objects kept for a post-mortem. Remove them by hand.
+    /// Damaged objects kept for inspection. Remove them by hand.
     pub quarantine: Amount,
-    /// Bytes free on the store's file system, if it can tell.
+    /// Free bytes on the store's file system, if the system reports them.
     pub free: Option<u64>,
 }
 
 impl Store {
-    /// Counts what the store holds. Looks at every file's directory entry, at none's bytes.
+    /// Counts the files of the store and sums their lengths. Reads directory entries only, no contents.
     ///
     /// # Errors
-    /// When a folder cannot be listed.
+    /// If a directory cannot be listed.
     pub fn stat(&self) -> Result<StoreStat, StoreError> {
         Ok(StoreStat {
             objects: self.amount_of(Bucket::Objects)?,
@@ -74,7 +74,7 @@ impl Store {
 
 fn sum(files: impl Iterator<Item = PathBuf>) -> Amount {
     let mut amount = Amount::default();
-    // A file that vanished since the listing is not counted.
+    // A file that was removed since the listing is not counted.
     for metadata in files.filter_map(|path| path.symlink_metadata().ok()) {
         amount.add(metadata.len());
     }

@@ -1,4 +1,4 @@
-//! The handle on a store.
+//! The handle of a store, and the state that its clones share.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -14,20 +14,20 @@ use crate::link::LinkMode;
 use crate::stamp::Stamp;
 use crate::{Digest, Permit, StoreError, Threads, Tier, free_space, leftovers};
 
-/// Tells backup and search programs to leave the folder alone.
+/// Makes backup and search programs skip the directory.
 const CACHE_TAG: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55\n\
-# This folder is a cache of prep. It can be made again.\n";
+# This directory is a cache of prep. You can delete it; prep will create it again.\n";
 
-/// A content-addressed store in a folder. Cheap to clone; clones share what
-/// this process has verified. All calls block: use them on blocking threads.
+/// A content-addressed store in a directory. Cheap to clone; clones share the set of objects that this process has
+/// verified. All calls block: use them on blocking threads.
 #[derive(Clone, Debug)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// Threads that writers may use beside their own; none: as many as they like.
+    /// Threads that writers may use in addition to their own. `None` means no limit.
     threads: Option<Threads>,
-    /// Writers compute SHA-256, too.
+    /// Whether writers compute SHA-256 as well.
     pub(crate) with_sums: bool,
-    /// Where else results are looked for.
+    /// The place to look for results that this store does not have.
     pub(crate) tier: Option<Arc<dyn Tier>>,
 }
 
@@ -35,33 +35,34 @@ pub struct Store {
 struct Inner {
     root: PathBuf,
     read_only: bool,
-    /// Objects whose bytes this process has seen to be right, as they were then.
+    /// Stamps of the objects that this process has verified.
     verified: Mutex<HashMap<Digest, Stamp>>,
-    /// SHA-256 of objects that this process wrote with sums.
+    /// SHA-256 of objects that this process wrote with SHA-256 enabled.
     sums: Mutex<HashMap<Digest, [u8; 32]>>,
-    /// One gate per object that is being verified, so that threads which open
-    /// the same big object at once hash it once.
+    /// One gate per object that is being verified, so that threads that open the same large object at once hash it
+    /// once.
     verifying: Mutex<HashMap<Digest, Arc<Mutex<()>>>>,
-    /// Ways of linking that a destination device has refused.
+    /// Ways of linking that do not work on a destination device.
     refused: Mutex<HashSet<(u64, LinkMode)>>,
     /// Whether other machines may see the file systems of these devices.
     shared_devices: Mutex<HashMap<u64, bool>>,
 }
 
 impl Store {
-    /// Opens the store in the folder `root`, making it if it is not there.
-    /// Also sweeps away what killed processes left in it more than a day ago.
+    /// Opens the store in the directory `root`. Creates the store if it does not exist. Also removes files that killed
+    /// processes left in it more than a day ago.
     ///
     /// # Errors
-    /// When the folder cannot be made or written.
+    /// If the directory cannot be created or written.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         for bucket in Bucket::ALL {
             let dir = bucket.dir(root);
             make_folder(&dir)
-                .map_err(|error| StoreError::io("create the store's folder", &dir, error))?;
+                .map_err(|error| StoreError::io("create the store's directory", &dir, error))?;
         }
         let store = Self::with(root, false)?;
-        // The tag's first writer proves that the folder is writable; later on a probe does.
+        // Writing the tag for the first time proves that the directory is writable. Later, the temporary file below
+        // does.
         let tag = store.root().join("CACHEDIR.TAG");
         if !tag.exists() {
             fs::write(&tag, CACHE_TAG)
@@ -72,12 +73,12 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store in the folder `root` for reading, if there is one.
-    /// Creates, changes and removes nothing, now or later: lookups through
-    /// this handle do not count as uses, and damage is reported, not moved.
+    /// Opens the store in the directory `root` for reading. Returns `None` if there is no store. This handle never
+    /// creates, changes or removes anything: its lookups are not recorded as uses, and damage is reported but not
+    /// moved.
     ///
     /// # Errors
-    /// When the folder is there but cannot be examined.
+    /// If the directory exists but cannot be examined.
     pub fn open_existing(root: &Path) -> Result<Option<Self>, StoreError> {
         let objects = Bucket::Objects.dir(root);
         match objects.metadata() {
@@ -87,11 +88,11 @@ impl Store {
         }
     }
 
-    /// Opens the store in the folder `root` for reading, as [`open_existing`](Self::open_existing) does. One that is not
-    /// there holds nothing, and stays away.
+    /// Opens the store in the directory `root` for reading, like [`open_existing`](Self::open_existing). If there is no
+    /// store, the result acts as an empty one and creates nothing.
     ///
     /// # Errors
-    /// When the folder is there but cannot be examined.
+    /// If the directory exists but cannot be examined.
     pub fn look(root: &Path) -> Result<Self, StoreError> {
         let existing = Self::open_existing(root)?;
         Ok(existing.unwrap_or_else(|| Self::at(root.to_path_buf(), true)))
@@ -122,13 +123,13 @@ impl Store {
         }
     }
 
-    /// The directory of the store `root` for lists of the members of bundles, each named by the bundle's MD5. It need not
-    /// exist.
+    /// Returns the directory for member lists of bundles in the store `root`. Each list is named by the bundle's MD5.
+    /// The directory need not exist.
     pub fn bundle_lists(root: &Path) -> PathBuf {
         Bucket::Bundles.dir(root)
     }
 
-    /// The same store, whose writers take the threads that they use beside their own from these.
+    /// Returns the same store, whose writers take their additional threads from `threads`.
     #[must_use]
     pub fn with_threads(&self, threads: Threads) -> Store {
         Store {
@@ -137,7 +138,8 @@ impl Store {
         }
     }
 
-    /// The same store, whose writers also compute the SHA-256 of what they write. See [`sha256`](Self::sha256).
+    /// Returns the same store, whose writers also compute the SHA-256 of the bytes they write. See
+    /// [`sha256`](Self::sha256).
     #[must_use]
     pub fn with_sums(&self) -> Store {
         Store {
@@ -146,12 +148,13 @@ impl Store {
         }
     }
 
-    /// Whether writers compute the SHA-256 of what they write.
+    /// Whether writers also compute the SHA-256 of the bytes they write.
     pub fn has_sums(&self) -> bool {
         self.with_sums
     }
 
-    /// The SHA-256 of an object that this process wrote with sums: whoever wants it need not read the object again.
+    /// Returns the SHA-256 of an object that this process wrote with SHA-256 enabled, so that it need not be read
+    /// again.
     pub fn sha256(&self, digest: &Digest) -> Option<[u8; 32]> {
         self.inner.sums.lock().get(digest).copied()
     }
@@ -160,7 +163,7 @@ impl Store {
         self.inner.sums.lock().insert(digest, sum);
     }
 
-    /// One more thread; none if all are taken.
+    /// Takes one more thread. Returns `None` if all are in use.
     pub(crate) fn thread(&self) -> Option<Permit> {
         match &self.threads {
             Some(threads) => threads.try_take(),
@@ -168,34 +171,34 @@ impl Store {
         }
     }
 
-    /// The store's folder.
+    /// Returns the store's directory.
     pub fn root(&self) -> &Path {
         &self.inner.root
     }
 
-    /// The folder for temporary files of this store's file system. What is left there is swept after a day.
+    /// Returns the directory for temporary files on the store's file system. Files left in it are removed after a day.
     pub fn temp_dir(&self) -> PathBuf {
         Bucket::Tmp.dir(self.root())
     }
 
-    /// Whether this handle came from [`open_existing`](Self::open_existing).
+    /// Whether this handle may only read.
     pub fn is_read_only(&self) -> bool {
         self.inner.read_only
     }
 
-    /// Length of an object in bytes, `None` if the store does not have it.
-    /// Looks only at the directory entry; the bytes are verified when the object is opened.
+    /// Returns the length of an object in bytes, `None` if the store does not have it. Checks only the directory entry;
+    /// opening the object verifies its bytes.
     pub fn len_of(&self, digest: &Digest) -> Option<u64> {
         let found = self.object_path(digest).symlink_metadata().ok()?;
         found.is_file().then_some(found.len())
     }
 
-    /// Bytes that can still be written to the store's file system, if it can tell.
+    /// Returns the bytes that can still be written to the store's file system, if the system reports them.
     pub fn free_space(&self) -> Option<u64> {
         free_space(self.root())
     }
 
-    /// Refuses early what would fill the disk.
+    /// Fails if the file system has fewer than `bytes` free bytes. Call this before writing much.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`] if fewer than `bytes` bytes are free.
@@ -236,7 +239,7 @@ impl Store {
         self.inner.verified.lock().remove(digest);
     }
 
-    /// Runs `verify` with no other thread verifying the same object.
+    /// Runs `verify` while no other thread runs it for the same object.
     pub(crate) fn one_at_a_time<T>(&self, digest: &Digest, verify: impl FnOnce() -> T) -> T {
         let gate = Arc::clone(self.inner.verifying.lock().entry(*digest).or_default());
         let entered = gate.lock();
@@ -250,7 +253,7 @@ impl Store {
         self.inner.refused.lock().contains(&(device, mode))
     }
 
-    /// Asks `is_shared` once per device.
+    /// Calls `is_shared` once per device and caches its result.
     pub(crate) fn is_shared_device(&self, device: u64, is_shared: impl FnOnce() -> bool) -> bool {
         let mut devices = self.inner.shared_devices.lock();
         *devices.entry(device).or_insert_with(is_shared)
@@ -261,7 +264,7 @@ impl Store {
     }
 }
 
-/// Writes `bytes` to `file`, naming `path` in the error.
+/// Writes `bytes` to `file`. An error names `path`.
 pub(crate) fn write_all(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     file.write_all(bytes)
         .map_err(|error| StoreError::writing("write", path, bytes.len() as u64, error))

@@ -1,4 +1,4 @@
-//! How many threads may work, and what they used.
+//! A budget of threads, and the processor time and I/O that they use.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A number of threads that all who work side by side share. Cheap to clone.
+/// A budget of threads that concurrent work shares. Cheap to clone.
 ///
-/// Nobody waits for a thread: who gets none does the work on its own. So the
-/// number holds whatever is nested in what.
+/// Taking a thread never waits: a caller that gets none does the work on its own thread. So nested uses of the budget
+/// cannot deadlock.
 #[derive(Clone, Debug)]
 pub struct Threads {
     free: Arc<AtomicUsize>,
     used: Arc<Used>,
 }
 
-/// What helping threads used up to their end.
+/// What worker threads have used, counted when their work ends.
 #[derive(Debug, Default)]
 struct Used {
     cpu: AtomicU64,
@@ -27,24 +27,24 @@ struct Used {
     written: AtomicU64,
 }
 
-/// What threads used. Where the system does not tell, nothing.
+/// Resources that threads used. Zero if the system does not report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Time on a processor.
+    /// Processor time.
     pub cpu: Duration,
-    /// Bytes read from and written to files and connections; those of mapped
-    /// files are not counted.
+    /// Bytes read from files and connections, without those of mapped files.
     pub read: u64,
+    /// Bytes written to files and connections.
     pub written: u64,
 }
 
-/// One thread of the number. Dropping it gives it back.
+/// Permission to run one thread of the budget. Dropping it returns the thread.
 #[derive(Debug)]
 #[must_use = "the thread is given back when this is dropped"]
 pub struct Permit(Threads);
 
 impl Threads {
-    /// So many threads.
+    /// Creates a budget of `number` threads.
     pub fn new(number: usize) -> Threads {
         Threads {
             free: Arc::new(AtomicUsize::new(number)),
@@ -52,7 +52,7 @@ impl Threads {
         }
     }
 
-    /// The same threads, counting for itself what they use.
+    /// Returns a handle on the same budget with a usage counter of its own.
     pub fn counted(&self) -> Threads {
         Threads {
             free: Arc::clone(&self.free),
@@ -60,7 +60,7 @@ impl Threads {
         }
     }
 
-    /// One more thread, if one is free.
+    /// Takes one thread if one is free.
     pub fn try_take(&self) -> Option<Permit> {
         let taken = self
             .free
@@ -70,7 +70,7 @@ impl Threads {
         taken.is_ok().then(|| Permit(self.clone()))
     }
 
-    /// What threads used that are at their end.
+    /// Returns the usage of work that has ended.
     pub fn usage(&self) -> Usage {
         Usage {
             cpu: Duration::from_nanos(self.used.cpu.load(Ordering::Relaxed)),
@@ -81,7 +81,7 @@ impl Threads {
 }
 
 impl Permit {
-    /// Does `work` on this thread, and counts what it uses.
+    /// Runs `work` on the current thread and counts its usage.
     pub fn work<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = Usage::of_this_thread();
         let done = work();
@@ -101,17 +101,17 @@ impl Drop for Permit {
     }
 }
 
-/// Whether the system starts `count` further threads. Libraries that start
-/// theirs without asking panic otherwise, or wait for ever.
+/// Checks that the system can start `count` further threads. Some libraries start threads without a check, and panic or
+/// wait forever if they cannot.
 ///
 /// # Errors
-/// The system's, when it does not.
+/// The system's error if a thread cannot be started.
 pub fn probe(count: usize) -> std::io::Result<()> {
     std::thread::scope(|scope| {
         let mut alive = Vec::new();
         for _ in 0..count {
             let (end, ended) = channel::<()>();
-            // Ends when `alive` does.
+            // The thread ends when `alive` is dropped.
             let wait = move || ended.recv().is_ok();
             Builder::new().spawn_scoped(scope, wait)?;
             alive.push(end);
@@ -120,11 +120,11 @@ pub fn probe(count: usize) -> std::io::Result<()> {
     })
 }
 
-/// Starts a thread that does `work` with `value`. Its result is never `None`.
+/// Starts a thread that runs `work(value)`. The thread's result is never `None`.
 ///
 /// # Errors
-/// Gives the value back if the system starts no further thread: limits of
-/// processes (`ulimit -u`, a container's) count threads, too.
+/// Returns `value` if the system cannot start another thread. Limits on processes (`ulimit -u`, a container's limit)
+/// include threads.
 pub fn start<V: Send + 'static, T: Send + 'static>(
     value: V,
     work: impl FnOnce(V) -> T + Send + 'static,
@@ -136,7 +136,7 @@ pub fn start<V: Send + 'static, T: Send + 'static>(
     }
 }
 
-/// As [`start`], within a scope.
+/// Like [`start`], within a scope.
 ///
 /// # Errors
 /// As [`start`].
@@ -154,7 +154,7 @@ pub fn start_scoped<'scope, V: Send + 'scope, T: Send + 'scope>(
 }
 
 impl Usage {
-    /// What the calling thread used since it began.
+    /// Returns the usage of the calling thread since its start.
     pub fn of_this_thread() -> Usage {
         let cpu = clock_gettime(ClockId::ThreadCPUTime);
         let mut usage = Usage {
@@ -172,7 +172,7 @@ impl Usage {
         usage
     }
 
-    /// What was used after `before`.
+    /// Returns the usage after the earlier measurement `before`.
     #[must_use]
     pub fn since(self, before: Usage) -> Usage {
         Usage {
@@ -182,7 +182,7 @@ impl Usage {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both usages.
     #[must_use]
     pub fn and(self, other: Usage) -> Usage {
         Usage {

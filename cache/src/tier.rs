@@ -1,11 +1,11 @@
-//! A further place that may hold results: a store that many machines share.
+//! A second level of the store: results that many machines share.
 //!
-//! A store with a tier looks there when it does not have an entry or an object itself, and keeps what it finds. So who
-//! uses a store need not know of the tier, and everything that was found once is here from then on.
+//! A store with a tier asks it for entries and objects that it does not have, and keeps what it receives. So users of a
+//! store need not know about the tier, and everything is fetched at most once.
 //!
-//! An entry that was found there is kept before its objects are: they come when something opens them. Until then they
-//! count as there, unless the tier has said that it does not have them ([`Tier::may_have`]); if one cannot be had after
-//! all, it is [`StoreError::Missing`], as any object is that was lost.
+//! An entry is stored before its objects. They are fetched when they are first opened. Until then they are treated as
+//! present, unless the tier knows that it does not have them ([`Tier::may_have`]). If an object cannot be fetched after
+//! all, the result is [`StoreError::Missing`], as for any other lost object.
 
 use std::fmt::Debug;
 use std::io::{self, Write};
@@ -13,45 +13,49 @@ use std::sync::Arc;
 
 use crate::{Digest, LedgerEntry, Store, StoreError};
 
-/// Looks after its own troubles: it waits no longer than it likes, says what is wrong to whom it wants, and has nothing then.
+/// A shared source of results. An implementation handles its own errors: it limits how long it waits, reports problems
+/// itself, and then acts as if it had nothing.
 pub trait Tier: Debug + Send + Sync {
-    /// What a step key led to, for a step of `competition`. Only an entry that may be trusted there.
+    /// Returns the entry of a step key, for a step of `competition`, if the tier has one that can be trusted.
     fn entry(&self, key: &Digest, competition: &str) -> Option<LedgerEntry>;
 
-    /// An object of this length may be fetched. The length comes from a trusted entry.
+    /// Announces that an object of `length` bytes may be fetched. The length comes from a trusted entry.
     fn expect(&self, object: &Digest, length: u64);
 
-    /// False when it is known not to have this object. Asks nobody.
+    /// Returns `false` if the tier is known not to have this object. Makes no request.
     fn may_have(&self, object: &Digest) -> bool;
 
-    /// Writes the bytes of an object; false if they are not to be had, whatever was written until then. Writes no more than
-    /// the length that was [expected](Self::expect). The store holds the bytes against the name.
+    /// Writes the bytes of an object to `to`, at most the [expected](Self::expect) length. Returns `false` if the
+    /// object cannot be fetched, even if some bytes were written. The store compares the bytes with the digest.
     ///
     /// # Errors
-    /// Those of `to` alone.
+    /// Errors of `to` only.
     fn fetch(&self, object: &Digest, to: &mut dyn Write) -> io::Result<bool>;
 
-    /// The bytes that it gave for an object are not the object's.
+    /// Reports that the bytes fetched for an object did not match its digest.
     fn was_wrong(&self, object: &Digest);
 
-    /// A result that was made here, for others. Returns at once.
+    /// Offers a local result to other machines. Returns immediately.
     fn offer(&self, offer: Offer);
 }
 
-/// A result for others.
+/// A local result that other machines may use.
 #[derive(Debug, Clone)]
 pub struct Offer {
+    /// The step's key.
     pub key: Digest,
+    /// The ledger entry of the key.
     pub entry: LedgerEntry,
+    /// Id of the competition.
     pub competition: String,
     /// Name of the step within its competition.
     pub step: String,
-    /// Objects that the step was given; the others of the entry it has made.
+    /// Objects that were inputs of the step. The other objects of the entry were made by the step.
     pub given: Vec<Digest>,
 }
 
 impl Store {
-    /// The same store, which looks into `tier` for what it does not have.
+    /// Returns the same store, which asks `tier` for entries and objects that it does not have.
     #[must_use]
     pub fn with_tier(&self, tier: Arc<dyn Tier>) -> Store {
         let mut store = self.clone();
@@ -59,14 +63,14 @@ impl Store {
         store
     }
 
-    /// Hands a result that was made here to the tier, if there is one.
+    /// Offers a local result to the tier, if there is one.
     pub fn offer(&self, offer: impl FnOnce() -> Offer) {
         if let Some(tier) = &self.tier {
             tier.offer(offer());
         }
     }
 
-    /// Looks for an entry in the tier, and keeps it.
+    /// Asks the tier for an entry, and stores it.
     pub(crate) fn lookup_further(
         &self,
         key: &Digest,
@@ -85,7 +89,7 @@ impl Store {
         Ok(Some(entry))
     }
 
-    /// Tells the tier how long the objects are that it may be asked for.
+    /// Announces the lengths of objects that may be fetched.
     pub(crate) fn expect(&self, entry: &LedgerEntry) {
         let Some(tier) = &self.tier else { return };
         for (object, length) in entry.objects().zip(&entry.lengths) {
@@ -95,12 +99,12 @@ impl Store {
         }
     }
 
-    /// Whether an object that is not here may still be had.
+    /// Whether the tier may have an object that is not in this store.
     pub(crate) fn is_further(&self, digest: &Digest) -> bool {
         self.tier.as_ref().is_some_and(|tier| tier.may_have(digest))
     }
 
-    /// Brings an object from the tier. False: it is not to be had.
+    /// Fetches an object from the tier. Returns `false` if it cannot be fetched.
     pub(crate) fn bring(&self, digest: &Digest) -> Result<bool, StoreError> {
         let Some(tier) = &self.tier else {
             return Ok(false);
@@ -109,7 +113,7 @@ impl Store {
             return Ok(false);
         }
         self.one_at_a_time(digest, || {
-            // Another thread may have brought it.
+            // Another thread may have fetched it.
             if self.len_of(digest).is_some() {
                 return Ok(true);
             }

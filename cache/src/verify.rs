@@ -1,9 +1,8 @@
-//! Checking everything the store holds against its names.
+//! Checks everything in the store.
 //!
-//! One error does not end it: everything is looked at, and everything wrong
-//! is in the report. Repairing never invents bytes: damaged objects go to
-//! quarantine, records that lead nowhere are removed, and the next run makes
-//! again what is missing.
+//! An error does not end the check: it covers all files, and its report contains everything that is wrong. A repair
+//! never invents bytes. It moves damaged objects to quarantine and removes useless records, and the next run makes the
+//! missing results again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,34 +19,34 @@ use crate::sealed::Loaded;
 use crate::stat::Amount;
 use crate::{Digest, LedgerEntry, SourceRecord, Store, StoreError, walk};
 
-/// Threads that hash objects. Two keep a disk busy and leave the processor to others.
+/// Threads that hash objects. Two keep a disk busy and leave processors to other work.
 const THREADS: usize = 2;
 
-/// What [`Store::verify`] found. Lists are sorted.
+/// Result of [`Store::verify`]. Lists are sorted.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
-    /// Objects whose bytes were hashed.
+    /// Objects that were hashed.
     pub checked: Amount,
-    /// Ledger entries that were read.
+    /// Number of ledger entries that were read.
     pub entries: u64,
-    /// Objects whose bytes are not the ones their name promises.
+    /// Objects whose bytes do not match their digest.
     pub damaged: Vec<Digest>,
-    /// Objects that some ledger entry names and that are not there.
+    /// Objects that a ledger entry names but that do not exist.
     pub missing: Vec<Digest>,
     /// Keys of ledger entries that name damaged or missing objects.
     pub dangling: Vec<Digest>,
-    /// Records (ledger, history, sources) that are torn or were changed.
+    /// Records (ledger, history, sources) that are truncated or modified.
     pub garbled: Vec<PathBuf>,
-    /// Files in the store that the store did not put there. Never touched.
+    /// Files in the store's directory that the store did not create. They are never changed.
     pub foreign: Vec<PathBuf>,
-    /// What could not be read or repaired, and why.
+    /// Errors of reads and repairs.
     pub failed: Vec<StoreError>,
-    /// Whether repairs were asked for.
+    /// Whether repairs were requested.
     pub repaired: bool,
 }
 
 impl VerifyReport {
-    /// Whether nothing was wrong. Foreign files are not wrong, just odd.
+    /// Whether nothing is wrong. Foreign files do not matter.
     pub fn is_clean(&self) -> bool {
         self.damaged.is_empty()
             && self.missing.is_empty()
@@ -58,13 +57,12 @@ impl VerifyReport {
 }
 
 impl Store {
-    /// Hashes every object and reads every record. With `repair`, moves
-    /// damaged objects to quarantine and removes garbled records and entries
-    /// that name missing objects. `progress` is told how many bytes were
-    /// hashed since its last call, from several threads. Runs may go on meanwhile.
+    /// Hashes every object and reads every record. With `repair`, moves damaged objects to quarantine, and removes
+    /// unreadable records and entries that name missing objects. Calls `progress` from several threads with the number
+    /// of bytes of each read. Runs may continue meanwhile.
     ///
     /// # Errors
-    /// When a folder cannot be listed; other trouble is in the report.
+    /// If a directory cannot be listed. Other errors are part of the report.
     pub fn verify(
         &self,
         repair: bool,
@@ -120,7 +118,7 @@ impl Store {
             part
         };
         let parts: Vec<_> = thread::scope(|scope| {
-            // Without further threads, this one does all.
+            // If no further thread can be started, this one hashes all objects.
             let helper = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..THREADS).map_while(helper).collect();
             let mine = work();
@@ -128,7 +126,7 @@ impl Store {
             parts.chain([Ok(mine)]).collect()
         });
         for part in parts {
-            // A panic in `progress` goes on in the caller's thread.
+            // Propagates a panic of `progress` to the caller.
             let part = part.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             report.checked.files += part.checked.files;
             report.checked.bytes += part.checked.bytes;
@@ -169,7 +167,7 @@ impl Store {
         self.readable::<T>(bucket, repair, report).map(drop)
     }
 
-    /// The whole records of a bucket; the others go into the report.
+    /// Returns the intact records of a bucket, and adds the others to the report.
     fn readable<T: DeserializeOwned>(
         &self,
         bucket: Bucket,

@@ -1,4 +1,4 @@
-//! Listing what a bucket holds.
+//! Lists the files of a bucket.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use crate::layout::Bucket;
 use crate::{Digest, StoreError};
 
-/// The files of a bucket with two levels.
+/// The files of a bucket with two directory levels.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
-    /// Digests that the file names spell, sorted.
+    /// Digests that form the file names, sorted.
     pub(crate) digests: Vec<Digest>,
-    /// What no version of the store has put there.
+    /// Files that no version of the store creates.
     pub(crate) foreign: Vec<PathBuf>,
 }
 
-/// Lists the bucket of the store `root`. What vanishes meanwhile is left out.
+/// Lists a bucket of the store `root`. Files that are removed meanwhile are left out.
 pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     let mut listing = Listing::default();
     for (first, dir) in entries(&bucket.dir(root))? {
@@ -36,8 +36,8 @@ pub(crate) fn list(root: &Path, bucket: Bucket) -> Result<Listing, StoreError> {
     Ok(listing)
 }
 
-/// Names and paths of what is in `dir`; nothing if `dir` does not exist.
-/// A name that is not UTF-8 is not one of ours; its lossy form never parses.
+/// Returns names and paths of the entries of `dir`, nothing if `dir` does not exist. The store's names are UTF-8; the
+/// lossy form of any other name is never a valid digest.
 pub(crate) fn entries(dir: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let error = |source| StoreError::io("list", dir, source);
     let read = match fs::read_dir(dir) {

@@ -1,9 +1,7 @@
-//! Putting objects into the store.
+//! Writes objects.
 //!
-//! The digest is that of the bytes handed to the file, computed while they
-//! are written; nothing is hashed by reading it again. The file gets its
-//! final name only when it is complete. Bytes that are not worth a file may be
-//! written to memory instead.
+//! The digest is computed from the bytes while they are written, so nothing is read back. The file gets its final name
+//! only when it is complete. An object that is not worth a file can be written to memory instead.
 
 use std::fs::Permissions;
 use std::io::{self, Cursor, Seek, Write};
@@ -18,36 +16,33 @@ use crate::stamp::Stamp;
 use crate::store::write_all;
 use crate::{Buffer, Digest, Permit, Store, StoreError};
 
-/// Small writes are gathered up to this many bytes: fewer system calls, and
-/// BLAKE3 is fastest on long inputs. An object that has more is written on a
-/// thread of its own.
+/// Small writes are collected up to this many bytes, because that saves system calls, and because BLAKE3 is fastest on
+/// long inputs. A longer object is written on a separate thread.
 pub(crate) const PIECE: usize = 512 * 1024;
 
-/// Objects and the links to them are for everybody to read, nobody to write
-/// (the user's umask may take more away).
+/// Mode of objects and of the files that link to them: everybody may read, nobody may write. The user's umask may
+/// remove further permissions.
 pub(crate) const READ_ONLY: u32 = 0o444;
 
-/// An object that is in the store now.
+/// An object of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Its name.
+    /// Its digest.
     pub digest: Digest,
     /// Its length in bytes.
     pub len: u64,
 }
 
-/// An object being written. It enters the store with [`commit`](Self::commit);
-/// dropped before that, it leaves nothing.
+/// An object being written. It enters the store with [`commit`](Self::commit); dropping the writer discards it.
 ///
-/// From half a megabyte on, bytes are hashed and written on another thread, if
-/// one is free, while the next ones are made. An error may then be told by a later call than
-/// the one whose bytes it met, at the latest by `commit`.
+/// After half a megabyte, bytes are hashed and written on another thread, if one is free, while the caller produces the
+/// next ones. So a write error may be returned by a later call, at the latest by `commit`.
 #[derive(Debug)]
 pub struct ObjectWriter {
     store: Store,
     state: State,
     buffer: Vec<u8>,
-    /// Bytes handed on; those in the buffer come on top.
+    /// Bytes handed on so far, without those in `buffer`.
     len: u64,
 }
 
@@ -55,11 +50,11 @@ pub struct ObjectWriter {
 enum State {
     Here(Box<Unfinished>),
     Behind(Consumer<Written>),
-    /// A write failed, and its caller was told.
+    /// A write failed and the error was returned.
     Failed,
 }
 
-/// The bytes of an object so far, and the hash of them.
+/// The bytes of an object so far, and their hashes.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     store: Store,
@@ -99,13 +94,13 @@ impl Unfinished {
     }
 }
 
-/// The object with all its bytes, or why they could not be written.
+/// The object with all its bytes, or the error of writing them.
 type Written = Result<Box<Unfinished>, StoreError>;
 
-/// Pieces on their way to the thread that hashes and writes a long object. More would only hold memory.
+/// Maximum number of queued chunks for the thread that hashes and writes a long object. More would only use memory.
 const PIECES: usize = 2;
 
-/// Goes on with an object on another thread. Gives it back if there is none.
+/// Continues writing an object on another thread. Returns the object if no thread can be started.
 fn append_behind(
     unfinished: Box<Unfinished>,
     permit: Permit,
@@ -116,7 +111,7 @@ fn append_behind(
     })
 }
 
-/// Waits until all is written.
+/// Waits until all bytes are written.
 fn written(behind: Consumer<Written>) -> Written {
     behind.finish().unwrap_or_else(|| {
         let source = io::Error::other("the writing thread panicked");
@@ -124,7 +119,7 @@ fn written(behind: Consumer<Written>) -> Written {
     })
 }
 
-/// Hashes of the bytes of an object so far.
+/// Running hashes of the bytes of an object.
 #[derive(Debug)]
 pub(crate) struct Hashes {
     blake3: blake3::Hasher,
@@ -146,7 +141,7 @@ impl Hashes {
         }
     }
 
-    /// The digest; the SHA-256 is noted.
+    /// Returns the digest, and stores the SHA-256 if it was computed.
     pub(crate) fn finish(self, store: &Store) -> Digest {
         let digest = Digest::from(self.blake3.finalize());
         if let Some(sha256) = self.sha256 {
@@ -160,14 +155,13 @@ impl Store {
     /// Starts a new object.
     ///
     /// # Errors
-    /// When no file can be made in the store.
+    /// If no file can be created in the store.
     pub fn writer(&self) -> Result<ObjectWriter, StoreError> {
         Ok(self.writer_to(Place::File(self.temp_file()?)))
     }
 
-    /// Starts a new object in memory, which is to be ended with
-    /// [`finish`](ObjectWriter::finish). What has no room there goes on in a
-    /// file.
+    /// Starts a new object in memory; end it with [`finish`](ObjectWriter::finish). If it outgrows the buffer, it
+    /// continues in a file.
     pub fn writer_in_memory(&self, memory: Buffer) -> ObjectWriter {
         self.writer_to(Place::Memory(memory))
     }
@@ -190,17 +184,17 @@ impl Store {
         write_all(temp.as_file(), temp.path(), bytes)
     }
 
-    /// A file in `tmp` that holds `bytes`.
+    /// Returns a file in `tmp` that contains `bytes`.
     fn file_of(&self, bytes: &[u8]) -> Result<NamedTempFile, StoreError> {
         let temp = self.temp_file()?;
         self.append(&temp, bytes)?;
         Ok(temp)
     }
 
-    /// Stores `bytes` as an object. Writes nothing if it is there already.
+    /// Stores `bytes` as an object, unless it exists already.
     ///
     /// # Errors
-    /// When the object cannot be written.
+    /// If the object cannot be written.
     pub fn put(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
         self.must_be_writable()?;
         let digest = Digest::of(bytes);
@@ -210,7 +204,7 @@ impl Store {
         Ok(digest)
     }
 
-    /// A locked, read-only file in the store's `tmp`, removed when dropped.
+    /// Creates a locked, read-only file in the store's `tmp`, which is removed when dropped.
     pub(crate) fn temp_file(&self) -> Result<NamedTempFile, StoreError> {
         self.must_be_writable()?;
         let dir = Bucket::Tmp.dir(self.root());
@@ -218,14 +212,12 @@ impl Store {
             .permissions(Permissions::from_mode(READ_ONLY))
             .tempfile_in(&dir);
         let temp = made.map_err(|error| StoreError::io("create a file in", &dir, error))?;
-        // Tells the sweeper that the writer lives. Where there are no locks,
-        // the sweeper goes by age.
+        // The lock shows cleanup that the writer is alive. On file systems without locks, cleanup goes by age.
         let _ = temp.as_file().try_lock();
         Ok(temp)
     }
 
-    /// Whether the object is there *and* right. A damaged one is moved away,
-    /// so that a good copy can take its place.
+    /// Whether the object exists *and* is intact. A damaged object is moved away, so that a good copy can replace it.
     fn has_verified(&self, digest: &Digest) -> Result<bool, StoreError> {
         match self.open_here(digest) {
             Ok(_) => Ok(true),
@@ -234,7 +226,7 @@ impl Store {
         }
     }
 
-    /// Takes the complete file `temp` in, unless the object is there and right.
+    /// Adds the complete file `temp` to the store, unless an intact object exists.
     pub(crate) fn enter(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         match self.has_verified(&digest)? {
             true => Ok(()),
@@ -242,7 +234,7 @@ impl Store {
         }
     }
 
-    /// Gives the complete file `temp` its name.
+    /// Gives the complete file `temp` its final name.
     fn publish(&self, temp: NamedTempFile, digest: Digest) -> Result<(), StoreError> {
         let path = self.object_path(&digest);
         let metadata = temp
@@ -256,7 +248,7 @@ impl Store {
 }
 
 impl ObjectWriter {
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn len(&self) -> u64 {
         self.len + self.buffer.len() as u64
     }
@@ -266,8 +258,7 @@ impl ObjectWriter {
         self.len() == 0
     }
 
-    /// Writes a whole buffer without copying it, and returns one whose bytes
-    /// are written, if there is one, to be filled anew.
+    /// Writes a buffer without copying it. Returns a buffer to reuse, if one is available; it still holds old bytes.
     ///
     /// # Errors
     /// As [`Write::write`].
@@ -300,7 +291,7 @@ impl ObjectWriter {
             State::Failed => return Err(self.failed()),
         };
         if !behind.send(piece) {
-            // It takes no more pieces: its error says why.
+            // The thread takes no more chunks because it failed; its error is returned.
             return Err(written(behind).err().unwrap_or_else(|| self.failed()));
         }
         let spent = behind.spent();
@@ -313,13 +304,11 @@ impl ObjectWriter {
         StoreError::io("commit", self.store.root(), source)
     }
 
-    /// Puts the object into the store. If the store has it already, that one
-    /// is verified and stays; a damaged one is replaced. After this call the
-    /// object is in the store and its bytes are right.
+    /// Puts the object into the store. If the store has it already, the existing object is verified and kept; a damaged
+    /// one is replaced. Afterwards the store has an intact object.
     ///
     /// # Errors
-    /// When the last bytes cannot be written or the file cannot be renamed,
-    /// or when an earlier write failed.
+    /// If the last bytes cannot be written, if the file cannot be renamed, or if an earlier write failed.
     pub fn commit(self) -> Result<Stored, StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (place, digest) = self.end()?;
@@ -327,12 +316,11 @@ impl ObjectWriter {
         Ok(Stored { digest, len })
     }
 
-    /// Ends an object that was begun in memory: its bytes, if there was room
-    /// for all of them. Otherwise it is in the store, as after
-    /// [`commit`](Self::commit).
+    /// Ends an object that was started in memory. Returns its bytes if they fit into the buffer. Otherwise the object
+    /// is in the store, as after [`commit`](Self::commit).
     ///
     /// # Errors
-    /// As those of `commit`.
+    /// As `commit`.
     pub fn finish(self) -> Result<(Stored, Option<Buffer>), StoreError> {
         let (store, len) = (self.store.clone(), self.len());
         let (place, digest) = self.end()?;
@@ -346,7 +334,7 @@ impl ObjectWriter {
         }
     }
 
-    /// Puts the object into the store if it is the one of this name; `false` if it is another.
+    /// Puts the object into the store if its digest is `digest`. Otherwise returns `false`.
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
@@ -360,11 +348,11 @@ impl ObjectWriter {
         Ok(is_right)
     }
 
-    /// What was written, from its beginning, for one who wants no object of it after all. It takes disk, or memory, until
-    /// the reader is dropped.
+    /// Returns a reader over the bytes written so far, for callers that do not need an object after all. The bytes use
+    /// disk or memory until the reader is dropped.
     ///
     /// # Errors
-    /// When the last bytes cannot be written, or when an earlier write failed.
+    /// If the last bytes cannot be written, or if an earlier write failed.
     pub fn read_back(self) -> Result<Box<dyn io::Read>, StoreError> {
         let mut temp = match self.end()?.0 {
             Place::File(temp) => temp,
@@ -375,7 +363,7 @@ impl ObjectWriter {
         Ok(Box::new(temp))
     }
 
-    /// All bytes, and what they hash to.
+    /// Returns all bytes and their digest.
     fn end(mut self) -> Result<(Place, Digest), StoreError> {
         let mut unfinished = match std::mem::replace(&mut self.state, State::Failed) {
             State::Here(unfinished) => unfinished,
@@ -388,7 +376,7 @@ impl ObjectWriter {
     }
 }
 
-/// The I/O errors carry a [`StoreError`] inside.
+/// The I/O errors contain a [`StoreError`].
 impl Write for ObjectWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = PIECE.saturating_sub(self.buffer.len());
@@ -404,7 +392,7 @@ impl Write for ObjectWriter {
         Ok(count)
     }
 
-    /// Does nothing: what was written is sure only after [`commit`](ObjectWriter::commit).
+    /// Does nothing. Bytes are only certain to be written after [`commit`](ObjectWriter::commit).
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

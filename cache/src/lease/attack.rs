@@ -40,7 +40,7 @@ fn mark(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-/// Takes the lock again and again. While it has the lock, a file of its own in `inside` says so.
+/// Takes the lock again and again. While it has the lock, it keeps a file of its own in `inside`.
 #[test]
 #[ignore = "run by the other test, in processes of its own"]
 fn child() -> Outcome {
@@ -65,7 +65,7 @@ fn child() -> Outcome {
         if !lease.is_lost() {
             mark(&own)?;
             mark(&folder.join(format!("taken/{process}-{}", random.below(1000))))?;
-            // A heartbeat is missed if the process is suspended meanwhile.
+            // If the process is suspended here, it misses a heartbeat.
             let until = Instant::now() + Duration::from_millis(random.below(60));
             while Instant::now() < until && !lease.is_lost() {
                 check_alone(folder, &own, mode)?;
@@ -80,8 +80,8 @@ fn child() -> Outcome {
     }
 }
 
-/// Reports a process in conflict that is inside. Processes that were suspended or killed prove nothing: their files may
-/// be left, until they look at their lease.
+/// Reports a conflicting process that is inside at the same time. Processes that were suspended or killed are ignored,
+/// because their files may remain until they check their lease.
 fn check_alone(folder: &Path, own: &Path, mode: Mode) -> io::Result<()> {
     let is_excused = |name: &str| {
         let process = name.rsplit('-').next().unwrap_or_default();
@@ -96,7 +96,7 @@ fn check_alone(folder: &Path, own: &Path, mode: Mode) -> io::Result<()> {
         let name = entry?.file_name().to_string_lossy().into_owned();
         let is_conflict = mode == Mode::Exclusive || name.starts_with(prefix(Mode::Exclusive));
         if name != own_name && is_conflict && !is_excused(&name) && !is_excused(&own_name) {
-            // The other one may have left since the folder was listed.
+            // The other process may have left since the directory was listed.
             if folder.join("inside").join(&name).exists() && own.exists() {
                 mark(&folder.join(format!("wrong/{own_name} and {name}")))?;
             }

@@ -1,4 +1,4 @@
-//! The file of one process that asks for a lock or has it, and its heartbeats.
+//! The lease file of one process that requests or holds a lock, and its heartbeats.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -15,17 +15,17 @@ use super::{Mode, Taker, prefix, token};
 use crate::machine;
 use crate::process::ProcessId;
 
-/// Times that a directory is made again that another process removed because it was empty.
+/// Maximum number of attempts to create the directory, which other processes remove when it is empty.
 const MAX_ANNOUNCEMENTS: usize = 100;
 
-/// Content of a holder's file. All contents of one file have the same length, so it can be overwritten in place.
+/// Content of a lease file. All contents of one file have the same length, so it can be overwritten in place.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Holder {
-    /// For people who look at the file.
+    /// For people who read the file.
     host: String,
     pub(super) process: ProcessId,
     pub(super) token: String,
-    /// 0 while the process only asks for the lock, then 1.
+    /// 0 while the process only requests the lock, then 1.
     pub(super) has_lock: u8,
     heartbeat: String,
 }
@@ -38,7 +38,7 @@ pub(super) struct Held {
     pub(super) state: Mutex<HeldState>,
     pub(super) released: Condvar,
     pub(super) is_lost: AtomicBool,
-    /// Milliseconds of [`since_boot`] at the last heartbeat.
+    /// Value of [`since_boot`] at the last heartbeat, in milliseconds.
     last_heartbeat: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct HeldState {
     pub(super) is_released: bool,
 }
 
-/// Creates a file in `holders`, which is made if it does not exist.
+/// Creates a lease file in `holders`. Creates the directory if it does not exist.
 pub(super) fn announce(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Held> {
     let token = token();
     let held = Held {
@@ -64,7 +64,7 @@ pub(super) fn announce(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<
     let content = held.content(&HeldState::default());
     let mut failed = ErrorKind::NotFound.into();
     for _ in 0..MAX_ANNOUNCEMENTS {
-        // Its last user may remove the directory at any moment, so both calls may fail.
+        // Another process may remove the empty directory at any moment, so both calls may fail.
         let made = fs::create_dir_all(holders).and_then(|()| {
             OpenOptions::new()
                 .write(true)
@@ -107,7 +107,7 @@ impl Held {
         since_boot().saturating_sub(last)
     }
 
-    /// Shows that the holder is alive. False if the lock is lost or released.
+    /// Writes a heartbeat. Returns `false` if the lock is lost or released.
     pub(super) fn beat(&self) -> io::Result<bool> {
         let mut state = self.state.lock();
         if state.is_released || self.is_lost.load(Ordering::Relaxed) {
@@ -123,9 +123,10 @@ impl Held {
         Ok(is_held)
     }
 
-    /// Overwrites the file. False if it is gone: it has a unique name, so nobody but this process can have made it.
+    /// Overwrites the file. Returns `false` if it no longer exists. Its name is unique, so no other process can have
+    /// created it again.
     fn write(&self, content: &[u8]) -> io::Result<bool> {
-        // Opened each time: other machines see the write when the file is closed.
+        // Opened each time, because other machines see the write when the file is closed.
         let written = OpenOptions::new()
             .write(true)
             .open(&self.path)
@@ -133,7 +134,7 @@ impl Held {
                 file.write_all_at(content, 0)?;
                 file.sync_data()
             });
-        // It may have been removed between opening and writing.
+        // The file may have been removed between opening and writing.
         let there = written.and_then(|()| File::open(&self.path));
         match there {
             Ok(_) => Ok(true),
@@ -150,7 +151,7 @@ impl Held {
             let is_held = |state: &mut HeldState| !state.is_released;
             self.released.wait_while_for(&mut state, is_held, heartbeat);
             drop(state);
-            // After an error, a later heartbeat may succeed.
+            // After an error, a later heartbeat may still succeed.
             if matches!(self.beat(), Ok(false)) {
                 return;
             }
@@ -162,7 +163,7 @@ pub(super) fn parse(content: &[u8]) -> Option<Holder> {
     serde_json::from_slice(content).ok()
 }
 
-/// Time since the machine was started, including the time that it was suspended.
+/// Returns the time since the machine was started, including the time that it was suspended.
 fn since_boot() -> Duration {
     #[cfg(target_os = "linux")]
     let clock = rustix::time::ClockId::Boottime;

@@ -1,4 +1,4 @@
-//! Looking at the files of others, and breaking the locks of the dead.
+//! Checks the lease files of other processes, and breaks the locks of dead ones.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -12,32 +12,32 @@ use super::held::parse;
 use super::{Mode, Taker, prefix, token};
 use crate::process::ProcessState;
 
-/// Times that the directory is listed, because a file was renamed or removed before it was read.
+/// Maximum number of listings when files are renamed or removed before they are read.
 const MAX_LISTINGS: usize = 100;
 
-/// Why the lock is not free.
+/// The reason why a lock is not free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Conflict {
-    /// Others only ask for it, and step back.
+    /// Other processes only request the lock and will step back.
     Asked,
-    /// The holder may be dead: it was not seen to be alive.
+    /// The holder may be dead: it has not been seen alive.
     Doubtful,
     Held,
 }
 
-/// A look at the files of others, and what it needs to know of the looks before.
+/// Checks the files of other processes repeatedly, with the state kept between two checks.
 pub(super) struct Look<'a> {
     pub(super) holders: &'a Path,
     pub(super) own: &'a Path,
     pub(super) mode: Mode,
     pub(super) taker: &'a Taker,
-    /// Tokens of those who asked for the lock when this process looked first. Who announces itself later finds this
-    /// process's file and steps back, and is not waited for.
+    /// Tokens of the processes that requested the lock at the first check. A process that announces itself later finds
+    /// this process's file and steps back, so there is no need to wait for it.
     pub(super) rivals: Option<Vec<String>>,
 }
 
 impl Look<'_> {
-    /// What keeps this process from having the lock, if anything does. Breaks the locks of holders that are dead.
+    /// Returns the conflict that prevents this process from taking the lock, if any. Breaks the locks of dead holders.
     pub(super) fn conflict(&mut self) -> io::Result<Option<Conflict>> {
         'again: for _ in 0..MAX_LISTINGS {
             let mut asking = Vec::new();
@@ -51,7 +51,7 @@ impl Look<'_> {
                     continue;
                 }
                 let Some(content) = read(&path)? else {
-                    // It was removed, or it has another name by now.
+                    // The file was removed or renamed.
                     continue 'again;
                 };
                 let observed = observe(&path, &content);
@@ -67,7 +67,8 @@ impl Look<'_> {
                     }
                 }
                 match holder {
-                    // Its process looks after it has written the file, and finds this one's.
+                    // The process checks for conflicts after it has written its file, and will find the file of this
+                    // process.
                     None if content.is_empty() => {}
                     Some(holder) if holder.has_lock == 0 && self.is_later(&holder.token) => {}
                     Some(holder) if holder.has_lock == 0 && path.as_path() > self.own => {
@@ -86,7 +87,7 @@ impl Look<'_> {
         Ok(Some(Conflict::Doubtful))
     }
 
-    /// Whether a process announced itself after this one looked first.
+    /// Whether a process announced itself after the first check of this one.
     fn is_later(&self, token: &str) -> bool {
         let rivals = self.rivals.as_ref();
         rivals.is_some_and(|rivals| !rivals.iter().any(|rival| rival == token))
@@ -100,7 +101,8 @@ fn mode_of(name: &str) -> Mode {
     }
 }
 
-/// Removes the file of a holder that is dead. False if it turns out to be alive, or another process was faster.
+/// Removes the file of a dead holder. Returns `false` if the holder turns out to be alive, or if another process was
+/// faster.
 pub(super) fn break_lock(
     holders: &Path,
     path: &Path,
@@ -141,7 +143,7 @@ pub(super) fn list(holders: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// The content. `None` if there is no such file.
+/// Returns the content, `None` if the file does not exist.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     match File::open(path).and_then(|mut file| file.read_to_end(&mut content)) {
@@ -151,7 +153,7 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// A holder's file, as this process saw it.
+/// The content of a holder's file, as this process last saw it.
 #[derive(Clone, Debug)]
 struct Seen {
     content: Vec<u8>,
@@ -159,7 +161,7 @@ struct Seen {
     has_changed: bool,
 }
 
-/// What this process has seen of the files of others.
+/// What this process has seen of the files of other processes.
 static SEEN: Mutex<Option<HashMap<PathBuf, Seen>>> = Mutex::new(None);
 
 #[derive(Clone, Copy, Debug)]
@@ -193,7 +195,7 @@ fn observe(path: &Path, content: &[u8]) -> Observed {
     }
 }
 
-/// Forgets the files of `holders` that are gone.
+/// Forgets the files of `holders` that no longer exist.
 fn forget_others(holders: &Path, paths: &[PathBuf]) {
     if let Some(seen) = SEEN.lock().as_mut() {
         seen.retain(|path, _| path.parent() != Some(holders) || paths.contains(path));

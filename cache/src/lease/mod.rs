@@ -1,38 +1,40 @@
-//! Locks that other machines respect: files that their holders keep alive.
+//! Locks that work across machines: files that their holders keep alive with heartbeats.
 //!
 //! On some file systems, locks of the operating system hold for one machine only (FUSE, Lustre without `flock`), and
-//! others have none. There, a lock is a directory as well. A process that wants the lock, shared or alone
-//! ([`Mode`]), does three things:
+//! others have none. There, a lock is a directory as well. A process that wants the lock, shared or exclusive
+//! ([`Mode`]), takes three steps:
 //!
-//! 1. It *announces* itself: it creates a file of a unique name in the directory.
-//! 2. It *looks*: it lists the directory. Another file is in conflict if one of the two wants the lock alone.
+//! 1. It *announces* itself: it creates a file with a unique name in the directory.
+//! 2. It *checks* for conflicts: it lists the directory. Another file is in conflict if one of the two processes wants
+//!    the lock exclusively.
 //! 3. Without a conflict, it has the lock, and notes that in its file. Otherwise it removes its file.
 //!
 //! Of two processes in conflict, the one that announces itself later finds the other's file, so at most one gets the
-//! lock. If both announce themselves before they look, the one with the smaller name waits until the other has removed
-//! its file, so one of them gets the lock. It does not wait for those that announce themselves later, because they find
-//! its file and step back. Nobody writes to, renames or removes a name that another process may use
-//! again, so no process does harm by acting late on what it saw.
+//! lock. If both announce themselves before they check, the one with the smaller name waits until the other has removed
+//! its file, so one of them gets the lock. It does not wait for processes that announce themselves later, because they
+//! find its file and step back. No process writes to, renames or removes a name that another process may reuse, so
+//! acting late on an old observation does no harm.
 //!
 //! # Dead holders
 //!
 //! A holder that dies leaves its file. The holder is treated as dead in two cases:
 //!
-//! - Its process is gone. That can be told on the same machine, by number and start time of the process, so that a later
-//!   process of the same number (in a container that was restarted) is not mistaken for it.
-//! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). A process that wants the
-//!   lock and sees one content for longer than [`LeaseTiming::silence`], by its own clock, stops waiting. No clocks of two
-//!   machines are compared.
+//! - Its process has ended. On the same machine, this can be seen from the number and start time of the process, so
+//!   that a later process with the same number (in a container that was restarted) is not mistaken for it.
+//! - It is silent. A holder writes a new number into its file every few seconds (a *heartbeat*). If a process that
+//!   wants the lock sees the same content for longer than [`LeaseTiming::silence`], by its own clock, it stops waiting.
+//!   Clocks of two machines are never compared.
 //!
 //! Then the lock is *broken*: the file is renamed to a unique name, read again, and removed if the content is the same.
-//! Otherwise the holder woke up, and the file gets its name back. A file counts under any name, so the lock is not free in
-//! between.
+//! Otherwise the holder woke up, and the file gets its name back. A file is valid under any name, so the lock is not
+//! free in between.
 //!
 //! # Lost leases
 //!
-//! A holder that was suspended may have been treated as dead. It notices that at its next heartbeat, since its file is
-//! gone. [`Lease::is_lost`] makes up for a heartbeat that is late, so a holder that asks before each change makes at most
-//! one change after it woke up. A virtual machine that was paused does not notice the pause before the next heartbeat.
+//! A holder that was suspended may have been treated as dead. It notices that at its next heartbeat, because its file
+//! is gone. [`Lease::is_lost`] writes a heartbeat that is overdue, so a holder that calls it before each change makes
+//! at most one change after it woke up. A virtual machine that was paused does not notice the pause before the next
+//! heartbeat.
 //!
 //! `tests/model` checks these steps in all interleavings.
 
@@ -62,25 +64,27 @@ pub(crate) enum Mode {
     Exclusive,
 }
 
-/// How often a holder writes, and after how long it is treated as dead.
+/// The heartbeat interval of a holder, and the silence after which it is treated as dead.
 ///
-/// `silence` must be longer than `heartbeat` and the time after which other machines see a write. NFS shows it to a
-/// process that opens the file after its writer closed it, which is what happens here. With the mount option `nocto` it
-/// takes up to `acregmax` (60 s by default), so live holders would be treated as dead: do not use it for a store or a data
-/// directory.
+/// `silence` must be longer than `heartbeat` plus the time after which other machines see a write. NFS shows a write to
+/// a process that opens the file after its writer closed it, which is what happens here. With the mount option `nocto`
+/// it takes up to `acregmax` (60 s by default), so live holders would be treated as dead: do not use it for a store or
+/// a data directory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeaseTiming {
     pub heartbeat: Duration,
     pub silence: Duration,
 }
 
-/// A holder writes four times before others stop waiting. The lock of a machine that died is free in half a minute.
+/// A holder writes four heartbeats before others stop waiting. The lock of a machine that died is free after half a
+/// minute.
 const TIMING: LeaseTiming = LeaseTiming {
     heartbeat: Duration::from_secs(6),
     silence: Duration::from_secs(25),
 };
 
-/// How long a process waits for another one that asked at the same time and has to step back, and how often it looks.
+/// How long a process waits for another one that requested the lock at the same time and has to step back, and how
+/// often it checks.
 const STEP_BACK_LIMIT: Duration = Duration::from_millis(500);
 const STEP_BACK_PAUSE: Duration = Duration::from_millis(2);
 
@@ -105,17 +109,17 @@ impl Taker {
 pub(crate) struct Lease(Arc<Held>);
 
 impl Lease {
-    /// Takes the lock of the directory `holders` if it is free. A holder that is not known to be dead has it.
+    /// Takes the lock of the directory `holders` if it is free. A holder that is not known to be dead keeps it.
     pub(crate) fn try_take(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         Ok(take(holders, mode, &Taker::current())?.ok())
     }
 
-    /// As [`try_take`](Self::try_take), but waits until it is certain whether a holder is alive.
+    /// Like [`try_take`](Self::try_take), but waits until it is certain whether each holder is alive.
     pub(crate) fn take_unless_alive(holders: &Path, mode: Mode) -> io::Result<Option<Lease>> {
         take_unless_alive(holders, mode, &Taker::current())
     }
 
-    /// Whether another process may have taken the lock, because it saw no heartbeat for too long.
+    /// Whether another process may have taken over the lock because it saw no heartbeat for too long.
     pub(crate) fn is_lost(&self) -> bool {
         let held = &self.0;
         if held.is_lost.load(Ordering::Relaxed) {
@@ -125,7 +129,7 @@ impl Lease {
         if held.since_heartbeat() < silence / 2 {
             return false;
         }
-        // If the file is out of reach for this process, others may still reach it.
+        // If this process cannot reach the file, others may still reach it.
         matches!(held.beat(), Ok(false)) || held.since_heartbeat() >= silence
     }
 }
@@ -143,10 +147,10 @@ impl Drop for Lease {
         let held = &self.0;
         held.state.lock().is_released = true;
         held.released.notify_all();
-        // If the file cannot be removed, others treat its holder as dead later.
+        // If the file cannot be removed, others will treat its holder as dead later.
         let _ = fs::remove_file(&held.path);
         if let Some(holders) = held.path.parent() {
-            // Fails while others are there.
+            // Fails while the directory contains files of others.
             let _ = fs::remove_dir(holders);
         }
     }
@@ -189,12 +193,12 @@ fn take(holders: &Path, mode: Mode, taker: &Taker) -> io::Result<Result<Lease, C
     }
     let thread = std::thread::Builder::new().name("lease".to_owned());
     let holder = Arc::clone(held);
-    // Without the thread, the holder's questions whether the lease is lost are its heartbeats.
+    // If the thread cannot be started, `is_lost` writes the heartbeats.
     let _ = thread.spawn(move || holder.keep_alive());
     Ok(Ok(lease))
 }
 
-/// The mode is in the name, so that files which are not in conflict need not be read.
+/// The mode is part of the name, so that files that are not in conflict need not be read.
 fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Shared => "shared-",
@@ -202,7 +206,7 @@ fn prefix(mode: Mode) -> &'static str {
     }
 }
 
-/// Unique on all machines.
+/// Returns a text that is unique on all machines.
 fn token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut hasher = blake3::Hasher::new();
@@ -212,7 +216,7 @@ fn token() -> String {
     hasher.update(&COUNT.fetch_add(1, Ordering::Relaxed).to_le_bytes());
     hasher.update(machine::host().unwrap_or_default().as_bytes());
     hasher.update(machine::boot().unwrap_or_default().as_bytes());
-    // Its seed is random in each process.
+    // The seed of this state is random in each process.
     let state = std::hash::RandomState::new();
     let random = std::hash::BuildHasher::hash_one(&state, 0);
     hasher.update(&random.to_le_bytes());
