@@ -1,4 +1,4 @@
-//! The three kinds of action that a graph is made of.
+//! The three kinds of action in a graph: sources, steps and sinks.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,80 +7,95 @@ use prep_cache::Digest;
 
 use crate::{Context, StepError, Value};
 
-/// Values by the name of the input or output.
+/// Input values of a step by input name.
 pub type Inputs = BTreeMap<String, Value>;
+/// Output values of a step by output name.
 pub type Outputs = BTreeMap<String, Value>;
 
-/// A pure function of its inputs' content.
+/// A pure function of the content of its inputs.
 ///
 /// Equal kind, version, parameters and input digests must give equal outputs, on any machine and with any number of
-/// threads: results are shared and never re-computed while they are found.
+/// threads. The engine relies on that: it shares results and never computes a result again that it can find.
 pub trait Step: Send + Sync {
-    /// Name of the kind, one word, as the documentation uses it.
+    /// Returns the name of the kind, one word, as in the documentation.
     fn kind(&self) -> &'static str;
-    /// Raised when the output for equal input changes.
+    /// Returns the version of the kind's behaviour. Raise it when the output for equal input changes.
     fn version(&self) -> u32;
-    /// Normalised parameters; nothing that leaves the result unchanged belongs here.
+    /// Returns the normalised parameters. They must not contain anything that leaves the result unchanged.
     fn params(&self) -> serde_json::Value;
-    /// Whether its result may be taken from another machine. What a check found is not: it is why others are believed.
+    /// Whether the result may come from another machine. `false` for checks, because a check verifies results of other
+    /// machines.
     fn is_shared(&self) -> bool {
         true
     }
-    /// Rough upper bound of the memory that the step holds, in bytes, given its inputs' bodies.
+    /// Returns a rough upper bound of the step's memory in bytes, given the bodies of its inputs.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
+    /// Computes the outputs. /// /// # Errors /// Any failure, classified by what has to change.
     fn run(&self, context: &Context, inputs: &Inputs) -> Result<Outputs, StepError>;
 }
 
-/// What is known of a source without reading it.
+/// What is known about a source without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SourceState {
-    /// Its content is known from an earlier run, which does not say that it is still there.
+    /// Its content is known from an earlier run. It may not exist any more.
+    /// The digest of the value that `run` would return.
     Known { value: Digest },
-    /// It is there, but was never read (or changed since).
+    /// It exists, but was never read, or has changed since.
     Unread { bytes: u64 },
-    /// It is not there; `run` of the source says why.
+    /// It does not exist. `run` returns an error with the reason.
     Missing,
 }
 
-/// Brings bytes from outside the store and names them by content.
+/// Fetches bytes from outside the store and identifies them by their content.
 pub trait Source: Send + Sync {
+    /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
-    /// What is known without side effects. The identity must be that of the value that `run` would return.
+    /// Returns what is known without side effects. The digest must be that of the value that `run` would return.
     fn state(&self, context: &Context) -> Result<SourceState, StepError>;
+    /// Reads the source.
     fn run(&self, context: &Context) -> Result<Value, StepError>;
-    /// Where the content lies, once it is there, for steps that read from it in place.
+    /// Returns the location of the content, once it exists, for steps that read from it in place.
     fn location(&self) -> Option<PathBuf>;
 }
 
-/// Makes something outside the store agree with its inputs.
+/// Updates something outside the store so that it agrees with its inputs.
 pub trait Sink: Send + Sync {
+    /// Returns the name of the kind.
     fn kind(&self) -> &'static str;
+    /// Returns the version of the kind's behaviour.
     fn version(&self) -> u32;
+    /// Returns the normalised parameters.
     fn params(&self) -> serde_json::Value;
-    /// Does the outside agree with what `key` stands for?
+    /// Whether the target already is in the state that `key` identifies.
     fn is_current(&self, context: &Context, key: &Digest) -> Result<bool, StepError>;
-    /// A file that is locked while the sink runs, so that nobody changes the same thing at the same time, from this machine
-    /// or another. It is made if it is not there, with its folder.
+    /// Returns a file to lock while the sink runs, so that no other process, on this machine or another, changes the
+    /// same target at the same time. The file and its directory are created if they do not exist.
     fn lock(&self) -> Option<PathBuf> {
         None
     }
-    /// As for steps. [`Context::spread`] claims more for further threads.
+    /// Returns an upper bound of the memory in bytes, as for steps. [`Context::spread`] claims more for further
+    /// threads.
     fn memory(&self, _inputs: &Inputs) -> u64 {
         64 << 20
     }
+    /// Updates the target. Afterwards it is in the state that `key` identifies.
     fn run(&self, context: &Context, key: &Digest, inputs: &Inputs) -> Result<(), StepError>;
 }
 
-/// What a node of the graph does.
+/// The action of a node of the graph.
 pub enum Action {
+    /// Reads something outside the store.
     Source(Box<dyn Source>),
+    /// Computes outputs from inputs.
     Step(Box<dyn Step>),
+    /// Changes something outside the store.
     Sink(Box<dyn Sink>),
 }
 
 impl Action {
+    /// Returns the name of the action's kind.
     pub fn kind(&self) -> &'static str {
         match self {
             Action::Source(source) => source.kind(),

@@ -1,4 +1,4 @@
-//! Stopping cleanly.
+//! Cancellation: a flag that running steps check.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -9,23 +9,26 @@ use prep_cache::{LockGuard, Store};
 
 use crate::StepError;
 
-/// Between two looks at a lock.
+/// Pause between two attempts to take a lock.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A flag that steps look at often enough to stop within a moment. Cloning shares the flag.
+/// A flag that steps check often enough to stop within a moment. Clones share the flag.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
+    /// Sets the flag.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Reads from `inner` until the flag is set; then reading fails with [`StepError::Cancelled`] inside the error.
+    /// Returns a reader of `inner` that fails, with [`StepError::Cancelled`] inside the I/O error, once the flag is
+    /// set.
     pub fn reader<R>(&self, inner: R) -> Cancellable<R> {
         Cancellable {
             cancel: self.clone(),
@@ -33,7 +36,8 @@ impl Cancel {
         }
     }
 
-    /// Keeps garbage collection out of a store; stops waiting for one that is under way when the flag is set.
+    /// Prevents garbage collection of a store while the guard lives. Stops waiting for a running collection when the
+    /// flag is set.
     pub fn in_use(&self, store: &Store) -> Result<LockGuard, StepError> {
         loop {
             self.check()?;
@@ -44,7 +48,7 @@ impl Cancel {
         }
     }
 
-    /// An error as soon as the flag is set; for `?` in loops.
+    /// Returns an error once the flag is set; for `?` in loops.
     pub fn check(&self) -> Result<(), StepError> {
         if self.is_cancelled() {
             Err(StepError::Cancelled)
@@ -54,7 +58,7 @@ impl Cancel {
     }
 }
 
-/// A reader that ends with an error once the run is cancelled. See [`Cancel::reader`].
+/// A reader that fails once the run is cancelled. See [`Cancel::reader`].
 #[derive(Debug)]
 pub struct Cancellable<R> {
     cancel: Cancel,

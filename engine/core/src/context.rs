@@ -1,4 +1,4 @@
-//! What a running step may use.
+//! The services that a running step may use: store, memory, threads, cancellation.
 
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
@@ -15,90 +15,101 @@ use crate::memory::Memory;
 use crate::objects::{Held, Objects};
 use crate::{Cancel, Claim, StepError};
 
-/// Limits for everything that runs at the same time.
+/// Limits on everything that runs at the same time.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Steps that run side by side, and threads that work on one of them; all together they are hardly more.
+    /// Number of steps that run concurrently, and of threads that work on one step. The total number of threads is
+    /// hardly larger.
     pub jobs: usize,
-    /// Memory that all running steps may hold together, in bytes. A single step that needs more runs alone.
+    /// Total memory of all running steps in bytes. A single step that needs more runs alone.
     pub memory: u64,
 }
 
-/// Where content lies that is not in the store.
+/// Location of content that is not in the store.
 #[derive(Clone)]
 pub enum Location {
-    /// A file, which may be gone by now.
+    /// A file. It may not exist any more.
     Path(PathBuf),
     /// Another machine.
     Ranges(Arc<dyn Ranges>),
 }
 
-/// Content on another machine, read where it lies. What it gives is verified.
+/// Content on another machine, read in place. Its bytes are verified.
 pub trait Ranges: Send + Sync {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     fn bytes(&self) -> u64;
 
-    /// Reads up to `buffer.len()` bytes from `offset` on; 0 at the end.
+    /// Reads up to `buffer.len()` bytes at `offset`. Returns 0 at the end.
     ///
     /// # Errors
-    /// With [`StoreError::Missing`](prep_cache::StoreError::Missing) inside when the content cannot be had.
+    /// With [`StoreError::Missing`](prep_cache::StoreError::Missing) inside if the content is not available.
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize>;
 
-    /// What is going to be read, in any order: neighbours then move together.
+    /// Announces ranges that will be read, in any order, so that adjacent ones can be fetched together.
     fn expect(&self, ranges: Vec<std::ops::Range<u64>>);
 }
 
-/// Counters that a step raises while it works and that a reporter reads when it draws.
+/// Counters that a step increases while it works and that a reporter reads when it draws.
 #[derive(Debug, Default)]
 pub struct Progress {
+    /// Bytes processed so far.
     pub bytes: AtomicU64,
+    /// Files processed so far.
     pub files: AtomicU64,
-    /// Bytes in all, 0 while unknown.
+    /// Total number of bytes, 0 while unknown.
     pub total_bytes: AtomicU64,
 }
 
 impl Progress {
+    /// Adds processed bytes.
     pub fn add_bytes(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Adds one processed file.
     pub fn add_file(&self) {
         self.files.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Sets the total number of bytes.
     pub fn set_total_bytes(&self, bytes: u64) {
         self.total_bytes.store(bytes, Ordering::Relaxed);
     }
 }
 
-/// Threads beside those that steps begin on: for work that mostly waits (one writes while another one reads).
+/// Threads in addition to one per step, for work that mostly waits, for example writing while another thread reads.
 const HELPERS: usize = 4;
 
-/// The part of the memory that opened objects may have while no step uses them.
+/// Divisor of the memory limit: unused opened objects may take this fraction of the memory.
 const KEPT: u64 = 64;
 
-/// The surroundings of a step. Cheap to clone; each running step has its own progress.
+/// The services that a step uses. Cheap to clone; each running step has counters of its own.
 #[derive(Clone)]
 pub struct Context {
+    /// The store of objects and results.
     pub store: Store,
+    /// The cancellation flag of the run.
     pub cancel: Cancel,
+    /// Limits on everything that runs at the same time.
     pub limits: Limits,
+    /// Progress counters of this step.
     pub progress: Arc<Progress>,
-    /// All threads that may work, those of steps included. See also [`Context::spread`].
+    /// The budget of all threads, including those of steps. See also [`Context::spread`].
     pub threads: Threads,
     pub(crate) memory: Memory,
-    /// Locks that steps rely on: the store is in use, so nothing is collected; what a sink looks after is locked.
+    /// Locks that steps rely on: one prevents garbage collection, and a sink has one on its target.
     locks: Vec<Arc<LockGuard>>,
-    /// Steps do not run: what they made is found, or the run fails.
+    /// Steps do not run. If a result is not found, the run fails.
     pub only_found: bool,
     locations: Arc<RwLock<HashMap<Digest, Location>>>,
     lost: Arc<RwLock<HashSet<Digest>>>,
     objects: Arc<Objects>,
-    /// What this step holds.
+    /// Results that this step keeps in memory.
     holding: Arc<Mutex<Vec<Arc<Held>>>>,
 }
 
 impl Context {
+    /// Creates the context of a run.
     pub fn new(store: Store, limits: Limits, cancel: Cancel) -> Context {
         let threads = Threads::new(limits.jobs.max(1) + HELPERS);
         Context {
@@ -117,7 +128,7 @@ impl Context {
         }
     }
 
-    /// The same surroundings, where steps may hold results in memory that need not be stored, so many bytes of them.
+    /// Returns the same context, but steps may keep up to `bytes` bytes of results in memory instead of storing them.
     #[must_use]
     pub fn with_room_to_hold(self, bytes: u64) -> Context {
         let room_to_keep = self.limits.memory / KEPT;
@@ -127,7 +138,7 @@ impl Context {
         }
     }
 
-    /// The same surroundings for one step, with counters of its own.
+    /// Returns the context of one step, with counters of its own.
     pub(crate) fn of_step(
         &self,
         progress: Arc<Progress>,
@@ -147,8 +158,8 @@ impl Context {
         }
     }
 
-    /// The same surroundings for who writes what is going to be published: SHA-256 is computed meanwhile, instead of by
-    /// reading the files once more.
+    /// Returns the same context for a step that writes files to publish. Its writers also compute SHA-256, so that the
+    /// files need not be read again.
     #[must_use]
     pub fn with_sums(&self) -> Context {
         Context {
@@ -157,25 +168,25 @@ impl Context {
         }
     }
 
-    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free; the step then continues with its
-    /// initial claim.
+    /// Claims `bytes` more memory without waiting. Returns `None` if they are not free; the step then continues with
+    /// its initial claim.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         self.memory.try_claim(bytes)
     }
 
-    /// Room for a result that is held in memory, in bytes, if there is some.
+    /// Claims `bytes` bytes for a result that stays in memory. Returns `None` if there is no room.
     pub fn try_claim_to_hold(&self, bytes: u64) -> Option<Claim> {
         self.objects.try_claim_to_hold(bytes)
     }
 
-    /// Holds a result of this step, which is not in the store, for the steps that come next: `opened` is what
-    /// [`held`](Context::held) gives them, and `claim` the room that it takes.
+    /// Keeps a result of this step in memory, instead of storing it, for the steps that use it. [`held`](Context::held)
+    /// returns `opened` to them. `claim` is the memory that it takes.
     pub fn hold<T: Any + Send + Sync>(&self, object: Stored, opened: Arc<T>, claim: Claim) {
         let held = self.objects.hold(object, opened, claim);
         self.holding.lock().push(held);
     }
 
-    /// An object that is held in memory.
+    /// Returns an object that is kept in memory.
     pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
         self.objects.held(object)
     }
@@ -184,55 +195,55 @@ impl Context {
         self.objects.held_len(object).is_some()
     }
 
-    /// What this step holds.
+    /// Takes the results that this step keeps in memory.
     pub(crate) fn take_holding(&self) -> Vec<Arc<Held>> {
         std::mem::take(&mut *self.holding.lock())
     }
 
-    /// Length of an object that is held or stored.
+    /// Returns the length of an object that is in memory or in the store.
     pub(crate) fn len_of(&self, object: &Digest) -> Option<u64> {
         self.objects
             .held_len(object)
             .or_else(|| self.store.len_of(object))
     }
 
-    /// The objects of an entry that are not there: in the store, or at least held where the entry calls them unstored. Who
-    /// once stored one may have given it to others who look into the store alone.
+    /// Returns the objects of an entry that are not available. An object in memory is available only if the entry lists
+    /// it as unstored. A stored one may have been passed to code that reads the store only.
     pub(crate) fn missing(&self, entry: &LedgerEntry) -> Vec<Digest> {
         let mut missing = self.store.missing(entry);
         missing.retain(|object| !(entry.unstored.contains(object) && self.is_held(object)));
         missing
     }
 
-    /// Remembers where content lies that is not in the store (a bundle).
+    /// Registers the location of content that is not in the store, such as a bundle.
     pub fn set_location(&self, content: Digest, path: PathBuf) {
         let location = Location::Path(path);
         self.locations.write().insert(content, location);
     }
 
-    /// Remembers how to read content that lies on another machine.
+    /// Registers how to read content that is on another machine.
     pub fn set_ranges(&self, content: Digest, ranges: Arc<dyn Ranges>) {
         let location = Location::Ranges(ranges);
         self.locations.write().insert(content, location);
     }
 
-    /// Where content lies that is not in the store.
+    /// Returns the location of content that is not in the store.
     pub fn location(&self, content: &Digest) -> Option<Location> {
         self.locations.read().get(content).cloned()
     }
 
-    /// Notes that this content was needed and is not there.
+    /// Records that this content was needed and does not exist.
     pub(crate) fn set_lost(&self, content: Digest) {
         self.lost.write().insert(content);
     }
 
-    /// Whether a step needed this content and did not find it. A source that knew its content without having it has to
-    /// bring it then.
+    /// Whether a step needed this content and did not find it. A source that only knew the content's digest then has to
+    /// fetch it.
     pub fn is_lost(&self, content: &Digest) -> bool {
         self.lost.read().contains(content)
     }
 
-    /// What `open` makes of a stored object, shared by the steps that use it at the same time.
+    /// Returns the result of `open` for a stored object. Steps that use it at the same time share one result.
     pub fn shared<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -241,8 +252,8 @@ impl Context {
         self.objects.shared(object, open)
     }
 
-    /// The same, kept for the steps that come next while there is room for the `bytes` of memory that it has: opening a
-    /// large table means going through all of it.
+    /// Like [`shared`](Self::shared), but keeps the result for later steps while there is room for its `bytes`. For
+    /// objects that are expensive to open, because opening a large table reads all of it.
     pub fn kept<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -254,14 +265,14 @@ impl Context {
         Ok(opened)
     }
 
-    /// The same surroundings, whose steps end when this lock is lost.
+    /// Returns the same context, whose steps end with an error if this lock is lost.
     #[must_use]
     pub fn with_lock(mut self, lock: LockGuard) -> Context {
         self.locks.push(Arc::new(lock));
         self
     }
 
-    /// An error as soon as the run is cancelled, or as another process took over a lock that steps rely on.
+    /// Returns an error if the run was cancelled, or if another process took over a lock that steps rely on.
     pub fn check(&self) -> Result<(), StepError> {
         self.cancel.check()?;
         self.check_locks()
@@ -272,15 +283,15 @@ impl Context {
         Ok(locks.try_for_each(|lock| lock.check())?)
     }
 
-    /// A file without a name on the store's file system, which is gone when it is closed.
+    /// Creates an unnamed file on the store's file system. It is deleted when it is closed.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// If the file cannot be created.
     pub fn temp_file(&self) -> io::Result<File> {
         tempfile::tempfile_in(self.temp_dir())
     }
 
-    /// A folder for temporary files on the store's file system.
+    /// Returns the directory for temporary files on the store's file system.
     pub fn temp_dir(&self) -> PathBuf {
         self.store.temp_dir()
     }

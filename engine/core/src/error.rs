@@ -1,7 +1,8 @@
 //! Errors of steps.
 //!
-//! A step calls a file of the bundle that cannot be read a failure of the input. If the cause behind it is a full disk, a lost
-//! object or a cancellation, it is something else: [`StepError::failure`] is the one place that looks for such causes.
+//! A step reports an unreadable file of the bundle as a failure of the input. If the underlying cause is a full disk, a
+//! lost object or a cancellation, the failure is of another kind. [`StepError::failure`] is the only place that looks
+//! for such causes.
 
 use std::error::Error;
 use std::io;
@@ -9,31 +10,39 @@ use std::io;
 use prep_cache::{Digest, StoreError};
 use prep_failure::{BoxError, Failure, causes, is_system_fault};
 
+/// An error of a step.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
+    /// An error of the store.
     #[error("{0}")]
     Store(#[from] StoreError),
+    /// A stored value does not have the expected form.
     #[error(
         "the stored value {digest} cannot be read: {cause}; `prep cache verify --repair` removes it"
     )]
     Value {
+        /// The digest of the value.
         digest: Digest,
         #[source]
+        /// The error of the JSON parser.
         cause: serde_json::Error,
     },
+    /// The run was cancelled.
     #[error("stopped")]
     Cancelled,
+    /// Any other failure.
     #[error("{cause}")]
     Failed {
-        /// What it is about, unless a cause says otherwise.
+        /// The kind of failure, unless a cause determines another one.
         failure: Failure,
         #[source]
+        /// The error behind the failure.
         cause: BoxError,
     },
 }
 
 impl StepError {
-    /// An error about `failure`, unless its cause has a meaning of its own (see [`StepError::failure`]).
+    /// Returns an error of the kind `failure`. If `cause` already is a `StepError`, returns that.
     pub fn new(failure: Failure, cause: impl Into<BoxError>) -> StepError {
         match cause.into().downcast::<StepError>() {
             Ok(own) => *own,
@@ -41,23 +50,28 @@ impl StepError {
         }
     }
 
+    /// Returns an error about the competition's data.
     pub fn input(cause: impl Into<BoxError>) -> StepError {
         StepError::new(Failure::Input, cause)
     }
 
+    /// Returns an error about the pipeline.
     pub fn pipeline(cause: impl Into<BoxError>) -> StepError {
         StepError::new(Failure::Pipeline, cause)
     }
 
+    /// Returns an error about the system: disk, permissions, network.
     pub fn machine(cause: impl Into<BoxError>) -> StepError {
         StepError::new(Failure::Machine, cause)
     }
 
+    /// Returns an error that is a defect of the program.
     pub fn internal(cause: impl Into<BoxError>) -> StepError {
         StepError::new(Failure::Internal, cause)
     }
 
-    /// What it is about: the meaning of its outermost cause that has one, otherwise what the step said.
+    /// Returns the kind of failure: that of the outermost cause that determines one, otherwise the one that the step
+    /// reported.
     pub fn failure(&self) -> Failure {
         match self {
             StepError::Store(_) | StepError::Value { .. } => Failure::Machine,
@@ -66,7 +80,7 @@ impl StepError {
         }
     }
 
-    /// The stored object whose damage or absence is behind the error, if one is.
+    /// Returns the stored object whose damage or absence caused the error, if any.
     pub fn lost_object(&self) -> Option<Digest> {
         causes(self).find_map(|cause| match cause.downcast_ref() {
             Some(StoreError::Missing { digest } | StoreError::Damaged { digest, .. }) => {
@@ -77,7 +91,7 @@ impl StepError {
     }
 }
 
-/// The meaning of the outermost cause that has one.
+/// Returns the failure of the outermost cause that determines one.
 fn meaning(error: &(dyn Error + 'static)) -> Option<Failure> {
     causes(error).find_map(|cause| {
         if let Some(error) = cause.downcast_ref::<StepError>() {
@@ -90,7 +104,7 @@ fn meaning(error: &(dyn Error + 'static)) -> Option<Failure> {
     })
 }
 
-/// For [`io::Read`] and [`io::Write`]: [`causes`] finds the error again.
+/// For [`io::Read`] and [`io::Write`]; [`causes`] finds the wrapped error.
 impl From<StepError> for io::Error {
     fn from(error: StepError) -> io::Error {
         io::Error::other(error)

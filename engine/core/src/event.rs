@@ -1,4 +1,4 @@
-//! What happens during a run, as data.
+//! Events of a run, as data for progress bars, logs and JSON.
 
 use std::sync::Arc;
 
@@ -12,48 +12,68 @@ use crate::{Failure, Progress, Reason};
 pub enum StepOutcome {
     /// It ran.
     Done {
+        /// Duration in milliseconds.
         millis: u64,
     },
     /// Its outputs were found.
     Reused,
+    /// It failed.
     Failed {
+        /// The kind of failure.
         failure: Failure,
+        /// The error and its causes in one line.
         message: String,
     },
-    /// Something that it needs failed.
+    /// It did not run, because something that it depends on failed.
     Skipped {
+        /// Name of the step that failed.
         because: String,
     },
+    /// The run was cancelled.
     Cancelled,
 }
 
-/// One event. `competition` and `step` name the node.
+/// An event of a run. `competition` and `step` identify the node.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// The run begins: how many nodes there are and how many of them are known to be up to date.
+    /// The run begins.
     Started {
+        /// Number of nodes of the graph.
         steps: usize,
+        /// Number of nodes that are known to be up to date.
         reused: usize,
     },
-    /// A step begins; its counters move until it ends.
+    /// A step begins. Its counters change until it ends.
     StepStarted {
+        /// Id of the competition.
         competition: String,
+        /// Name of the step within the competition.
         step: String,
+        /// Kind of the step.
         kind: &'static str,
+        /// Why it runs.
         reason: Reason,
+        /// Its counters.
         progress: Arc<Progress>,
     },
+    /// A step ended.
     StepEnded {
+        /// Id of the competition.
         competition: String,
+        /// Name of the step within the competition.
         step: String,
+        /// Kind of the step.
         kind: &'static str,
+        /// How it ended.
         outcome: StepOutcome,
     },
+    /// The run ended.
     Finished,
 }
 
-/// Reads events. Called from several threads; must not block for long.
+/// Receives events. It is called from several threads and must not block for long.
 pub trait Reporter: Send + Sync {
+    /// Receives one event.
     fn event(&self, event: &Event);
 }
 

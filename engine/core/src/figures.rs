@@ -1,39 +1,41 @@
-//! What running a step took.
+//! Measurements of running steps.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// Where the time of one step went. Times in milliseconds, sizes in bytes.
+/// Resources that one step used. Times in milliseconds, sizes in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Figures {
-    /// When it began, counted from the beginning of the run.
+    /// Start time, measured from the start of the run.
     pub began: u64,
-    /// From its beginning to its end.
+    /// Duration from start to end.
     pub wall: u64,
-    /// Time on a processor. Of a long query, what the thread that helps to sort used is not in it.
+    /// Processor time. It does not include the thread that helps to sort in a long query.
     pub cpu: u64,
-    /// Bytes read from files and connections; those of mapped files are not counted.
+    /// Bytes read from files and connections, without those of mapped files.
     pub read: u64,
+    /// Bytes written to files and connections.
     pub written: u64,
-    /// The most memory that was claimed for it at a time.
+    /// Maximum memory that was claimed for the step at one time.
     pub memory: u64,
+    /// Time between becoming ready and starting.
     pub waited: Waited,
 }
 
-/// How long a step that could have begun had to wait, and for what.
+/// How long a step that was ready had to wait, and for what, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Waited {
-    /// For other steps to end: as many ran as may run at a time.
+    /// For a free place: the maximum number of steps was running.
     pub turn: u64,
-    /// For another process that was about the same thing.
+    /// For another process that was working on the same thing.
     pub lock: u64,
-    /// For memory that other steps held.
+    /// For memory that other steps had claimed.
     pub memory: u64,
 }
 
 impl Waited {
-    /// All together.
+    /// Returns the total.
     pub fn sum(&self) -> u64 {
         self.turn + self.lock + self.memory
     }

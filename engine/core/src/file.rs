@@ -1,4 +1,4 @@
-//! One file: an object of the store, or a file outside it (a bundle). And a folder of files outside it.
+//! Values for files: an object of the store, a file outside it (a bundle), and a directory outside it.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,23 @@ use crate::{StepError, Value};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "file")]
 pub struct FileValue {
+    /// BLAKE3 digest of its bytes.
     pub digest: Digest,
+    /// Its length in bytes.
     pub bytes: u64,
-    /// Number of rows, of files that are tables.
+    /// Number of rows, if the file is a table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<u64>,
-    /// Names of columns, of files that are tables.
+    /// Column names, if the file is a table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns: Vec<String>,
-    /// Not in the store: the run's context knows where it lies.
+    /// Whether the content is outside the store. Its location is registered in the `Context`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
 
 impl FileValue {
-    /// A file that is an object of the store.
+    /// Returns the value of an object of the store.
     pub fn stored(stored: Stored) -> FileValue {
         FileValue {
             digest: stored.digest,
@@ -36,7 +38,7 @@ impl FileValue {
         }
     }
 
-    /// An object of the store that is a table.
+    /// Returns the value of a stored object that is a table.
     pub fn table(stored: Stored, rows: u64, columns: Vec<String>) -> FileValue {
         FileValue {
             rows: Some(rows),
@@ -45,7 +47,7 @@ impl FileValue {
         }
     }
 
-    /// A file outside the store: a bundle, or the file of a further source.
+    /// Returns the value of a file outside the store: a bundle, or a file of another source.
     pub fn outside(digest: Digest, bytes: u64) -> FileValue {
         FileValue {
             outside: true,
@@ -53,14 +55,16 @@ impl FileValue {
         }
     }
 
+    /// Parses a value. /// /// # Errors /// If the value does not describe a file.
     pub fn of(value: &Value) -> Result<FileValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(
-                "a stored file value has another shape than expected: {error}"
+                "a stored file value does not have the expected form: {error}"
             ))
         })
     }
 
+    /// Returns the value to store.
     pub fn into_value(self) -> Value {
         let objects = if self.outside {
             Vec::new()
@@ -71,32 +75,37 @@ impl FileValue {
     }
 }
 
-/// Files below a folder outside the store, as a value: the run's context knows where they lie.
+/// The files of a directory outside the store, as a value. Their locations are registered in the `Context`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "value", rename = "folder")]
 pub struct FolderValue {
-    /// By their paths in the folder, with `/` between segments.
+    /// The files by their paths in the directory, with `/` between the segments.
     pub files: BTreeMap<String, FolderFile>,
 }
 
-/// A file of a folder.
+/// A file of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FolderFile {
+    /// BLAKE3 digest of its bytes.
     pub digest: Digest,
+    /// Its length in bytes.
     pub bytes: u64,
 }
 
 impl FolderValue {
+    /// Parses a value.
+    ///
     /// # Errors
-    /// When the value is another one.
+    /// If the value does not describe a directory.
     pub fn of(value: &Value) -> Result<FolderValue, StepError> {
         serde_json::from_value(value.body.clone()).map_err(|error| {
             StepError::internal(format!(
-                "a stored folder has another shape than expected: {error}"
+                "a stored directory value does not have the expected form: {error}"
             ))
         })
     }
 
+    /// Returns the value to store.
     pub fn into_value(self) -> Value {
         Value::new(serde_json::json!(self), Vec::new())
     }

@@ -1,4 +1,4 @@
-//! The graph of all selected competitions' steps.
+//! The graph of the steps of all selected competitions.
 
 use std::collections::HashMap;
 
@@ -17,37 +17,46 @@ pub type NodeId = NodeIndex<u32>;
 /// One output of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Port {
+    /// The node.
     pub node: NodeId,
+    /// Name of the output.
     pub output: String,
 }
 
+/// A node of the graph.
 pub struct Node {
+    /// Id of the competition.
     pub competition: String,
-    /// Name of the step within its competition: what the user reads (`train`, `public/train.csv`).
+    /// Name of the step within its competition, as shown to users: `train`, `public/train.csv`.
     pub name: String,
+    /// What the node does.
     pub action: Action,
 }
 
-/// An input of a node: the name under which it is used, and the output that feeds it.
+/// An input of a node: its name, and the name of the output that feeds it.
 #[derive(Debug, Clone)]
 pub(crate) struct Edge {
     pub input: String,
     pub output: String,
 }
 
-/// The number of a node.
+/// Returns the number of a node.
 fn index(id: NodeId) -> u32 {
     id.index() as u32
 }
 
+/// An error in the structure of a graph.
 #[derive(Debug, Error)]
 pub enum GraphError {
+    /// A step depends on itself; holds its name.
     #[error("step `{0}` depends on itself")]
     Cycle(String),
+    /// Two steps of a competition have the same name.
     #[error("two steps are called `{0}`")]
     Duplicate(String),
 }
 
+/// A graph of steps. An edge leads from an output of one node to an input of another.
 #[derive(Default)]
 pub struct Graph {
     nodes: DiGraph<Node, Edge>,
@@ -55,11 +64,15 @@ pub struct Graph {
 }
 
 impl Graph {
+    /// Creates an empty graph.
     pub fn new() -> Graph {
         Graph::default()
     }
 
-    /// Adds a step. Names are unique within a competition.
+    /// Adds a node with its inputs. Names are unique within a competition.
+    ///
+    /// # Errors
+    /// If the competition already has a node with this name.
     pub fn add(
         &mut self,
         competition: &str,
@@ -90,10 +103,10 @@ impl Graph {
         Ok(id)
     }
 
-    /// Takes the steps of another graph in.
+    /// Adds all nodes of another graph.
     ///
     /// # Errors
-    /// When both have a step with the same name in the same competition.
+    /// If both graphs have a step with the same name in the same competition.
     pub fn append(&mut self, other: Graph) -> Result<(), GraphError> {
         let before = self.nodes.node_count();
         for (competition, name) in other.names.keys() {
@@ -101,7 +114,7 @@ impl Graph {
                 return Err(GraphError::Duplicate(format!("{competition}/{name}")));
             }
         }
-        // Numbers of nodes go up from 0: none is ever removed.
+        // Nodes are numbered from 0 without gaps, because none is ever removed.
         let moved = |id: NodeId| NodeId::new(before + id.index());
         let (nodes, edges) = other.nodes.into_nodes_edges();
         for node in nodes {
@@ -117,7 +130,7 @@ impl Graph {
         Ok(())
     }
 
-    /// The nodes of `order` in parts that have no edge between them; each in the given order.
+    /// Groups the nodes of `order` into connected parts. Each part keeps the order.
     pub(crate) fn parts(&self, order: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut sets = UnionFind::<u32>::new(self.nodes.node_count());
         for edge in self.nodes.edge_references() {
@@ -137,25 +150,32 @@ impl Graph {
         parts
     }
 
+    /// Returns a node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id]
     }
 
+    /// Finds a node by competition and name.
     pub fn find(&self, competition: &str, name: &str) -> Option<NodeId> {
         self.names
             .get(&(competition.to_owned(), name.to_owned()))
             .copied()
     }
 
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.node_count()
     }
 
+    /// Whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// All nodes, inputs before what uses them.
+    /// Returns all nodes, inputs before their users.
+    ///
+    /// # Errors
+    /// If the graph has a cycle.
     pub fn order(&self) -> Result<Vec<NodeId>, GraphError> {
         toposort(&self.nodes, None).map_err(|cycle| {
             let node = &self.nodes[cycle.node_id()];
@@ -163,7 +183,7 @@ impl Graph {
         })
     }
 
-    /// Inputs of a node: name, feeding node, output of it.
+    /// Returns the inputs of a node: the name of each input, and the output that feeds it.
     pub fn inputs(&self, id: NodeId) -> Vec<(String, Port)> {
         let mut inputs: Vec<(String, Port)> = self
             .nodes
@@ -183,7 +203,7 @@ impl Graph {
         inputs
     }
 
-    /// Nodes that use an output of this one, each once.
+    /// Returns the nodes that use an output of this one, each once.
     pub fn users(&self, id: NodeId) -> Vec<NodeId> {
         let mut users: Vec<NodeId> = self
             .nodes

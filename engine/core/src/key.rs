@@ -1,20 +1,20 @@
-//! Step keys: everything that a step's result depends on, as a record that is stored, not only hashed.
+//! Step keys: a record of everything that a step's result depends on, and its hash.
 //!
-//! No paths, times, thread counts or batch sizes appear in a record. SQL enters `params` in parsed form, so a comment or
-//! another layout changes nothing. Because the record is kept beside the result, "why did this run" is a comparison of
-//! two records.
+//! A record contains no paths, times, thread counts or batch sizes. SQL is part of `params` in parsed form, so a
+//! comment or another layout changes nothing. The record is stored with the result, so "why did this step run" is a
+//! comparison of two records.
 
 use std::collections::BTreeMap;
 
 use prep_cache::Digest;
 use serde::{Deserialize, Serialize};
 
-/// What identifies one execution of a step.
+/// Identifies one execution of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// Kind of the step: `read`, `split`, `csv` ...
     pub step: String,
-    /// Version of the kind's behaviour; raised whenever its output for equal input changes.
+    /// Version of the kind's behaviour. It is raised when the output for equal input changes.
     pub version: u32,
     /// Normalised parameters.
     pub params: serde_json::Value,
@@ -23,15 +23,16 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// The key: blake3 of the canonical JSON of the record.
+    /// Returns the key: the BLAKE3 digest of the record's canonical JSON.
     pub fn key(&self) -> Digest {
         Digest::of(canonical(&self.to_json()).as_bytes())
     }
 
+    /// Returns the record as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         let inputs = self.inputs.iter();
         let inputs = inputs.map(|(name, digest)| (name.clone(), digest.to_string().into()));
-        // By hand: `json!` would write the parameters and read them again.
+        // Built by hand, because `json!` would serialise the parameters and parse them again.
         let members = [
             ("step", self.step.as_str().into()),
             ("version", self.version.into()),
@@ -43,7 +44,8 @@ impl KeyRecord {
     }
 }
 
-/// JSON with sorted keys and no white space: equal values give equal text whatever the order they were built in.
+/// Formats JSON with sorted keys and without white space, so that equal values have equal text whatever the order in
+/// which they were built.
 pub fn canonical(value: &serde_json::Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -83,7 +85,7 @@ fn comma(position: usize, out: &mut String) {
     }
 }
 
-/// A text in quotes. Only `"`, `\` and control characters are escaped.
+/// Writes a text in quotes. Only `"`, `\` and control characters are escaped.
 fn text(value: &str, out: &mut String) {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if value.bytes().all(is_plain) {

@@ -1,5 +1,5 @@
-//! What the history keeps of the steps' earlier runs, read when it is first asked for: a run that finds everything up to
-//! date never does.
+//! The last runs of steps, from the history. The history is read on first use: a run that finds everything up to date
+//! never reads it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,20 +10,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{KeyRecord, Reason};
 
-/// What the history keeps of a step: the record under which it was last up to date, and why it last ran.
+/// The last run of a step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LastRun {
+    /// The key record under which the step was last up to date.
     pub record: KeyRecord,
+    /// Why the step last ran.
     pub reason: Option<Reason>,
-    /// Why it failed, if it did, and would again.
+    /// The error message, if the step failed and would fail again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }
 
-/// The last runs of a competition's steps, by name.
+/// The last runs of a competition's steps, by step name.
 pub type LastSteps = BTreeMap<String, LastRun>;
 
-/// The last runs of all competitions.
+/// The last runs of all competitions, read on first use.
 #[derive(Debug)]
 pub struct LastRuns {
     store: Store,
@@ -32,7 +34,7 @@ pub struct LastRuns {
 }
 
 impl LastRuns {
-    /// Those that the store knows of a variant.
+    /// Creates the view of one variant's history in `store`.
     pub fn new(store: &Store, variant: &str) -> LastRuns {
         LastRuns {
             store: store.clone(),
@@ -41,11 +43,11 @@ impl LastRuns {
         }
     }
 
-    /// The last runs of a competition's steps. A record of another version of this program may have another shape: nothing
-    /// is known of that step then.
+    /// Returns the last runs of a competition's steps. Records of other versions of this program that have another form
+    /// are left out.
     ///
     /// # Errors
-    /// When the history is there but cannot be read.
+    /// If the history exists but cannot be read.
     pub fn of(&self, competition: &str) -> Result<Arc<LastSteps>, StoreError> {
         let mut read = self.read.lock();
         if let Some(steps) = read.get(competition) {
@@ -56,7 +58,7 @@ impl LastRuns {
         let steps = history.steps.into_iter();
         let steps = steps
             .filter_map(|(name, step)| Some((name, serde_json::from_value(step.record).ok()?)));
-        // A failure is what happened last.
+        // A recorded failure is the most recent event of its step, so it replaces the earlier record.
         let failed = history.failed.into_iter().filter_map(|(name, step)| {
             let last: LastRun = serde_json::from_value(step.record).ok()?;
             let failed = Some(step.message);

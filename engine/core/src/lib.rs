@@ -1,22 +1,22 @@
 //! The engine: a graph of steps, the keys that decide whether a step has to run, and the scheduler that runs them.
 //!
 //! ```text
-//! graph     which steps there are and what feeds what (petgraph)
-//! key       what a step's result depends on, as a stored record; its hash is the step's key
-//! resolve   forward: keys and what the ledger knows; backward: what is needed (work) -> Resolution
-//! reason    why a step runs: the comparison of two key records, field by field        last      what ran last time
-//! run       executes a resolution side by side, within limits; every finished step resolves its successors anew
-//! objects   opened objects in memory: shared, kept, and held in place of being stored
+//! graph     the steps and their connections (petgraph)
+//! key       everything that a step's result depends on, as a stored record; its hash is the step's key
+//! resolve   forward: keys and known results; backward: what has to run (work) -> Resolution
+//! reason    why a step runs: two key records compared field by field        last      the last run of each step
+//! run       executes a resolution concurrently, within limits; resolves each node when its inputs are known
+//! objects   opened objects in memory: shared, kept, or held instead of being stored
 //! units     sizes and durations in messages
-//! event     what happened, as data; progress bars, logs and JSON are readers of it
+//! event     events of a run, as data for progress bars, logs and JSON
 //! ```
 //!
-//! Three kinds of action stand in a graph. A [`Source`] brings bytes from outside and names them by digest. A
-//! [`Step`] is a pure function of its inputs' content: its outputs are found again by key, or made. A [`Sink`] makes
-//! the world outside the store agree with its inputs, and can tell whether it already does.
+//! A graph has three kinds of action. A [`Source`] reads bytes from outside and identifies them by digest. A [`Step`]
+//! is a pure function of the content of its inputs: its outputs are found by key, or computed. A [`Sink`] updates
+//! something outside the store so that it agrees with its inputs, and can tell whether it already does.
 //!
-//! Values are opaque here: a JSON body (a table's schema, a tree's listing) and the digests of the objects that it
-//! refers to. This crate knows no terminal, no HTTP, no SQL and no file format.
+//! Values are opaque to this crate: a JSON body (such as a table's schema or a tree's listing) and the digests of the
+//! objects that it refers to. The crate contains no terminal output, HTTP, SQL or file formats.
 
 mod action;
 mod cancel;

@@ -1,8 +1,8 @@
-//! Whether a host is this machine: what goes there without encryption stays here.
+//! Recognises loopback hosts: unencrypted traffic to them does not leave this machine.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Whether `host`, as an address names it (`localhost`, `127.0.0.1`, `[::1]`), is the loopback interface.
+/// Whether `host`, as written in a URL (`localhost`, `127.0.0.1`, `[::1]`), is the loopback interface.
 pub fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>() {

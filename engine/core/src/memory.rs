@@ -1,18 +1,18 @@
-//! Memory that running steps hold together.
+//! The memory budget of all running steps.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
-/// An amount of memory that claims are taken from. Cheap to clone.
+/// A handle on the memory budget, with a counter of its own claims. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Memory {
     budget: Arc<Budget>,
     counted: Arc<Counted>,
 }
 
-/// What all claims share.
+/// The budget that all claims share.
 #[derive(Debug)]
 struct Budget {
     total: u64,
@@ -20,23 +20,24 @@ struct Budget {
     changed: Condvar,
 }
 
-/// Claims that wait are served in the order in which they came, so that a large one is not overtaken for ever.
+/// Waiting claims are served in the order of their arrival, so that small claims cannot delay a large one forever.
 #[derive(Debug)]
 struct Free {
     bytes: u64,
-    /// Number of the next claim that comes, and of the next one that is served.
+    /// Ticket of the next claim that arrives.
     next: u64,
+    /// Ticket of the next claim to serve.
     served: u64,
 }
 
-/// What one step has claimed.
+/// The memory claimed through one handle.
 #[derive(Debug, Default)]
 struct Counted {
     now: AtomicU64,
     peak: AtomicU64,
 }
 
-/// A part of the memory. Dropping it gives it back.
+/// A part of the budget. Dropping it returns the memory.
 #[derive(Debug)]
 #[must_use = "the memory is given back when the claim is dropped"]
 pub struct Claim {
@@ -62,7 +63,7 @@ impl Memory {
         }
     }
 
-    /// The same memory, counting for itself what is claimed of it.
+    /// Returns a handle on the same budget with a counter of its own.
     pub fn counted(&self) -> Memory {
         Memory {
             counted: Arc::default(),
@@ -70,8 +71,8 @@ impl Memory {
         }
     }
 
-    /// Waits until `bytes` are free, and all who came before are served. A claim of more than the total gets the total:
-    /// then nobody else holds any.
+    /// Claims `bytes`; waits until they are free and all earlier claims are served. A claim of more than the total gets
+    /// the total, once nobody else has any.
     pub fn claim(&self, bytes: u64) -> Claim {
         let bytes = bytes.min(self.budget.total);
         let mut free = self.budget.free();
@@ -87,7 +88,7 @@ impl Memory {
         self.claimed(bytes)
     }
 
-    /// Claims `bytes` more if they are free and nobody waits for memory. Never more than the total.
+    /// Claims `bytes` if they are free and no claim is waiting. Returns `None` otherwise, also for more than the total.
     pub fn try_claim(&self, bytes: u64) -> Option<Claim> {
         let mut free = self.budget.free();
         if free.served != free.next {
@@ -98,7 +99,7 @@ impl Memory {
         Some(self.claimed(bytes))
     }
 
-    /// The most that was claimed at a time.
+    /// Returns the maximum that was claimed at one time.
     pub fn peak(&self) -> u64 {
         self.counted.peak.load(Ordering::Relaxed)
     }

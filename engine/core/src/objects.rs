@@ -1,10 +1,11 @@
-//! Opened objects in memory, under one of three rules.
+//! A cache of opened objects in memory, with three policies:
 //!
-//! - *Shared*: for as long as a step uses it. Steps that run side by side open it once.
-//! - *Kept*: after its use, too, until more recent ones need the room. For small ones that took a pass over their bytes.
-//! - *Held*: not in the store at all, because to read it back takes as long as to make it. The step claims room; the ledger's
-//!   entry calls the object unstored. The scheduler keeps it until all steps that are given it have ended. A later run that
-//!   needs it finds it missing and runs the step again, as for any object that was lost.
+//! - *Shared*: an object is open as long as a step uses it. Concurrent steps open it once.
+//! - *Kept*: an object also stays open after its use, until more recent ones need the room. For small objects whose
+//!   opening reads all of their bytes.
+//! - *Held*: an object is not in the store at all, because reading it back would take as long as computing it. The step
+//!   claims memory for it, and the ledger entry lists it as unstored. The scheduler keeps it until all steps that use
+//!   it have ended. If a later run needs it, the object is missing and its step runs again, as for any lost object.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, VecDeque};
@@ -19,14 +20,14 @@ use crate::{Claim, StepError};
 /// The opened form of an object.
 type Opened = Arc<dyn Any + Send + Sync>;
 
-/// A place for one opened object. Its lock is held while the object is opened, so that nobody opens it a second time
-/// meanwhile; others are opened at the same time.
+/// The slot of one opened object. Its lock is held while the object is opened, so that no second thread opens it. Other
+/// objects can be opened at the same time.
 type Place = Arc<Mutex<Option<Weak<dyn Any + Send + Sync>>>>;
 
-/// The number of objects that are kept at most: each may be mapped into memory.
+/// Maximum number of kept objects, because each may be mapped into memory.
 const MOST_KEPT: usize = 64;
 
-/// An object in memory. It is there as long as this lives.
+/// An object in memory. It is available as long as this value lives.
 pub(crate) struct Held {
     object: Stored,
     opened: Opened,
@@ -41,17 +42,18 @@ impl Held {
 
 pub(crate) struct Objects {
     places: Mutex<HashMap<(Digest, TypeId), Place>>,
-    /// With the bytes of memory that each has, the one that was used last at the end.
+    /// Kept objects with their memory in bytes, most recently used last.
     kept: Mutex<VecDeque<(Opened, u64)>>,
-    /// Bytes of memory that kept ones may have together.
+    /// Total memory of kept objects in bytes.
     room_to_keep: u64,
     held: Mutex<HashMap<Digest, Weak<Held>>>,
-    /// None: all results are stored.
+    /// Budget of held objects. `None`: all results are stored.
     room_to_hold: Option<Memory>,
 }
 
 impl Objects {
-    /// Room in bytes for objects that are kept, and for those that are held. None: no result is held.
+    /// Creates a cache with room for `room_to_keep` bytes of kept and `room_to_hold` bytes of held objects. `None`: no
+    /// result is held.
     pub fn new(room_to_keep: u64, room_to_hold: Option<u64>) -> Objects {
         Objects {
             places: Mutex::default(),
@@ -62,7 +64,7 @@ impl Objects {
         }
     }
 
-    /// What `open` makes of an object, shared with all who use it now.
+    /// Returns the result of `open` for an object, shared with all current users.
     pub fn shared<T: Any + Send + Sync>(
         &self,
         object: &Digest,
@@ -70,7 +72,7 @@ impl Objects {
     ) -> Result<Arc<T>, StepError> {
         let place = {
             let mut places = self.places.lock();
-            // Places that nobody waits at and whose object nobody uses any more.
+            // Removes slots that nobody waits for and whose object is not used any more.
             places.retain(|_, place| {
                 let is_used = |known: &Option<Weak<_>>| {
                     known.as_ref().is_some_and(|known| known.strong_count() > 0)
@@ -94,7 +96,7 @@ impl Objects {
         Ok(opened)
     }
 
-    /// Keeps an opened object that has `bytes` of memory, in place of those that were used longest ago.
+    /// Keeps an opened object that takes `bytes` of memory. Drops the least recently used ones to make room.
     pub fn keep(&self, opened: Opened, bytes: u64) {
         if bytes > self.room_to_keep {
             return;
@@ -112,7 +114,7 @@ impl Objects {
         self.room_to_hold.as_ref()?.try_claim(bytes)
     }
 
-    /// Holds an object for as long as what is returned lives.
+    /// Holds an object as long as the returned value lives.
     pub fn hold(&self, object: Stored, opened: Opened, claim: Claim) -> Arc<Held> {
         let held = Arc::new(Held {
             object,
@@ -125,12 +127,12 @@ impl Objects {
         held
     }
 
-    /// The opened form of an object that is held.
+    /// Returns the opened form of a held object.
     pub fn held<T: Any + Send + Sync>(&self, object: &Digest) -> Option<Arc<T>> {
         self.find(object)?.opened.clone().downcast().ok()
     }
 
-    /// Length of an object that is held.
+    /// Returns the length of a held object.
     pub fn held_len(&self, object: &Digest) -> Option<u64> {
         Some(self.find(object)?.object.len)
     }
@@ -154,7 +156,7 @@ mod tests {
         let open = |number: u32| objects.shared(&object, || Ok(number)).map(|opened| *opened);
         let first = objects.shared(&object, || Ok(1_u32));
         assert!(matches!(open(2), Ok(1)));
-        // Another form of the same object is another thing.
+        // The same object opened as another type is independent.
         assert!(matches!(objects.shared(&object, || Ok("text")), Ok(text) if *text == "text"));
         drop(first);
         assert!(matches!(open(3), Ok(3)));

@@ -1,4 +1,4 @@
-//! Why a step runs.
+//! The reasons for which a step runs.
 
 use prep_cache::Digest;
 use serde::{Deserialize, Serialize};
@@ -8,42 +8,43 @@ use crate::KeyRecord;
 /// One field in which two key records differ.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// `step`, `version`, `params.sql`, `inputs.train` ...
+    /// Path of the field: `step`, `version`, `params.sql`, `inputs.train` ...
     pub field: String,
-    /// `null` when the field was not there.
+    /// The old value, `null` if the field did not exist.
     pub old: serde_json::Value,
+    /// The new value, `null` if the field does not exist any more.
     pub new: serde_json::Value,
 }
 
-/// Why a step has to run, or that it need not.
+/// Why a step has to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// No record of an earlier execution.
+    /// There is no record of an earlier execution.
     FirstRun,
     /// The record differs from that of the last execution.
     Changed { changes: Vec<Change> },
-    /// It failed with the same record, and would again.
+    /// The last execution failed with the same record and would fail again.
     Failed { message: String },
-    /// The record is known, but an object that it led to is not in the store any more, and something needs it.
+    /// The key is known, but one of its objects is not in the store any more, and another step needs it.
     OutputMissing { object: Digest },
-    /// The record is known, but what it led to was held in memory and not stored, and something needs it.
+    /// The key is known, but its result was only kept in memory, and another step needs it.
     Unstored { object: Digest },
-    /// A step that feeds this one has to run first; whether this one runs depends on what comes out.
+    /// A step that feeds this one has to run first. Whether this one runs depends on that step's output.
     InputPending {
-        /// Of another name in JSON, where a reason may stand among the fields of a step.
+        /// Has another name in JSON, because the fields of a reason may be merged with those of a step.
         #[serde(rename = "waits_for")]
         step: String,
     },
-    /// A sink: what it looks after does not agree with the inputs.
+    /// The target of a sink does not agree with the inputs.
     NotCurrent,
-    /// A source that was never read, or changed since.
+    /// A source that was never read, or has changed since.
     Unread { bytes: u64 },
-    /// A source that is not there.
+    /// A source that does not exist.
     Missing,
 }
 
-/// The fields in which two records differ, in a fixed order.
+/// Returns the fields in which two records differ, in a fixed order.
 pub(crate) fn changes(old: &KeyRecord, new: &KeyRecord) -> Vec<Change> {
     let mut found = Vec::new();
     compare("", &old.to_json(), &new.to_json(), &mut found);

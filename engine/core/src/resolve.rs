@@ -1,10 +1,10 @@
-//! Which steps are up to date, which have to run, and why; without executing any.
+//! Determines which steps are up to date, which have to run, and why, without running any.
 //!
-//! Forward, inputs first: a node whose inputs' digests are known has a key, and the ledger tells whether that key led to
-//! outputs before. A node that has no known outputs is *stale*; what comes after it is *pending*, because equal outputs
-//! may still make it a hit. Backward: objects that the ledger knows but the store lacks (collected as garbage, or never
-//! stored) are made again only when something that runs needs them, by the node that makes them: others that pass them on
-//! wait for it.
+//! - Forward, inputs first: a node whose input digests are known has a key, and the ledger may have outputs for that
+//!   key. A node without known outputs is *stale*. Nodes after it are *pending*, because equal outputs may still make
+//!   them up to date.
+//! - Backward: objects that the ledger names but the store lacks (removed as garbage, or never stored) are made again
+//!   only if a node that runs needs them. The node that made them runs; nodes that pass them on wait for it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,26 +21,30 @@ use crate::{Action, Context, Failure, KeyRecord, LastRuns, Reason, SourceState, 
 pub enum State {
     /// Its outputs are known.
     Known {
+        /// The key record; sources have none.
         record: Option<KeyRecord>,
+        /// Digests of the output values by name.
         outputs: BTreeMap<String, Digest>,
-        /// The objects that they refer to.
+        /// The objects that the outputs refer to.
         objects: Vec<Digest>,
-        /// Those of them that the store lacks.
+        /// Those of the objects that the store lacks.
         missing: Vec<Missing>,
     },
-    /// A sink that agrees with its inputs.
+    /// A sink whose target agrees with its inputs.
     Current { record: KeyRecord },
     /// It has to run.
     Stale {
+        /// The key record; sources have none.
         record: Option<KeyRecord>,
+        /// Why it has to run.
         reason: Reason,
     },
-    /// It cannot be told before the named step has run.
+    /// Its state depends on the named step, which has to run first.
     Pending { step: String },
 }
 
 impl State {
-    /// Why a node of this state runs.
+    /// Returns the reason for which a node in this state runs.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             State::Stale { reason, .. } => reason.clone(),
@@ -55,13 +59,14 @@ impl State {
 /// An object that the store lacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Missing {
+    /// Its digest.
     pub object: Digest,
-    /// It was never stored.
+    /// Whether it was only kept in memory and never stored.
     pub is_unstored: bool,
 }
 
 impl Missing {
-    /// Why a step runs that makes it.
+    /// Returns the reason for which the step that made the object runs.
     pub(crate) fn reason(&self) -> Reason {
         let object = self.object;
         match self.is_unstored {
@@ -71,18 +76,22 @@ impl Missing {
     }
 }
 
-/// States of all nodes.
+/// The states of all nodes, and the work that follows from them.
 pub struct Resolution {
+    /// The state of each node.
     pub states: HashMap<NodeId, State>,
     /// All nodes, inputs first.
     pub order: Vec<NodeId>,
     /// Nodes that run, or may run once their inputs are known, with the reason.
     pub work: HashMap<NodeId, Reason>,
-    /// What ran last time.
+    /// The last runs of the steps.
     pub last: Arc<LastRuns>,
 }
 
-/// Resolves the whole graph; parts of it that have nothing to do with each other side by side. Writes nothing.
+/// Resolves the whole graph; independent parts of it concurrently. Writes nothing.
+///
+/// # Errors
+/// If the graph has a cycle, or if the store or a node cannot be examined.
 pub fn resolve(
     graph: &Graph,
     context: &Context,
@@ -118,22 +127,28 @@ pub fn resolve(
     })
 }
 
+/// An error of the resolution.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
+    /// The graph is not valid.
     #[error("{0}")]
     Graph(#[from] GraphError),
+    /// A node cannot be examined.
     #[error("{step}: {cause}")]
     Step {
+        /// `competition/step`.
         step: String,
         #[source]
+        /// The error.
         cause: StepError,
     },
+    /// The store cannot be read.
     #[error("{0}")]
     Store(#[from] prep_cache::StoreError),
 }
 
 impl ResolveError {
-    /// What the failure is about.
+    /// Returns the kind of failure.
     pub fn failure(&self) -> Failure {
         match self {
             ResolveError::Graph(_) => Failure::Pipeline,
@@ -143,7 +158,7 @@ impl ResolveError {
     }
 }
 
-/// The states of nodes that are fed by each other alone, inputs first.
+/// Returns the states of a connected part of the graph; `part` lists inputs first.
 fn resolve_part(
     graph: &Graph,
     context: &Context,
@@ -164,7 +179,7 @@ fn resolve_part(
     Ok(states)
 }
 
-/// The state of one node, given those of its inputs.
+/// Returns the state of one node, given those of its inputs.
 fn resolve_node(
     graph: &Graph,
     context: &Context,
@@ -189,7 +204,7 @@ fn resolve_node(
     resolve_with(graph, context, id, inputs, last)
 }
 
-/// The state of one node, given the digests of its inputs.
+/// Returns the state of one node, given the digests of its inputs.
 pub(crate) fn resolve_with(
     graph: &Graph,
     context: &Context,
@@ -271,7 +286,7 @@ pub(crate) fn missing_output(graph: &Graph, port: &crate::Port) -> StepError {
     ))
 }
 
-/// The key record of a step or sink.
+/// Returns the key record of a step or sink.
 fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     let (version, params) = match action {
         Action::Source(_) => (0, serde_json::Value::Null),
@@ -286,7 +301,7 @@ fn record(action: &Action, inputs: BTreeMap<String, Digest>) -> KeyRecord {
     }
 }
 
-/// Why a node runs that has the record `new`; `same` if it had it when it last ran.
+/// Returns why a node with the record `new` runs: `same` if the record equals that of its last run.
 fn reason(
     last: &LastRuns,
     node: &Node,

@@ -1,25 +1,29 @@
-//! Executing a graph side by side, within limits.
+//! Executes a graph concurrently, within limits.
 //!
-//! A node starts when all nodes that feed it have ended. Each running node has a thread, so the thread of the caller, on
-//! which the scheduler runs, never waits for a disk, a remote or another process. The node's thread resolves the node
-//! again, since its inputs' digests are known only then: if its key is found now, it ends without running (early cutoff).
-//! Otherwise it takes the lock of its key (a sink: of what it looks after), so that several processes never do the same
-//! work twice, loads the inputs, waits for its share of memory, and runs. A node whose lock another process has is set
-//! aside, without place and memory, and tried again; others run meanwhile.
+//! A node starts when all nodes that feed it have ended. Each running node has a thread of its own, so the scheduler,
+//! on the caller's thread, never waits for a disk, a remote or another process. The node's thread takes these steps:
 //!
-//! If the system starts no further thread, the node waits until a running one has ended. If none runs, the scheduler runs
-//! it on its own thread.
+//! 1. It resolves the node again, because its input digests are known only now. If its key is found, the node ends
+//!    without running (early cutoff).
+//! 2. It takes the lock of the node's key (for a sink, of its target), so that several processes never do the same
+//!    work. If another process has the lock, the node is set aside without using a place or memory, and is tried again
+//!    later.
+//! 3. It loads the inputs, claims memory, and runs.
 //!
-//! Who became ready last begins first, so that a competition is done before the next one begins. Of nodes that the end of
-//! one node makes ready, the one with the most bytes in its inputs begins first: what takes long should not be left over,
-//! to run alone at the end.
+//! If the system cannot start a thread, the node waits until a running one has ended. If none is running, the scheduler
+//! runs the node on its own thread.
 //!
-//! A stored object that turns out to be damaged or gone is no failure: the graph is resolved again, which finds the step
-//! that makes it, and the run goes on from there. Only an object that is lost a second time is one. It is the same with
-//! a source whose content is known but not there any more: it runs when a step wants the bytes.
+//! The node that became ready last starts first, so that one competition is completed before the next one begins. If
+//! the end of a node makes several nodes ready, the one with the largest inputs starts first, because a long step
+//! should not be left to run alone at the end.
 //!
-//! A failure skips what depends on the failed node. Without `keep_going` nothing new starts after it, and what is left is
-//! skipped. Cancelling lets running steps stop at their next check; nothing of theirs becomes visible.
+//! A stored object that turns out to be damaged or missing is not a failure: the graph is resolved again, which finds
+//! the step that makes the object, and the run continues. If the same object is lost again after that, it is a failure.
+//! The same holds for a source whose content is known but not available any more: it runs when a step needs the bytes.
+//!
+//! A failure skips everything that depends on the failed node. Without `keep_going`, nothing starts after a failure and
+//! all remaining nodes are skipped. A cancellation lets running steps stop at their next check; none of their results
+//! becomes visible.
 
 mod execute;
 mod holding;
@@ -42,30 +46,32 @@ use crate::{
 use execute::{Ending, Task};
 use scheduler::Scheduler;
 
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// Go on with what does not depend on a failed step.
+    /// Continue with nodes that do not depend on a failed one.
     pub keep_going: bool,
-    /// Variant under which the history is kept.
+    /// Variant under which the history is stored.
     pub variant: String,
-    /// The node that became ready first begins first, instead of the last one. Results do not depend on it.
+    /// Start the node that became ready first instead of the last one. Results do not depend on it.
     pub oldest_first: bool,
 }
 
 /// How every node ended.
 #[derive(Debug, Default)]
 pub struct RunReport {
+    /// The outcome of each node.
     pub outcomes: HashMap<NodeId, StepOutcome>,
-    /// Identities of all known outputs.
+    /// Digests of all known outputs.
     pub outputs: HashMap<NodeId, BTreeMap<String, Digest>>,
-    /// What the nodes took that ran.
+    /// Measurements of the nodes that ran.
     pub figures: HashMap<NodeId, Figures>,
-    /// Why nodes failed: what their outcomes say as text.
+    /// The errors of failed nodes. Their outcomes contain the same as text.
     pub errors: HashMap<NodeId, StepError>,
 }
 
 impl RunReport {
-    /// Nodes that failed, in no particular order.
+    /// Returns the nodes that failed, in no particular order.
     pub fn failures(&self) -> impl Iterator<Item = (NodeId, Failure, &str)> {
         self.outcomes
             .iter()
@@ -84,16 +90,16 @@ struct Shared {
     began: Instant,
 }
 
-/// Between two looks at what another process holds.
+/// Pause between two attempts to take locks that other processes hold.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Stack of a node's thread, in bytes: plans of long queries are walked by recursion. What is not used costs nothing.
+/// Stack of a node's thread in bytes. Plans of long queries are processed recursively. Unused stack takes no memory.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Runs what `resolution` found to be necessary. Blocks until all is done.
+/// Runs the work of `resolution`. Blocks until it is complete.
 ///
 /// # Errors
-/// When the store or the engine itself fails; how single nodes ended is in the report.
+/// If the store or the engine itself fails. The report shows how each node ended.
 pub fn run(
     graph: Arc<Graph>,
     context: Context,
@@ -124,7 +130,7 @@ pub fn run(
     Ok(scheduler.report)
 }
 
-/// Starts nodes and takes their ends, until nothing is left that can start.
+/// Starts nodes and processes their ends until nothing is left that can start.
 fn drive<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<Shared>,
@@ -138,7 +144,7 @@ fn drive<'scope>(
         scheduler.stop |= shared.context.cancel.is_cancelled();
         while running < jobs && !scheduler.stop {
             let permit = shared.context.threads.try_take();
-            // Without a permit one node runs nevertheless: the scheduler's own thread has nothing to do meanwhile.
+            // Without a permit, one node runs nevertheless, because the scheduler's own thread is idle meanwhile.
             if permit.is_none() && running > 0 {
                 break;
             }
@@ -178,7 +184,7 @@ fn drive<'scope>(
     }
 }
 
-/// Starts a thread for a node. Gives the node back if the system has no thread.
+/// Starts a thread for a node. Returns the task if the system cannot start a thread.
 fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     shared: &'scope Arc<Shared>,
@@ -192,7 +198,7 @@ fn start<'scope>(
     let thread = start_scoped(scope, builder, task, move |task: Box<Task>| {
         let ending = task.execute(shared);
         drop(permit);
-        // The scheduler takes all ends before it goes.
+        // The scheduler receives all ends before it drops the channel.
         let _ = ended.send(ending);
     });
     thread.map(drop)

@@ -1,4 +1,4 @@
-//! Work on many things, spread over the threads that are free.
+//! Parallel loops over the threads that are free.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, Scope};
@@ -9,13 +9,13 @@ use prep_cache::Permit;
 use crate::context::Context;
 use crate::{Claim, StepError};
 
-/// Things between two looks at whether the run was cancelled.
+/// Number of items between two checks for cancellation.
 const BETWEEN_CHECKS: usize = 16;
 
 struct Shared<'a, S, T, Start, Each> {
     context: &'a Context,
     count: usize,
-    /// Memory that each further thread claims.
+    /// Memory that each further thread claims, in bytes.
     bytes: u64,
     start: Start,
     each: Each,
@@ -27,12 +27,12 @@ struct Shared<'a, S, T, Start, Each> {
 }
 
 impl Context {
-    /// Does `each` for every number below `count`, in no particular order, and returns what came of them. The work begins
-    /// on this thread; others join it as they become free, if there is memory of `bytes` for each. `start` makes what a
-    /// thread keeps from one number to the next. The first failure ends all.
+    /// Calls `each` for every number below `count`, in no particular order, and returns the results, also unordered.
+    /// The work begins on this thread. Further threads join while there are free ones and `bytes` of memory for each.
+    /// `start` creates the state that a thread keeps between its calls. The first failure ends the loop.
     ///
     /// # Errors
-    /// That failure, or that the run is cancelled.
+    /// The first failure, or the cancellation of the run.
     pub fn spread<S, T: Send>(
         &self,
         count: usize,
@@ -79,7 +79,7 @@ fn work<'scope, S, T: Send, Start, Each>(
             && number + 1 < shared.count
             && let Some((permit, claim)) = shared.another()
         {
-            // If the system starts no further thread, this one does the work of the helper.
+            // If the system cannot start another thread, this one does the work of the helper.
             let helper = Builder::new().spawn_scoped(scope, move || {
                 permit.work(|| work(scope, shared, false));
                 drop(claim);
@@ -103,7 +103,7 @@ fn work<'scope, S, T: Send, Start, Each>(
 }
 
 impl<S, T, Start, Each> Shared<'_, S, T, Start, Each> {
-    /// One more thread, if one is free, with the memory that it needs.
+    /// Takes one more thread and its memory, if both are free.
     fn another(&self) -> Option<(Permit, Claim)> {
         if self.threads.load(Ordering::Relaxed) >= self.context.limits.jobs {
             return None;

@@ -1,4 +1,4 @@
-//! Where the time of a run went: its slowest steps, and a trace for viewers.
+//! Reports the durations of a run's steps, as a list and as a trace for viewers.
 
 use std::io::{self, Write};
 
@@ -6,18 +6,22 @@ use serde::Serialize;
 
 use crate::{Figures, Graph, NodeId, RunReport};
 
-/// What one step took.
+/// Measurements of one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timing {
+    /// Id of the competition.
     pub competition: String,
+    /// Name of the step within the competition.
     pub step: String,
+    /// Kind of the step.
     pub kind: String,
     #[serde(flatten)]
+    /// The measurements.
     pub figures: Figures,
 }
 
 impl RunReport {
-    /// All steps that ran, the slowest first.
+    /// Returns all steps that ran, the slowest first.
     pub fn timings(&self, graph: &Graph) -> Vec<Timing> {
         let timing = |(id, figures): (&NodeId, &Figures)| {
             let node = graph.node(*id);
@@ -38,12 +42,12 @@ impl RunReport {
     }
 }
 
-/// One event of the trace format that Chrome, Perfetto and others read. Times in microseconds.
+/// An event of the trace format that Chrome and Perfetto read. Times in microseconds.
 #[derive(Serialize)]
 struct TraceEvent<'a> {
     name: &'a str,
     cat: &'a str,
-    /// `X`: a stretch of time. `M`: what a row is called.
+    /// Phase: `X` is a time span, `M` names a row.
     ph: &'a str,
     ts: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,14 +57,15 @@ struct TraceEvent<'a> {
     args: serde_json::Value,
 }
 
-/// Writes steps as a trace: as many rows as steps ran side by side, and what a step took beside its name.
+/// Writes steps as a trace. It has as many rows as steps ran at the same time; the measurements are arguments of the
+/// events.
 ///
 /// # Errors
-/// When it cannot be written.
+/// If writing fails.
 pub fn write_trace(timings: &[Timing], out: &mut impl Write) -> io::Result<()> {
     let mut sorted: Vec<&Timing> = timings.iter().collect();
     sorted.sort_by_key(|timing| (timing.figures.began, timing.figures.wall));
-    // When each row is free again.
+    // The time at which each row becomes free.
     let mut rows: Vec<u64> = Vec::new();
     let mut events = Vec::with_capacity(sorted.len());
     for timing in sorted {

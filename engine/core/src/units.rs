@@ -1,8 +1,8 @@
-//! Numbers as people read and write them: sizes, durations, counts. The same in every message.
+//! Formats and parses sizes, durations and counts, the same way in every message.
 
 use std::time::Duration;
 
-/// Bytes in decimal units, three digits: `512 B`, `1.23 MB`, `45.6 GB`.
+/// Formats bytes in decimal units with three digits: `512 B`, `1.23 MB`, `45.6 GB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
@@ -11,7 +11,7 @@ pub fn bytes(bytes: u64) -> String {
     #[allow(clippy::cast_precision_loss)] // three digits are shown
     let mut value = bytes as f64 / 1000.0;
     let mut unit = 0;
-    // 999.5 would be shown as 1000.
+    // A value of 999.5 would be rounded to 1000.
     while value >= 999.5 && unit + 1 < UNITS.len() {
         value /= 1000.0;
         unit += 1;
@@ -24,10 +24,10 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A size that a user writes: `20GB`, `512 MiB`, `1.5G`, `1000`. Decimal units unless there is an `i`.
+/// Parses a size: `20GB`, `512 MiB`, `1.5G`, `1000`. Units are decimal unless they contain an `i`.
 ///
 /// # Errors
-/// With what would be a size.
+/// A message with examples of valid sizes.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -57,7 +57,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok(bytes as u64)
 }
 
-/// A duration: `0.04 s`, `12.3 s`, `4 min 05 s`, `3 h 07 min`.
+/// Formats a duration: `0.04 s`, `12.3 s`, `4 min 05 s`, `3 h 07 min`.
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -68,7 +68,7 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// A duration that need not be exact: `40 s`, `12 min`, `3 h`.
+/// Formats a duration approximately: `40 s`, `12 min`, `3 h`.
 pub fn about(duration: Duration) -> String {
     match duration.as_secs() {
         0 => format!("{} ms", duration.as_millis()),
@@ -78,7 +78,7 @@ pub fn about(duration: Duration) -> String {
     }
 }
 
-/// `1 file`, `2 files`.
+/// Formats a count: `1 file`, `2 files`.
 pub fn count(number: u64, noun: &str) -> String {
     if number == 1 {
         format!("1 {noun}")

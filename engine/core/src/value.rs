@@ -1,37 +1,45 @@
-//! What flows between steps.
+//! Values: the data that flow between steps.
 
 use prep_cache::{Digest, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::key::canonical;
 
-/// The result of a step: a JSON body, and the objects of the store that it needs to be of use.
+/// The result of a step: a JSON body, and the objects of the store that it refers to.
 ///
-/// The body is itself an object of the store; its digest is the value's identity. Two values are the same exactly when
-/// their digests are, whoever made them: this is what stops a wave of re-runs early.
+/// The value itself is stored as an object; its digest is the value's identity. Two values are equal exactly if their
+/// digests are, regardless of the step that made them. That is what stops unnecessary runs early.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Value {
+    /// The content, opaque to the engine.
     pub body: serde_json::Value,
     /// Objects that the body refers to, in a fixed order.
     pub objects: Vec<Digest>,
 }
 
 impl Value {
+    /// Creates a value.
     pub fn new(body: serde_json::Value, objects: Vec<Digest>) -> Value {
         Value { body, objects }
     }
 
-    /// The value's identity, without storing it.
+    /// Returns the value's identity without storing the value.
     pub fn digest(&self) -> Digest {
         Digest::of(self.encode().as_bytes())
     }
 
     /// Stores the value and returns its identity.
+    ///
+    /// # Errors
+    /// If the value cannot be written.
     pub fn save(&self, store: &Store) -> Result<Digest, StoreError> {
         store.put(self.encode().as_bytes())
     }
 
-    /// Reads a value back by its identity.
+    /// Reads a value by its identity.
+    ///
+    /// # Errors
+    /// If the value is not in the store or is not valid.
     pub fn load(store: &Store, digest: &Digest) -> Result<Value, crate::StepError> {
         let bytes = store.read(digest)?;
         serde_json::from_slice(&bytes).map_err(|cause| crate::StepError::Value {

@@ -1,8 +1,8 @@
-//! What has to run, once it is known what there is.
+//! Determines what has to run, from the states of all nodes.
 //!
-//! Stale and pending nodes run, or may. A node whose outputs are known runs only if the store lacks an object of theirs that
-//! something which runs needs, and if it is the one that makes it. Others were given the object and pass it on: they wait
-//! until it is there again, and are what they were.
+//! Stale and pending nodes run, or may run. A node with known outputs runs only if a node that runs needs one of its
+//! objects, the store lacks the object, and the node is the one that made it. A node that received the object from an
+//! input and passes it on only waits until the object exists again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,15 +10,16 @@ use crate::Reason;
 use crate::graph::{Graph, NodeId};
 use crate::resolve::{Missing, Resolution, State};
 
-/// Nodes that run, or may run once their inputs are known, with the reason.
+/// The nodes that run, and the nodes that wait for them.
 pub(crate) struct Work {
+    /// Nodes that run, or may run once their inputs are known, with the reason.
     pub reasons: HashMap<NodeId, Reason>,
-    /// New states of nodes that are known and wait for what they pass on.
+    /// New states of known nodes that wait for an object that they pass on.
     pub waiting: Vec<(NodeId, State)>,
 }
 
 impl Resolution {
-    /// Nodes that made what was never stored, with that as the reason to run.
+    /// Returns the nodes whose results were never stored, with that as the reason to run.
     pub fn unstored(&self, graph: &Graph) -> HashMap<NodeId, Reason> {
         let made = |id: &NodeId| {
             let mut unstored = missing_of(&self.states, *id)
@@ -31,7 +32,7 @@ impl Resolution {
     }
 }
 
-/// Objects of a node's known outputs that the store lacks.
+/// Returns the objects of a node's known outputs that the store lacks.
 fn missing_of(states: &HashMap<NodeId, State>, id: NodeId) -> &[Missing] {
     match states.get(&id) {
         Some(State::Known { missing, .. }) => missing,
@@ -39,7 +40,7 @@ fn missing_of(states: &HashMap<NodeId, State>, id: NodeId) -> &[Missing] {
     }
 }
 
-/// A node that gives this object to `id`; none if `id` makes it.
+/// Returns a node that passes this object to `id`; `None` if `id` makes it.
 fn giver(
     graph: &Graph,
     states: &HashMap<NodeId, State>,
@@ -51,17 +52,17 @@ fn giver(
     feeding.find(|node| missing_of(states, *node).contains(one))
 }
 
-/// Looks at nodes, those that use a node before it.
+/// Visits nodes in an order in which users come before the nodes that they use.
 struct Finder<'a> {
     graph: &'a Graph,
     states: &'a HashMap<NodeId, State>,
     work: Work,
-    /// Missing objects that are needed of the nodes that wait.
+    /// Missing objects that are needed, for each waiting node.
     passed_on: HashMap<NodeId, BTreeSet<Missing>>,
 }
 
 impl Work {
-    /// `order` has all nodes, inputs first.
+    /// Determines the work. `order` has all nodes, inputs first.
     pub fn of(graph: &Graph, order: &[NodeId], states: &HashMap<NodeId, State>) -> Work {
         let mut finder = Finder {
             graph,
@@ -105,7 +106,7 @@ impl Finder<'_> {
         Some(Reason::InputPending { step })
     }
 
-    /// Whether a user of the node runs, or waits for this object itself.
+    /// Whether a user of the node runs, or itself waits for this object.
     fn is_needed(&self, id: NodeId, one: &Missing) -> bool {
         let users = self.graph.users(id);
         users.iter().any(|user| match self.passed_on.get(user) {

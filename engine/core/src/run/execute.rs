@@ -1,4 +1,4 @@
-//! Running one node.
+//! Executes one node on its thread.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -19,37 +19,37 @@ use crate::{
     Action, Context, Event, Figures, Inputs, KeyRecord, Progress, Reason, StepError, Value, Waited,
 };
 
-/// Memory that a source may hold: it reads in pieces.
+/// Memory claim of a source in bytes; sources read in chunks.
 const MEMORY_OF_SOURCE: u64 = 16 << 20;
 
 /// A node that can start.
 pub(super) struct Task {
     pub id: NodeId,
-    /// What was known of it when its inputs were not.
+    /// Its state from before its inputs were known.
     pub state: Option<State>,
     pub digests: BTreeMap<String, Digest>,
     pub ready_since: Instant,
     pub blocked_since: Option<Instant>,
 }
 
-/// How the work on a node ended.
+/// The result of a task.
 pub(super) struct Ending {
     pub id: NodeId,
-    /// As which it was to run. None if it was found up to date, or that could not be told.
+    /// The state in which it was to run. `None` if it was up to date, or if that could not be determined.
     pub state: Option<State>,
-    /// None: another process holds its lock.
+    /// `Ok(None)`: another process holds its lock.
     pub result: Result<Option<Ended>, StepError>,
 }
 
-/// What a node left behind.
+/// What a node produced.
 pub(super) enum Ended {
     Outputs {
         record: Option<KeyRecord>,
         outputs: BTreeMap<String, Digest>,
-        /// The objects that they refer to.
+        /// The objects that the outputs refer to.
         objects: Vec<Digest>,
         ran: Option<Figures>,
-        /// What it holds in memory.
+        /// Results that are only kept in memory.
         held: Vec<Arc<Held>>,
     },
     Sink {
@@ -71,7 +71,7 @@ impl Ended {
     }
 }
 
-/// The lock of a node, if it has one. None when somebody else holds it.
+/// Takes the lock of a node, if it has one. Returns `None` if another process holds it.
 fn try_lock(
     shared: &Shared,
     id: NodeId,
@@ -89,7 +89,7 @@ fn try_lock(
                     make_folder(folder).map_err(|cause| {
                         let path = folder.to_owned();
                         StoreError::Io {
-                            action: "make the folder",
+                            action: "create the directory",
                             path,
                             cause,
                         }
@@ -104,8 +104,8 @@ fn try_lock(
 }
 
 impl Task {
-    /// Does all that the node needs, on this thread: looks whether it has to run, takes its lock, loads its inputs, waits for
-    /// memory, runs, records.
+    /// Executes the node on this thread: checks whether it has to run, takes its lock, loads its inputs, claims memory,
+    /// runs, and records the result.
     pub fn execute(self, shared: &Shared) -> Ending {
         let id = self.id;
         let mut state = None;
@@ -184,7 +184,7 @@ impl Task {
     }
 }
 
-/// The inputs, and the memory that the node claims for them. They may have to come from a remote.
+/// Loads the inputs of a node, which may have to be fetched from a remote. Also returns the memory to claim, in bytes.
 fn load(
     shared: &Shared,
     id: NodeId,
@@ -203,7 +203,7 @@ fn load(
     Ok((inputs, bytes))
 }
 
-/// A node with its lock, its inputs and its memory.
+/// A node that has its lock, its inputs and its memory.
 struct Ready {
     id: NodeId,
     record: Option<KeyRecord>,
@@ -241,7 +241,7 @@ impl Ready {
             }
             (Action::Step(step), Some(record)) => {
                 let key = record.key();
-                // Another process may have done it while this one waited.
+                // Another process may have computed the result while this one waited.
                 if let Some(entry) = context.store.lookup(&key)?
                     && context.missing(&entry).is_empty()
                 {
@@ -250,7 +250,7 @@ impl Ready {
                 if context.only_found && step.is_shared() {
                     let name = &node.name;
                     return Err(StepError::input(format!(
-                        "what `{name}` makes was not found in the remote; `prep run` makes it"
+                        "the output of `{name}` is not in the remote cache; `prep run` computes it"
                     )));
                 }
                 let watch = begin();
@@ -315,7 +315,7 @@ impl Ready {
     }
 }
 
-/// All objects that the inputs are made of.
+/// Returns all objects that the inputs refer to.
 fn given(inputs: &Inputs) -> Vec<Digest> {
     let objects = inputs.values().flat_map(|value| &value.objects);
     objects.copied().collect()

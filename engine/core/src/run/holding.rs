@@ -1,4 +1,4 @@
-//! Which results are held in memory, and for which steps.
+//! Tracks the results that are kept in memory and the nodes that may still need them.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use prep_cache::Digest;
 use crate::graph::NodeId;
 use crate::objects::Held;
 
-/// Results in memory, each with the nodes that may want it and have not ended. Without such nodes it goes.
+/// Results in memory, each with the nodes that may need it and have not ended. A result without such nodes is dropped.
 #[derive(Default)]
 pub(super) struct Holding(Vec<(Arc<Held>, HashSet<NodeId>)>);
 
@@ -17,7 +17,8 @@ impl Holding {
         self.0.is_empty()
     }
 
-    /// A node holds these results, or passes on what it was given; `users` are given those of `objects`.
+    /// Adds the results `held` of a node. Registers `users` for those of `objects` that are in memory, including
+    /// results that the node only passed on.
     pub fn give(
         &mut self,
         held: Vec<Arc<Held>>,
@@ -33,7 +34,7 @@ impl Holding {
         }
     }
 
-    /// Only these nodes may want anything still.
+    /// Drops the registrations of nodes for which `may_want` is false, and results that no node needs any more.
     pub fn retain(&mut self, may_want: impl Fn(NodeId) -> bool) {
         for (_, wanted_by) in &mut self.0 {
             wanted_by.retain(|id| may_want(*id));

@@ -1,5 +1,5 @@
-//! The history of a competition: under which record every step was last up to date, and why it last ran; and which checks
-//! did not hold.
+//! Updates the history after a run: the record under which each step was last up to date, why it last ran, and which
+//! checks failed.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::graph::NodeId;
 use crate::resolve::State;
 use crate::{Action, Failure, LastRun, StepOutcome};
 
-/// Keeps the key record of every step that is up to date now, and why it last ran, for `why`.
+/// Stores the key record of each step that is up to date now, and why it last ran.
 pub(super) fn remember(
     shared: &Shared,
     scheduler: &Scheduler,
@@ -94,7 +94,8 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// A step whose input does not pass, which is a function of its record. Other failures may not happen again.
+/// Returns the record of a failed check. Only checks are recorded, because their result depends on nothing but their
+/// record; other failures may not happen again.
 fn failed_check(shared: &Shared, scheduler: &Scheduler, id: NodeId) -> Option<FailedStep> {
     let Some(StepOutcome::Failed {
         failure: Failure::Check,

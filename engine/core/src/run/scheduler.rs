@@ -1,4 +1,4 @@
-//! Which node starts next, and what the end of one means for the others.
+//! Decides which node starts next, and updates the graph's state when a node ends.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -20,27 +20,28 @@ pub(super) struct Scheduler {
     oldest_first: bool,
     pub states: HashMap<NodeId, State>,
     pub report: RunReport,
-    /// Feeding nodes that have not ended yet.
+    /// Number of feeding nodes that have not ended yet.
     waiting: HashMap<NodeId, usize>,
     ready: Vec<NodeId>,
     /// Nodes whose lock another process holds.
     pub blocked: Vec<NodeId>,
-    /// When a node became ready, and when its lock was first found taken.
+    /// Time at which a node became ready.
     ready_since: HashMap<NodeId, Instant>,
+    /// Time at which the lock of a node was first found taken.
     blocked_since: HashMap<NodeId, Instant>,
-    /// Results in memory that steps may want.
+    /// Results in memory that steps may still need.
     holding: Holding,
-    /// Why the nodes that started did.
+    /// Why each started node runs.
     pub reasons: HashMap<NodeId, Reason>,
     /// Nothing new starts.
     pub stop: bool,
-    /// The first node that failed, if nothing starts after it.
+    /// The first node that failed, if nothing starts after a failure.
     stopped_by: Option<String>,
-    /// Objects that were needed and found damaged or gone, and in which look at the graph.
+    /// Objects that were needed and found damaged or missing, with the number of the resolution in which that happened.
     lost: HashMap<Digest, usize>,
-    /// How often the graph was looked at again.
+    /// Number of times the graph was resolved again.
     looks: usize,
-    /// The last of them is to be made again.
+    /// The graph has to be resolved again.
     pub again: bool,
 }
 
@@ -69,7 +70,7 @@ impl Scheduler {
         scheduler
     }
 
-    /// Takes over what is known, what has to run, and what of it can start.
+    /// Initialises the states and the ready nodes from a resolution.
     fn set_out(&mut self, resolution: Resolution) {
         for (id, state) in &resolution.states {
             if resolution.work.contains_key(id) {
@@ -98,7 +99,8 @@ impl Scheduler {
         self.states = resolution.states;
     }
 
-    /// The same run after another look at what there is: what ended stays ended, but for results that were lost.
+    /// Returns the scheduler of the same run after another resolution. Nodes that ended stay ended, except those whose
+    /// results were lost.
     pub fn resume(self, resolution: Resolution) -> Scheduler {
         let mut next = Scheduler {
             states: HashMap::new(),
@@ -134,7 +136,8 @@ impl Scheduler {
         next
     }
 
-    /// What is held goes on to the nodes that have not ended, also by way of those that are known by now.
+    /// Registers results in memory for the nodes that have not ended, including users of nodes that are now known and
+    /// pass the results on.
     fn hold_on(&mut self) {
         if self.holding.is_empty() {
             return;
@@ -148,20 +151,20 @@ impl Scheduler {
         self.holding.retain(|id| !outcomes.contains_key(&id));
     }
 
-    /// Notes an object that a step could not do without. False when it was lost before the last look at the graph:
-    /// making it again does not help.
+    /// Records an object that a step needed and did not find. Returns `false` if the object was already lost before the
+    /// last resolution, since making it again does not help.
     fn note_lost(&mut self, error: &StepError) -> bool {
         let Some(object) = error.lost_object() else {
             return false;
         };
         self.shared.context.set_lost(object);
-        // Steps that run side by side may lose the same one.
+        // Concurrent steps may lose the same object.
         let first = *self.lost.entry(object).or_insert(self.looks) == self.looks;
         self.again |= first;
         first
     }
 
-    /// Takes the next node that can start.
+    /// Returns the next node that can start.
     pub fn next(&mut self) -> Option<Task> {
         loop {
             let id = match self.oldest_first {
@@ -185,7 +188,7 @@ impl Scheduler {
         }
     }
 
-    /// A node that could not start yet.
+    /// Puts a node back that could not be started.
     pub fn put_back(&mut self, id: NodeId) {
         match self.oldest_first {
             true => self.ready.insert(0, id),
@@ -193,7 +196,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes the end of a node, or sets it aside if another process holds its lock.
+    /// Processes the end of a node, or sets the node aside if another process holds its lock.
     pub fn take(&mut self, ending: Ending) {
         let Ending { id, state, result } = ending;
         if let Some(state) = state {
@@ -210,7 +213,7 @@ impl Scheduler {
         }
     }
 
-    /// Looks once more at what other processes were about.
+    /// Makes nodes ready again whose locks other processes held.
     pub fn try_blocked_again(&mut self) {
         self.ready.extend(self.blocked.drain(..).rev());
     }
@@ -254,7 +257,7 @@ impl Scheduler {
                 self.done(id, ran)
             }
             Err(error) if error.failure() == Failure::Cancelled => StepOutcome::Cancelled,
-            // It has not ended: it runs when the object is there again.
+            // The node has not ended: it runs when the object exists again.
             Err(error) if self.note_lost(&error) => return,
             Err(error) => {
                 if !self.keep_going {
@@ -286,7 +289,7 @@ impl Scheduler {
             }
         }
         if ready.len() > 1 {
-            // The last one begins first.
+            // `next` takes from the end of the list.
             ready.sort_by_cached_key(|user| self.bytes_given(*user));
         }
         let now = Instant::now();
@@ -295,7 +298,7 @@ impl Scheduler {
         self.ready.append(&mut ready);
     }
 
-    /// Objects in memory are there for who is given them, also by a step that only passes them on.
+    /// Keeps results in memory for the users of a node, even if the node only passes them on.
     fn hold(&mut self, id: NodeId, held: Vec<Arc<Held>>, objects: &[Digest]) {
         if held.is_empty() && self.holding.is_empty() {
             return;
@@ -305,7 +308,7 @@ impl Scheduler {
         self.holding.give(held, &objects, &users);
     }
 
-    /// The users of a node that have not ended.
+    /// Returns the users of a node that have not ended.
     fn open_users(&self, id: NodeId) -> HashSet<NodeId> {
         let users = self.shared.graph.users(id).into_iter();
         users
@@ -313,7 +316,7 @@ impl Scheduler {
             .collect()
     }
 
-    /// The objects that the known outputs of a node refer to.
+    /// Returns the objects that the known outputs of a node refer to.
     fn objects_of(&self, id: NodeId) -> impl Iterator<Item = Digest> {
         let objects = match self.states.get(&id) {
             Some(State::Known { objects, .. }) => objects.as_slice(),
@@ -322,7 +325,7 @@ impl Scheduler {
         objects.iter().copied()
     }
 
-    /// Bytes of the objects that the nodes which feed this one refer to.
+    /// Returns the total length of the objects that a node's inputs refer to.
     fn bytes_given(&self, id: NodeId) -> u64 {
         let inputs = self.shared.graph.inputs(id);
         let nodes: HashSet<NodeId> = inputs.iter().map(|(_, port)| port.node).collect();
@@ -374,13 +377,13 @@ impl Scheduler {
         }
     }
 
-    /// `competition/step`.
+    /// Returns `competition/step`.
     fn full_name(&self, id: NodeId) -> String {
         let node = self.shared.graph.node(id);
         format!("{}/{}", node.competition, node.name)
     }
 
-    /// Ends what never started: it was cancelled, or skipped after a failure.
+    /// Ends the nodes that never started: cancelled, or skipped after a failure.
     pub fn close(&mut self) {
         let open = self.waiting.keys();
         let open: Vec<NodeId> = open
