@@ -1,3 +1,5 @@
 """MLE-bench's package on top of the program `prep`."""
 
-__version__ = "1.0.0"
+from mleprep._version import __version__
+
+__all__ = ["__version__"]

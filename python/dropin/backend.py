@@ -1,0 +1,116 @@
+"""Builds the distribution `mlebench`: the package in `../mlebench` (in a source distribution: `./mlebench`), the command
+`mlebench`, and a dependency on the same version of `mleprep`.
+
+Upstream's package has the same name, and installers replace one by the other without a word. So this backend looks into
+the environment that it is called from and stops if upstream's package is there. MLEBENCH_REPLACE=1 turns the check off.
+No wheels are published, because an installer would not call this backend for them.
+
+PEP 517, without dependencies. Equal sources give equal bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import re
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+NAME = "mlebench"
+# Only this distribution has it in its metadata.
+MARK = "Summary: MLE-bench's command and package, on top of prep"
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    _require_no_upstream()
+    version = _version()
+    info = f"{NAME}-{version}.dist-info"
+    files = {f"{NAME}/{name}": content for name, content in _package().items()}
+    files[f"{info}/METADATA"] = _metadata(version)
+    files[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: mlebench backend\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{info}/entry_points.txt"] = b"[console_scripts]\nmlebench = mlebench.cli:main\n"
+    files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD")
+    name = f"{NAME}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(Path(wheel_directory) / name, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for path, content in files.items():
+            entry = zipfile.ZipInfo(path, EPOCH)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            wheel.writestr(entry, content)
+    return name
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    version = _version()
+    top = f"{NAME}-{version}"
+    files = {f"{NAME}/{name}": content for name, content in _package().items()}
+    for name in ("backend.py", "pyproject.toml"):
+        files[name] = (HERE / name).read_bytes()
+    files["PKG-INFO"] = _metadata(version)
+    with tarfile.open(Path(sdist_directory) / f"{top}.tar.gz", "w:gz") as archive:
+        for path, content in sorted(files.items()):
+            entry = tarfile.TarInfo(f"{top}/{path}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return f"{top}.tar.gz"
+
+
+def _package():
+    """Path in the package -> content."""
+    folder = HERE / NAME if (HERE / NAME).is_dir() else HERE.parent / NAME
+    paths = (path for path in sorted(folder.rglob("*")) if path.suffix in (".py", ".typed") and path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def _version():
+    """The version of the workspace, or the one that is noted in a source distribution."""
+    for path, pattern in ((HERE / "PKG-INFO", r"^Version: (.+)$"), (HERE / "../../Cargo.toml", r'^version = "(.+)"$')):
+        if path.is_file():
+            return re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    raise FileNotFoundError("neither PKG-INFO nor the workspace's Cargo.toml is there, so the version is unknown")
+
+
+def _metadata(version):
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {NAME}",
+        f"Version: {version}",
+        MARK,
+        "License-Expression: MIT OR Apache-2.0",
+        "Requires-Python: >=3.11",
+        f"Requires-Dist: mleprep=={version}",
+        "Requires-Dist: pandas>=2.2",
+        "Requires-Dist: pyyaml",
+    ]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _record(files, own):
+    lines = []
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        lines.append(f"{path},sha256={digest},{len(content)}\n")
+    return ("".join(lines) + f"{own},,\n").encode()
+
+
+def _require_no_upstream():
+    """Stops if the environment that is installed into has another package `mlebench`.
+
+    Installers run backends with the interpreter of that environment but hide its packages, so its folder is read.
+    """
+    if os.environ.get("MLEBENCH_REPLACE") == "1":
+        return
+    for folder in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
+        for metadata in Path(folder).glob(f"{NAME}-*.dist-info/METADATA"):
+            if MARK not in metadata.read_text(encoding="utf-8", errors="replace").splitlines():
+                sys.exit(
+                    f"error: MLE-bench's own package is installed here ({metadata.parent}), and this distribution would "
+                    "replace it\nhelp: install this one into another environment, or run `pip uninstall mlebench` first"
+                )

@@ -1,0 +1,42 @@
+"""Results as small HTML tables, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table. Cells are shown as text: nothing in them is treated as markup."""
+    head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td style='text-align:left'>{escape(shown(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def shown(value: object) -> str:
+    """A value for people: nothing for None, commas between several values."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.5g}"
+        case list() | tuple():
+            return ", ".join(shown(one) for one in value)
+    return str(value)
+
+
+def size(count: int | None) -> str:
+    """A number of bytes as `12.3 MB`, in decimal units as the program prints them."""
+    if count is None:
+        return ""
+    amount = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if amount < 999.5 or unit == "TB":
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1000
+    raise AssertionError("the last unit always returns")

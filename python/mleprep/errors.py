@@ -1,0 +1,71 @@
+"""Errors of the program as exceptions. The exit code chooses the class."""
+
+from __future__ import annotations
+
+
+class PrepError(Exception):
+    """The program could not do what it was called for."""
+
+    def __init__(self, message: str, *, code: int = 1, help: str | None = None, place: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        #: Exit code of the program: docs/reference/exit-codes.md.
+        self.code = code
+        #: One action that may solve the problem.
+        self.help = help
+        #: File, line and column, or the step, where there is one.
+        self.place = place
+
+    def __str__(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        help = f"\nhelp: {self.help}" if self.help else ""
+        return f"{place}{self.message}{help}"
+
+
+class UsageError(PrepError):
+    """Arguments that do not fit, for example an unknown competition."""
+
+
+class PipelineError(PrepError):
+    """A pipeline has mistakes."""
+
+
+class InputError(PrepError):
+    """A bundle or another input is missing, damaged, or not what was declared."""
+
+
+class CheckError(PrepError):
+    """A check or a published checksum does not hold."""
+
+
+class SystemFailure(PrepError):
+    """The system: disk full, permission denied, a damaged cache."""
+
+
+class ServerError(PrepError):
+    """A server cannot be reached, or asks to wait. The same call may work later."""
+
+
+class Interrupted(PrepError):
+    """The program was stopped. What it finished is kept."""
+
+
+class InternalError(PrepError):
+    """A defect of the program."""
+
+
+_CLASSES: dict[int, type[PrepError]] = {
+    2: UsageError,
+    3: PipelineError,
+    4: InputError,
+    5: CheckError,
+    6: SystemFailure,
+    7: ServerError,
+    101: InternalError,
+    130: Interrupted,
+}
+
+
+def error_of(code: int, message: str, help: str | None = None, place: str | None = None) -> PrepError:
+    """The exception of an exit code."""
+    return _CLASSES.get(code, PrepError)(message, code=code, help=help, place=place)

@@ -1,0 +1,91 @@
+"""The two distributions: one version everywhere, and `mlebench` is not put over upstream's."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+DROPIN = ROOT / "python" / "dropin"
+
+
+def version() -> str:
+    text = (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+    found = re.search(r'^version = "(.+)"$', text, re.MULTILINE)
+    assert found
+    return found[1]
+
+
+def build(target: Path, hook: str, python: str = sys.executable, source: Path = DROPIN) -> subprocess.CompletedProcess[str]:
+    """Calls a hook of the backend as installers do: in the source's folder, with the interpreter of the environment."""
+    return subprocess.run(
+        [python, "-c", f"import sys; sys.path.insert(0, '.'); import backend; print(backend.{hook}(sys.argv[1]))", target],
+        cwd=source,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_one_version_everywhere(tmp_path: Path) -> None:
+    import mlebench
+    import mleprep
+
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {version()}\n" in citation
+    assert version() in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert mleprep.__version__ == mlebench.__version__ == version()
+    program = subprocess.run([os.environ["PREP_BINARY"], "--version"], capture_output=True, text=True, check=True)
+    assert program.stdout.split() == ["prep", version()]
+    assert build(tmp_path, "build_wheel").stdout.strip() == f"mlebench-{version()}-py3-none-any.whl"
+
+
+def test_the_wheel_has_the_package_the_command_and_nothing_else(tmp_path: Path) -> None:
+    name = build(tmp_path, "build_wheel").stdout.strip()
+    with zipfile.ZipFile(tmp_path / name) as wheel:
+        names = set(wheel.namelist())
+        metadata = Parser().parsestr(wheel.read(f"mlebench-{version()}.dist-info/METADATA").decode())
+        commands = wheel.read(f"mlebench-{version()}.dist-info/entry_points.txt").decode()
+    assert {"mlebench/cli.py", "mlebench/py.typed", "mlebench/competitions/__init__.py"} <= names
+    assert not [name for name in names if not name.startswith(("mlebench/", f"mlebench-{version()}.dist-info/"))]
+    assert f"mleprep=={version()}" in metadata.get_all("Requires-Dist", [])
+    assert "mlebench = mlebench.cli:main" in commands
+
+
+def test_a_source_distribution_builds_the_same_wheel(tmp_path: Path) -> None:
+    (tmp_path / "direct").mkdir()
+    (tmp_path / "again").mkdir()
+    name = build(tmp_path, "build_sdist").stdout.strip()
+    with tarfile.open(tmp_path / name) as archive:
+        archive.extractall(tmp_path, filter="data")
+    build(tmp_path / "direct", "build_wheel")
+    again = build(tmp_path / "again", "build_wheel", source=tmp_path / name.removesuffix(".tar.gz"))
+    assert again.returncode == 0, again.stderr
+    [one], [two] = (tmp_path / "direct").iterdir(), (tmp_path / "again").iterdir()
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_upstreams_package_is_not_replaced(tmp_path: Path, replace: bool) -> None:
+    venv.create(tmp_path / "venv", with_pip=False)
+    python = tmp_path / "venv" / "bin" / "python"
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    metadata = Path(packages) / "mlebench-1.0.0.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: mlebench\nVersion: 1.0.0\n", encoding="utf-8")
+    if replace:
+        metadata.write_text(metadata.read_text() + "Summary: MLE-bench's command and package, on top of prep\n")
+    built = build(tmp_path, "build_wheel", python=str(python))
+    assert (built.returncode == 0) == replace
+    if not replace:
+        assert str(metadata.parent) in built.stderr and "pip uninstall mlebench" in built.stderr
