@@ -1,15 +1,15 @@
-//! From an address and credentials to a store.
+//! Opens the object store at a remote's address, with credentials.
 //!
 //! | address | store |
 //! |---|---|
-//! | `s3://BUCKET/PREFIX` | Amazon S3, and what speaks its language (`AWS_ENDPOINT_URL`) |
+//! | `s3://BUCKET/PREFIX` | Amazon S3 and compatible servers (`AWS_ENDPOINT_URL`) |
 //! | `gs://BUCKET/PREFIX` | Google Cloud Storage |
 //! | `az://CONTAINER/PREFIX` | Azure Blob Storage |
-//! | `https://...` | any web server, for reading |
-//! | `file:///FOLDER` | a folder that all machines see |
+//! | `https://...` | any web server, read-only |
+//! | `file:///DIRECTORY` | a directory that all machines share |
 //!
-//! Plain http is accepted for a web server or an S3 server on this machine only. Elsewhere everybody on the network would
-//! see session tokens and private objects. `AWS_ALLOW_HTTP=true` lifts this for an S3 server.
+//! Plain http is accepted only for a web server or S3 server on this machine. Otherwise everybody on the network could
+//! see session tokens and private objects. `AWS_ALLOW_HTTP=true` permits plain http for any S3 server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,12 +30,13 @@ use url::Url;
 
 use crate::error::{NoCredentials, RemoteError};
 
-/// What clouds want to know of who asks: the values of variables by their names (`AWS_SECRET_ACCESS_KEY`). Never shown.
+/// Settings and credentials of cloud stores: the values of environment variables by their names
+/// (`AWS_SECRET_ACCESS_KEY`). They are never printed.
 #[derive(Clone, Default)]
 pub struct Credentials(Vec<(String, String)>);
 
 impl Credentials {
-    /// Names that mean nothing to a cloud are left out.
+    /// Takes variables by name and value. Names that mean nothing to a cloud are ignored.
     pub fn new(variables: impl IntoIterator<Item = (String, String)>) -> Credentials {
         Credentials(variables.into_iter().collect())
     }
@@ -54,34 +55,36 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// Where a remote is.
+/// The address of a remote.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address(Url);
 
 impl Address {
+    /// Parses an address.
+    ///
     /// # Errors
-    /// When it is none, or of an unknown kind.
+    /// If the text is not a URL or its scheme is not supported.
     pub fn parse(text: &str) -> Result<Address, RemoteError> {
         let wrong = |cause: &str| RemoteError::Address {
-            // What may be a secret stands behind these characters.
+            // Secrets may follow these characters.
             remote: text.split(['?', '@']).next().unwrap_or_default().to_owned(),
             cause: cause.to_owned(),
         };
         let url = Url::parse(text).map_err(|_| {
-            wrong("it is no address; write one like s3://bucket/prefix or file:///folder")
+            wrong("not an address; write one like s3://bucket/prefix or file:///directory")
         })?;
         if ObjectStoreScheme::parse(&url).is_err() || url.scheme() == "memory" {
             return Err(wrong(
-                "its kind is unknown; known are s3://, gs://, az://, http://, https:// and file:///",
+                "unsupported scheme; use s3://, gs://, az://, http://, https:// or file:///",
             ));
         }
         Ok(Address(url))
     }
 
-    /// Without user, password and query, which may be secrets.
+    /// Returns the address without user, password and query, which may be secrets.
     pub fn shown(&self) -> String {
         let mut url = self.0.clone();
-        // Both fail for addresses that cannot have them.
+        // Both calls fail for addresses that cannot have these parts.
         let _ = url.set_username("");
         let _ = url.set_password(None);
         url.set_query(None);
@@ -89,18 +92,18 @@ impl Address {
         url.to_string()
     }
 
-    /// Whether it is of a kind that can only be read.
+    /// Whether the remote can only be read.
     pub fn is_read_only(&self) -> bool {
         let scheme = ObjectStoreScheme::parse(&self.0);
         matches!(scheme, Ok((ObjectStoreScheme::Http, _)))
     }
 
-    /// The store, and the folder in it. Asks nobody yet.
+    /// Opens the store and returns it with the path of the remote in it. Makes no request.
     pub(crate) fn open(
         &self,
         credentials: &Credentials,
     ) -> Result<(Arc<dyn ObjectStore>, Path), RemoteError> {
-        // The library's own client takes the process's default.
+        // The library's HTTP client uses the process's default provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let shown = self.shown();
         let wrong = |cause: &str| RemoteError::Address {
@@ -108,20 +111,20 @@ impl Address {
             cause: cause.to_owned(),
         };
         let parsed = ObjectStoreScheme::parse(&self.0);
-        let (scheme, path) = parsed.map_err(|_| wrong("it is no address"))?;
+        let (scheme, path) = parsed.map_err(|_| wrong("not an address"))?;
         let url = self.0.to_string();
-        let unusable = |_| wrong("the settings or credentials for it are not complete");
+        let unusable = |_| wrong("the settings or credentials for this address are incomplete");
         let plain = |url: &Url| url.scheme() == "http";
         let is_here = |url: &Url| url.host_str().is_some_and(prep_core::is_loopback);
         let store: Arc<dyn ObjectStore> = match scheme {
             ObjectStoreScheme::Local => {
                 let folder = self.0.to_file_path();
-                let folder = folder.map_err(|()| wrong("it names no folder"))?;
+                let folder = folder.map_err(|()| wrong("the address does not name a directory"))?;
                 if !folder.is_dir() {
                     return Err(RemoteError::NoPlace { remote: shown });
                 }
                 let store = LocalFileSystem::new_with_prefix(folder);
-                let store = store.map_err(|_| wrong("the folder cannot be opened"))?;
+                let store = store.map_err(|_| wrong("the directory cannot be opened"))?;
                 return Ok((Arc::new(store), Path::default()));
             }
             ObjectStoreScheme::AmazonS3 => {
@@ -142,8 +145,8 @@ impl Address {
                 let endpoint = endpoint.filter(plain);
                 if endpoint.as_ref().is_some_and(|url| !is_here(url)) && !is_allowed {
                     return Err(wrong(
-                        "its endpoint is plain http, which shows tokens and private data to the network; use https, or set \
-                         AWS_ALLOW_HTTP=true if you trust the network",
+                        "the endpoint uses plain http, which exposes tokens and private data to the network; use https, or set \
+                     AWS_ALLOW_HTTP=true if you trust the network",
                     ));
                 }
                 let options = client().with_allow_http(endpoint.is_some());
@@ -182,7 +185,7 @@ impl Address {
             ObjectStoreScheme::Http => {
                 if plain(&self.0) && !is_here(&self.0) {
                     return Err(wrong(
-                        "it is plain http, which anybody on the network can read; use https",
+                        "plain http can be read by anybody on the network; use https",
                     ));
                 }
                 let base = &self.0[..url::Position::BeforePath];
@@ -194,7 +197,7 @@ impl Address {
                     .with_retry(retry());
                 Arc::new(builder.build().map_err(unusable)?)
             }
-            _ => return Err(wrong("its kind is unknown")),
+            _ => return Err(wrong("unsupported scheme")),
         };
         Ok((store, path))
     }
@@ -206,8 +209,8 @@ impl fmt::Debug for Address {
     }
 }
 
-/// A cloud's credentials, whose absence has a type of its own: the library's errors do not tell it from a network that is
-/// away.
+/// Wraps a cloud's credential provider so that missing credentials get an error type of their own. The library's errors
+/// do not distinguish them from an unreachable network.
 #[derive(Debug)]
 struct Typed<C>(Arc<dyn CredentialProvider<Credential = C>>);
 
@@ -224,7 +227,7 @@ impl<C: fmt::Debug + Send + Sync> CredentialProvider for Typed<C> {
     }
 }
 
-/// A large object takes as long as it takes; a connection that says nothing is given up.
+/// Returns the options of HTTP clients. A large object may take any time; a connection without data for 30 s is closed.
 fn client() -> ClientOptions {
     ClientOptions::default()
         .with_connect_timeout(Duration::from_secs(5))
@@ -232,7 +235,7 @@ fn client() -> ClientOptions {
         .with_read_timeout(Duration::from_secs(30))
 }
 
-/// Short: a run that gets no answer can do without.
+/// Returns the retry settings. The times are short, because a run can continue without the remote.
 fn retry() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

@@ -1,65 +1,72 @@
-//! What can go wrong with a remote, by meaning.
+//! Errors of a remote, classified by meaning.
 //!
-//! Nothing of what a server or a library says gets into a message: it may hold addresses with signatures in them. Its
-//! meaning is looked for, and told in words of our own.
+//! A message never contains text of a server or library, because such text may include signed URLs. This module finds
+//! the meaning of an error and describes it in its own words.
 
 use std::io::ErrorKind;
 
 use object_store::client::{HttpError, HttpErrorKind};
 
-/// Why the remote could not do something. `remote` is its address without secrets.
+/// The reason why a remote operation failed. `remote` is the remote's address without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RemoteError {
-    /// The address makes no sense, or the settings for it do not.
+    /// The address, or a setting for it, is not valid.
     #[error("the remote `{remote}`: {cause}")]
     Address { remote: String, cause: String },
 
+    /// The remote does not accept connections.
     #[error("the remote {remote} cannot be reached")]
     Away { remote: String },
 
-    #[error("the remote {remote} does not answer in time, or asks for a slower pace")]
+    /// The remote is overloaded.
+    #[error("the remote {remote} does not respond in time, or asks for fewer requests")]
     Slow { remote: String },
 
+    /// The remote has no space left.
     #[error("the remote {remote} is full")]
     Full { remote: String },
 
+    /// The credentials do not permit writing, or the remote cannot be written.
     #[error("the remote {remote} may only be read")]
     ReadOnly { remote: String },
 
-    /// What is sent is signed.
+    /// A write needs a signing key.
     #[error("nothing is sent to the remote {remote}, because no key signs it")]
     NoKey { remote: String },
 
+    /// The remote rejects the credentials.
     #[error(
-        "the remote {remote} refuses the credentials: they are wrong, expired, revoked, or may not do this"
+        "the remote {remote} rejects the credentials: they are wrong, expired, revoked, or do not permit this"
     )]
     Refused { remote: String },
 
+    /// The remote rejects this machine's clock.
     #[error(
-        "the remote {remote} refuses this machine's clock, which differs too much from its own"
+        "the remote {remote} rejects this machine's clock, which differs too much from its own"
     )]
     Clock { remote: String },
 
-    #[error("the remote {remote}: there is no such bucket or folder")]
+    /// The bucket, container or directory does not exist.
+    #[error("the remote {remote}: the bucket or directory does not exist")]
     NoPlace { remote: String },
 
-    /// An answer that means nothing better.
+    /// Any other error.
     #[error("the remote {remote} failed: {cause}")]
     Failed { remote: String, cause: String },
 }
 
 impl RemoteError {
-    /// What the user can do about it.
+    /// Returns an action that may help, if there is a specific one.
     pub fn help(&self) -> Option<&'static str> {
         match self {
-            RemoteError::Away { .. } => Some("look at the network and the address"),
+            RemoteError::Away { .. } => Some("check the network and the address"),
             RemoteError::Full { .. } => Some("make room in it, or raise its quota"),
             RemoteError::ReadOnly { .. } => Some("use credentials that may write"),
             RemoteError::NoKey { .. } => Some(
                 "`prep key new NAME` makes one, `[remote] key` in prep.toml names one of several",
             ),
             RemoteError::Clock { .. } => Some("set the clock (NTP)"),
-            RemoteError::NoPlace { .. } => Some("make it, or correct the address"),
+            RemoteError::NoPlace { .. } => Some("create it, or correct the address"),
             RemoteError::Address { .. }
             | RemoteError::Slow { .. }
             | RemoteError::Refused { .. }
@@ -67,12 +74,12 @@ impl RemoteError {
         }
     }
 
-    /// What kind of trouble it is; each is said once.
+    /// Returns the kind of the error. Each kind is reported once.
     pub(crate) fn kind(&self) -> std::mem::Discriminant<RemoteError> {
         std::mem::discriminant(self)
     }
 
-    /// Whether it may be over in a while.
+    /// Whether the problem may be temporary.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(
             self,
@@ -80,7 +87,7 @@ impl RemoteError {
         )
     }
 
-    /// Whether reading still makes sense.
+    /// Whether the remote may still be readable.
     pub(crate) fn is_about_writing(&self) -> bool {
         matches!(
             self,
@@ -89,7 +96,7 @@ impl RemoteError {
     }
 }
 
-/// Codes that providers give in the body of an answer.
+/// Codes that providers send in the body of a response.
 const CLOCK: [&str; 2] = ["RequestTimeTooSkewed", "RequestExpired"];
 const FULL: [&str; 4] = [
     "InsufficientStorage",
@@ -108,15 +115,15 @@ const CREDENTIALS: [&str; 6] = [
 const SLOW: [&str; 3] = ["SlowDown", "ServerBusy", "RequestTimeout"];
 const NO_PLACE: [&str; 2] = ["NoSuchBucket", "ContainerNotFound"];
 
-/// What servers without a code for it write when their disk is full.
+/// Texts in responses of servers that have no code for a full disk.
 const FULL_IN_WORDS: [&str; 3] = ["no free volumes", "no writable volumes", "no space left"];
 
-/// No credentials could be got: the cause is the library's.
+/// No credentials are available; holds the library's error.
 #[derive(Debug, thiserror::Error)]
 #[error("no credentials")]
 pub(crate) struct NoCredentials(#[source] pub(crate) object_store::Error);
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Answer<'a> {
     status: Option<u16>,
@@ -126,8 +133,8 @@ struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// The answer that an error of the library tells of. The library does not give the type of this error away, only its text,
-    /// which is the status and the body and nothing else: no address, and nothing that the user named.
+    /// Parses the response from an error of the library. The library keeps the type of this error private, so only its
+    /// text is available. The text contains the status and the body, but no address and nothing that the user named.
     fn parse(text: &'a str) -> Option<Answer<'a>> {
         if let Some(rest) = text.strip_prefix("Server returned non-2xx status code: ") {
             let status = rest.get(..3)?.parse().ok()?;
@@ -158,7 +165,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// `<Code>X</Code>` as S3 and Azure write it, `"reason": "X"` as Google does.
+/// Returns the code: `<Code>X</Code>` as S3 and Azure write it, `"reason": "X"` as Google does.
 fn code(body: &str) -> Option<&str> {
     let xml = || Some(body.split_once("<Code>")?.1.split_once("</Code>")?.0);
     let json = || {
@@ -169,7 +176,7 @@ fn code(body: &str) -> Option<&str> {
     xml().or_else(json).map(str::trim)
 }
 
-/// What the library's error is made of, by type.
+/// The classified causes of a library error.
 struct Parts {
     texts: Vec<String>,
     transport: Option<HttpErrorKind>,
@@ -206,7 +213,7 @@ impl Parts {
     }
 }
 
-/// Whether the store knows who asks, and does not let him.
+/// Whether the store knows the caller and denies access.
 pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     let parts = Parts::of(error);
     let answer = parts.answer();
@@ -214,8 +221,8 @@ pub(crate) fn is_forbidden(error: &object_store::Error) -> bool {
     is_denied && !answer.has_code(&CLOCK) && !answer.has_code(&CREDENTIALS)
 }
 
-/// What an error of the library means, while something was read or written: by its type, the status of the answer, and the
-/// provider's code in it.
+/// Returns the meaning of a library error while reading or writing, from its type, the status of the response, and the
+/// provider's code in the body.
 pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) -> RemoteError {
     use object_store::Error as Library;
 
@@ -256,18 +263,18 @@ pub(crate) fn meaning(remote: &str, error: &object_store::Error, writing: bool) 
     }
     if let Some(status) = answer.status {
         let cause = match status {
-            // Servers that cannot write do not all say why.
+            // Not all servers that cannot write report the reason.
             500 if writing => {
-                "it answered a write with the HTTP status 500; its disk may be full".to_owned()
+                "it responded to a write with HTTP status 500; its disk may be full".to_owned()
             }
-            status => format!("it answered with the HTTP status {status}"),
+            status => format!("it responded with HTTP status {status}"),
         };
         return RemoteError::Failed { remote, cause };
     }
     by_system(remote, &parts, writing)
 }
 
-/// What an error means that no answer came with: the operating system's, or the connection's.
+/// Returns the meaning of an error without a response: of the operating system or the connection.
 fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
     match (parts.io, parts.transport) {
         (Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded), _) => {
@@ -302,7 +309,7 @@ fn by_system(remote: String, parts: &Parts, writing: bool) -> RemoteError {
         ) => RemoteError::Away { remote },
         _ => RemoteError::Failed {
             remote,
-            cause: "an answer that cannot be understood".to_owned(),
+            cause: "unknown response".to_owned(),
         },
     }
 }
@@ -383,7 +390,7 @@ mod tests {
         ] {
             let message = meaning("s3://team507", &answered(text), true).to_string();
             assert!(
-                message.contains("failed: it answered with the HTTP status 4"),
+                message.contains("failed: it responded with HTTP status 4"),
                 "{message}"
             );
         }
@@ -395,7 +402,7 @@ mod tests {
             (HttpErrorKind::Connect, "cannot be reached"),
             (HttpErrorKind::Interrupted, "cannot be reached"),
             (HttpErrorKind::Timeout, "in time"),
-            (HttpErrorKind::Decode, "cannot be understood"),
+            (HttpErrorKind::Decode, "unknown response"),
         ] {
             let source = HttpError::new(kind, std::io::Error::other("507 SlowDown s3cr3t"));
             let error = object_store::Error::Generic {

@@ -1,11 +1,12 @@
-//! The hashes of a bundle's stretches: each stretch can be held against the bundle's name without the rest.
+//! Hash lists of bundles, with which a part of a bundle can be verified without the rest.
 //!
-//! A bundle's name is its BLAKE3 hash, the root of a tree over its bytes. Beside the bundle lies a list of nodes of that tree,
-//! 32 bytes each: first those of its stretches of 4 KiB, then those of its regions of 32 MiB. What is between and above them
-//! is computed. Who reads gets the regions once, and of the stretches only those of regions that it reads from.
+//! The digest of a bundle is its BLAKE3 hash, the root of a hash tree over its bytes. Next to the bundle, the remote
+//! stores a list of nodes of that tree, 32 bytes each: first the nodes of its blocks of 4 KiB (*stretches*), then the
+//! nodes of its regions of 32 MiB. Nodes between and above them are computed. A reader fetches the region nodes once,
+//! and the stretch nodes only of regions that it reads from.
 //!
-//! Of a bundle of which every tenth member of 100 kB is read, 12 % more moves: 8 for the list, 4 for stretches of which only
-//! a part is wanted. With pairs of hashes for stretches of 16 KiB, as bao has them, it is 20 %.
+//! If every tenth member of 100 kB is read from a bundle, 12 % more bytes are transferred: 8 % for the list, and 4 %
+//! for stretches of which only a part is needed. With pairs of hashes for blocks of 16 KiB, as in bao, it is 20 %.
 
 use std::fs::File;
 use std::io;
@@ -18,37 +19,37 @@ use blake3::hazmat::{
 };
 use prep_cache::Digest;
 
-/// Bytes of the smallest part that can be verified.
+/// Size in bytes of the smallest part that can be verified.
 pub(crate) const STRETCH: u64 = 4 << 10;
-/// Bytes of a bundle whose hashes are fetched together.
+/// Size in bytes of the part of a bundle whose hashes are fetched together.
 pub(crate) const REGION: u64 = 32 << 20;
-/// Bytes of one hash in the list.
+/// Size in bytes of one hash in the list.
 const HASH: u64 = 32;
-/// Stretches that are hashed at once, and compared with the node above them.
+/// Maximum number of stretches that are hashed in one call and compared with their common parent node.
 const AT_ONCE: usize = 64;
-/// Bytes that are read at once.
+/// Bytes per read.
 const PIECE: usize = 1 << 20;
 
 fn stretches(bytes: u64) -> u64 {
     bytes.div_ceil(STRETCH)
 }
 
-/// How many regions a bundle has.
+/// Returns the number of regions of a bundle of `bytes` bytes.
 pub(crate) fn regions(bytes: u64) -> u64 {
     bytes.div_ceil(REGION)
 }
 
-/// Length of the list.
+/// Returns the length of the list in bytes, for a bundle of `bytes` bytes.
 pub(crate) fn list_bytes(bytes: u64) -> u64 {
     HASH * (stretches(bytes) + regions(bytes))
 }
 
-/// Where in the list the hashes of all regions are.
+/// Returns the position of the region hashes in the list.
 pub(crate) fn place_of_regions(bytes: u64) -> Range<u64> {
     HASH * stretches(bytes)..list_bytes(bytes)
 }
 
-/// Where in the list the hashes of a region's stretches are.
+/// Returns the position of the hashes of a region's stretches in the list.
 pub(crate) fn place_of_stretches(bytes: u64, region: u64) -> Range<u64> {
     let all = stretches(bytes);
     let first = (region * (REGION / STRETCH)).min(all);
@@ -56,13 +57,13 @@ pub(crate) fn place_of_stretches(bytes: u64, region: u64) -> Range<u64> {
     HASH * first..HASH * end
 }
 
-/// Nodes of the tree that stand side by side, all for parts of one length, but for the last.
+/// Splits a list into nodes. All nodes cover parts of the same length, except the last.
 fn nodes(list: &[u8]) -> Vec<ChainingValue> {
     let (nodes, _) = list.as_chunks::<{ HASH as usize }>();
     nodes.to_vec()
 }
 
-/// The node above these nodes; none for none.
+/// Computes the common parent of neighbouring nodes. `None` if there are no nodes.
 fn above(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     match nodes {
         [] => None,
@@ -75,32 +76,32 @@ fn above(nodes: &[ChainingValue]) -> Option<ChainingValue> {
     }
 }
 
-/// The root above these nodes. One node alone says nothing of its root.
+/// Computes the root above these nodes. `None` for a single node, from which the root cannot be computed.
 fn root(nodes: &[ChainingValue]) -> Option<Digest> {
     let (left, right) = halves(nodes)?;
     let (left, right) = (above(left)?, above(right)?);
     Some(merge_subtrees_root(&left, &right, Mode::Hash).into())
 }
 
-/// The left one is a full tree.
+/// Splits nodes into the children of their parent. The left one is a full tree.
 fn halves(nodes: &[ChainingValue]) -> Option<(&[ChainingValue], &[ChainingValue])> {
     if nodes.len() < 2 {
         return None;
     }
-    // Of parts as long as chunks; for longer ones the shape is the same.
+    // Computed as if the parts were single chunks; the tree has the same shape for longer parts.
     let chunk = blake3::CHUNK_LEN as u64;
     let left = left_subtree_len(nodes.len() as u64 * chunk) / chunk;
     nodes.split_at_checked(usize::try_from(left).ok()?)
 }
 
-/// The node of bytes that begin at `offset`.
+/// Computes the node of `bytes` that begin at `offset`.
 fn node(offset: u64, bytes: &[u8]) -> ChainingValue {
     let mut hasher = blake3::Hasher::new();
     hasher.set_input_offset(offset).update(bytes);
     hasher.finalize_non_root()
 }
 
-/// The hashes of a bundle's regions, held against its name.
+/// The hashes of a bundle's regions, verified against its digest.
 #[derive(Debug)]
 pub(crate) struct Regions {
     digest: Digest,
@@ -109,7 +110,8 @@ pub(crate) struct Regions {
 }
 
 impl Regions {
-    /// None: they are not this bundle's. Of a bundle of one region they say nothing, and are not looked at.
+    /// Verifies a list of region hashes. Returns `None` if they do not belong to the bundle. For a bundle with one
+    /// region, the list is ignored.
     pub(crate) fn open(digest: Digest, bytes: u64, list: &[u8]) -> Option<Regions> {
         let count = regions(bytes);
         let nodes = match count {
@@ -124,7 +126,7 @@ impl Regions {
         })
     }
 
-    /// The hashes of a region's stretches. None: they are not this region's.
+    /// Verifies the hashes of a region's stretches. Returns `None` if they do not belong to the region.
     pub(crate) fn stretches(&self, region: u64, list: &[u8]) -> Option<Stretches> {
         let place = place_of_stretches(self.bytes, region);
         let nodes = nodes(list);
@@ -132,7 +134,7 @@ impl Regions {
             return None;
         }
         let fits = match regions(self.bytes) {
-            // A single stretch is held against the name itself.
+            // A single stretch is compared with the digest itself.
             1 => nodes.len() < 2 || root(&nodes)? == self.digest,
             _ => above(&nodes)? == *self.nodes.get(usize::try_from(region).ok()?)?,
         };
@@ -145,17 +147,18 @@ impl Regions {
     }
 }
 
-/// The hashes of a region's stretches, held against those of regions.
+/// The hashes of a region's stretches, verified against the region's hash.
 #[derive(Debug)]
 pub(crate) struct Stretches {
     start: u64,
     nodes: Vec<ChainingValue>,
-    /// The hash of the bundle, if it is but one stretch.
+    /// The digest of the bundle, if it is a single stretch.
     whole: Option<Digest>,
 }
 
 impl Stretches {
-    /// Whether these are the bundle's bytes at `offset`, where a stretch begins; they end with one, in this region.
+    /// Whether `bytes` are the bundle's bytes at `offset`. They must begin at the start of a stretch, end at the end of
+    /// one, and be inside this region.
     pub(crate) fn fit(&self, offset: u64, bytes: &[u8]) -> bool {
         if let Some(whole) = self.whole {
             return offset == 0 && Digest::of(bytes) == whole;
@@ -189,12 +192,12 @@ impl Stretches {
     }
 }
 
-/// Makes the list, region by region.
+/// Computes the hash list of a bundle, region by region.
 pub(crate) struct Hashing {
     file: Arc<File>,
     bytes: u64,
     regions: Vec<ChainingValue>,
-    /// The only node, if the bundle is so short that nothing is above it.
+    /// The digest, if the bundle is so short that its only node has no parent.
     whole: Option<Digest>,
 }
 
@@ -208,10 +211,10 @@ impl Hashing {
         }
     }
 
-    /// The hashes of the next region's stretches.
+    /// Computes the hashes of the next region's stretches.
     ///
     /// # Errors
-    /// When the file cannot be read, or is shorter than it was.
+    /// If the file cannot be read or has become shorter.
     pub(crate) fn next(&mut self) -> io::Result<Vec<u8>> {
         let start = self.regions.len() as u64 * REGION;
         let end = (start + REGION).min(self.bytes);
@@ -237,7 +240,7 @@ impl Hashing {
         Ok(nodes.concat())
     }
 
-    /// The hashes of all regions, and the name of what was read.
+    /// Returns the hashes of all regions, and the digest of the bytes that were read.
     pub(crate) fn finish(self) -> (Vec<u8>, Digest) {
         let root = root(&self.regions).or(self.whole);
         let root = root.unwrap_or_else(|| Digest::of(b""));

@@ -1,6 +1,7 @@
-//! Ed25519 keys: who signs results, and whom to believe.
+//! Ed25519 keys that sign and verify records.
 //!
-//! A key's file is one line: `prep-key-v1`, its name, its seed in base64. Who has it can sign, so only its owner may read it.
+//! A key file is one line: `prep-key-v1`, the key's name, and its seed in base64. Everybody who can read the file can
+//! sign, so only its owner may read it.
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -18,24 +19,35 @@ const KIND: &str = "ed25519:";
 const MAGIC: &str = "prep-key-v1";
 const ENDING: &str = "key";
 
+/// An error about a key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
+    /// The text is not a public key.
     #[error(
         "`{0}` is not a public key; one looks like `ed25519:` and 44 characters of base64, as `prep key list` prints it"
     )]
     Public(String),
+    /// The text cannot be a key's name.
     #[error("`{0}` cannot be the name of a key: use letters, digits, `-` and `_`")]
     Name(String),
-    #[error("{path} is no key; make a new one with `prep key new NAME`")]
+    /// The file does not contain a key.
+    #[error("{path} is not a key file; make a new one with `prep key new NAME`")]
     File { path: PathBuf },
-    #[error("others may read the key {path}; `chmod 600` it, and make a new one if somebody did")]
+    /// Other users may read the key's file.
+    #[error(
+        "the key {path} is readable by other users; run `chmod 600 {path}`, and replace the key if someone may have read it"
+    )]
     Open { path: PathBuf },
-    #[error("there is a key {path} already; choose another name")]
+    /// A key with this name exists.
+    #[error("the key {path} already exists; choose another name")]
     Exists { path: PathBuf },
+    /// The key does not exist.
     #[error("there is no key `{name}` in {folder}; `prep key new {name}` makes it")]
     Missing { name: String, folder: PathBuf },
-    #[error("the system gives no random numbers")]
+    /// The system's random number generator failed.
+    #[error("the system's random number generator failed")]
     Random,
+    /// A file cannot be read or written.
     #[error("cannot {action} {path}: {cause}")]
     Io {
         action: &'static str,
@@ -45,7 +57,7 @@ pub enum KeyError {
     },
 }
 
-/// Whose signatures can be checked with it.
+/// A public key, which verifies signatures.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PublicKey([u8; 32]);
 
@@ -79,7 +91,7 @@ impl FromStr for PublicKey {
     }
 }
 
-/// A key that signs. It is never shown.
+/// A key that signs. Its seed is never printed.
 pub struct SigningKey {
     name: String,
     seed: [u8; 32],
@@ -96,10 +108,10 @@ impl fmt::Debug for SigningKey {
 }
 
 impl SigningKey {
-    /// A new key.
+    /// Generates a key.
     ///
     /// # Errors
-    /// When the name is none, or there are no random numbers.
+    /// If the name is not valid, or there are no random numbers.
     pub fn make(name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let mut seed = [0; 32];
@@ -117,10 +129,12 @@ impl SigningKey {
         })
     }
 
+    /// Returns the key's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// Returns the public key.
     pub fn public(&self) -> PublicKey {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.pair.public_key().as_ref());
@@ -131,10 +145,10 @@ impl SigningKey {
         self.pair.sign(message).as_ref().to_vec()
     }
 
-    /// Writes it to `FOLDER/NAME.key`, for its owner alone. Returns where that is.
+    /// Writes the key to `FOLDER/NAME.key`, readable only by its owner. Returns the path.
     ///
     /// # Errors
-    /// When there is one of this name, or it cannot be written.
+    /// If a key with this name exists, or the file cannot be written.
     pub fn save(&self, folder: &Path) -> Result<PathBuf, KeyError> {
         let path = path_of(folder, &self.name);
         let failed = |action| {
@@ -148,13 +162,13 @@ impl SigningKey {
                 },
             }
         };
-        fs::create_dir_all(folder).map_err(failed("make the folder of"))?;
+        fs::create_dir_all(folder).map_err(failed("create the directory of"))?;
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)
-            .map_err(failed("make"))?;
+            .map_err(failed("create"))?;
         let line = format!("{MAGIC} {} {}\n", self.name, BASE64.encode(self.seed));
         file.write_all(line.as_bytes()).map_err(failed("write"))?;
         Ok(path)
@@ -163,7 +177,7 @@ impl SigningKey {
     /// Reads `FOLDER/NAME.key`.
     ///
     /// # Errors
-    /// When it is not there, is no key, or others may read it.
+    /// If the file does not exist, is not a key, or may be read by others.
     pub fn load(folder: &Path, name: &str) -> Result<SigningKey, KeyError> {
         check_name(name)?;
         let path = path_of(folder, name);
@@ -196,7 +210,7 @@ impl SigningKey {
             .ok_or(KeyError::File { path })
     }
 
-    /// All keys in a folder, by name, and what is wrong with the others.
+    /// Reads all keys in a directory, sorted by name. Keys that cannot be read are errors.
     pub fn all(folder: &Path) -> Vec<Result<SigningKey, KeyError>> {
         let Ok(entries) = folder.read_dir() else {
             return Vec::new();

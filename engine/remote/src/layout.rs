@@ -1,25 +1,25 @@
-//! What lies where in a remote.
+//! Names of files in a remote.
 //!
 //! ```text
-//! v1/ledger/KEY                    what a step key led to, signed
-//! v1/sources/NAME                  what a competition's bundle holds, signed
-//! v1/objects/ab/cdef...            contents that anybody may see who may see prepared public data
-//! private/v1/objects/ab/cdef...    all others: answers, and what outputs were made of
+//! v1/ledger/KEY                    outputs of a step key, signed
+//! v1/sources/NAME                  content of a competition's bundle, signed
+//! v1/objects/ab/cdef...            objects for everybody who may see prepared public data
+//! private/v1/objects/ab/cdef...    all other objects: answers, and what outputs were made from
 //! private/v1/bundles/DIGEST        bundles as Kaggle serves them
-//! private/v1/bundles/DIGEST.hashes hashes of a bundle's stretches
+//! private/v1/bundles/DIGEST.hashes hash list of a bundle
 //! ```
 //!
-//! So a role that may read all but `private/` sees no answers. `v1` is the version of the format: another one takes
-//! another name, and is never misread.
+//! A role that may read everything except `private/` therefore sees no answers. `v1` is the version of the format.
+//! Another format uses another name, so no version misreads the files of another one.
 
 use prep_cache::Digest;
 
-/// Who may see an object.
+/// The audience of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Area {
-    /// Whoever may see prepared public data.
+    /// Everybody who may see prepared public data.
     Open,
-    /// Who prepares and grades.
+    /// Those who prepare and grade.
     Private,
 }
 
@@ -34,7 +34,7 @@ impl Area {
     }
 }
 
-/// Whether a name lies where only those look who prepare and grade.
+/// Whether the file `name` is in the private area.
 pub(crate) fn is_private(name: &str) -> bool {
     name.starts_with(Area::Private.prefix())
 }
@@ -51,8 +51,8 @@ pub(crate) fn entry(key: &Digest) -> String {
     format!("v1/ledger/{key}")
 }
 
-/// A name's slashes would make a folder of what is a file in a store of files, so they are written as `+`. A `+` of the name
-/// itself is escaped: different names have different places.
+/// Returns the file of a source's record. Slashes would become directories in a file system, so they are written as
+/// `+`. A `+` or `~` in the name is escaped, so that different names have different files.
 pub(crate) fn source(name: &str) -> String {
     let mut file = String::with_capacity(name.len());
     for letter in name.chars() {
@@ -66,7 +66,7 @@ pub(crate) fn source(name: &str) -> String {
     format!("{SOURCES}/{file}")
 }
 
-/// The name of the source whose record has this file's name; `None` for other files.
+/// Returns the source whose record has this file name; `None` for other files.
 pub(crate) fn source_of(file: &str) -> Option<String> {
     let mut name = String::with_capacity(file.len());
     let mut letters = file.chars();
@@ -84,7 +84,7 @@ pub(crate) fn source_of(file: &str) -> Option<String> {
     Some(name)
 }
 
-/// The competition whose source has this name: `ID`, or `ID/SOURCE/FILE`.
+/// Returns the competition of a source with the name `ID` or `ID/SOURCE/FILE`.
 pub(crate) fn competition_of(source: &str) -> &str {
     source.split('/').next().unwrap_or_default()
 }

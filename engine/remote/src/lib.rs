@@ -1,34 +1,49 @@
-//! A store that many machines share: results of steps, bundles, and whose word is taken for them.
+//! A remote cache that machines share: results of steps, bundles, and the keys that are trusted for them.
 //!
 //! ```text
-//! address    URL and credentials -> a store       layout   what lies where in it
-//! key        keys that sign                       signed   records that say who wrote them
-//! trust      which keys are believed, and for what
-//! remote     one operation each, with its error   error    what went wrong, by meaning, without secrets
-//! link       the remote as a run uses it: what goes wrong is said once, and the run goes on
-//! queue      results on their way there           tier     what the local store asks
-//! send       files: in parts, held against their names on the way
-//! hashes     of a bundle's stretches, so that each can be verified alone
-//! mirror     bundles, read where they lie         requests   which of their stretches move together
-//! source     a bundle from the mirror, before it is downloaded
+//! address    URL and credentials -> a store       layout     names of files in it
+//! key        signing keys                         signed     signed records
+//! trust      which keys are trusted, and for what
+//! remote     single operations with errors        error      errors by meaning, without secrets
+//! link       the remote as a run uses it: errors are reported once, and the run continues
+//! queue      results waiting to be sent           tier       the remote as the local store's second level
+//! send       sends files in parts and verifies them on the way
+//! hashes     hash lists of bundles, for verifying parts
+//! mirror     bundles that are read in place       requests   combines ranges into requests
+//! source     takes a bundle from the mirror instead of downloading it
 //! ```
 //!
-//! # What it promises
+//! # Guarantees
 //!
-//! | Promise | How |
+//! | Guarantee | Mechanism |
 //! |---|---|
-//! | No wrong bytes are served | objects are held against their names, ranges of bundles against the bundle's hash |
-//! | No forged result is believed | entries are signed (Ed25519), and bound to their name and their step; other signers are ignored |
-//! | A key counts for what it is trusted for | a trusted key may be limited to competitions, and to a date |
-//! | An old record does not come back | records of sources have a serial number and their remote's address; the highest number is kept here |
-//! | Nobody fills the disk | entries hold the lengths of their objects; a fetch stops there |
-//! | An entry names objects that are there | objects are sent first, the entry last |
-//! | Nobody's result replaces another's | entries are made only if there is none; one that differs is reported |
-//! | A run never fails of it | every failure means "not there"; it is said once, and asked again only after a while |
-//! | No secret gets out | messages are made of our own words, the remote's name, and codes |
+//! | No wrong bytes are used | objects are compared with their digest, ranges of bundles with the bundle's digest |
+//! | No forged result is trusted | entries are signed (Ed25519), bound to their name and their step; other signers are ignored |
+//! | A key is trusted only for its purpose | a trusted key may be limited to competitions and to a date |
+//! | An old record cannot replace a newer one | records of sources have a serial number and their remote's address; the highest number is stored locally |
+//! | The remote cannot fill the disk | entries hold the lengths of their objects, which limit each fetch |
+//! | An entry's objects exist | objects are sent first, the entry last |
+//! | No result replaces another | an entry is created only if none exists; a different one is reported |
+//! | A remote error never fails a run | any error is treated as a cache miss, reported once, and followed by a pause |
+//! | No secret is printed | messages contain only our own words, the remote's name, and status codes |
 //!
-//! What an entry says is as good as who signed it. So what a check found is never taken from here, and published
+//! An entry is as trustworthy as its signer. Therefore results of checks are never taken from a remote, and published
 //! checksums are computed where the data are used.
+//!
+//! # Example
+//!
+//! A remote in a directory, without a key, can be read but not written:
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let dir = tempfile::tempdir()?;
+//! use prep_remote::{Address, Credentials, Remote};
+//! let address = Address::parse(&format!("file://{}", dir.path().display()))?;
+//! let remote = Remote::open(&address, &Credentials::default(), None, &[])?;
+//! assert!(!remote.takes());
+//! # Ok(())
+//! # }
+//! ```
 
 mod address;
 mod error;

@@ -1,7 +1,7 @@
-//! The remote as a run uses it: from ordinary threads, and never in its way.
+//! The remote as a run uses it: from ordinary threads, and without failing the run.
 //!
-//! Whatever goes wrong means that something is not there, or does not get there. Each kind of trouble is said once. After
-//! one that may pass, the remote is left alone for a minute; after others, for the rest of the run.
+//! Any error is treated as a cache miss or a result that is not sent. Each kind of error is reported once. After an
+//! error that may be temporary, the remote is skipped for a minute; after any other, for the rest of the run.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -24,31 +24,33 @@ use crate::remote::{Known, Remote};
 use crate::signed::Rejected;
 use crate::trust::{Trusted, unix_seconds};
 
-/// Where messages for the user go. Called from several threads.
+/// Receives messages for the user. It is called from several threads.
 pub type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// How long a remote is left alone after trouble that may pass.
+/// How long a remote is skipped after an error that may be temporary.
 const REST: Duration = Duration::from_secs(60);
-/// Objects of which it is remembered whether they are there: some 60 MB.
+/// Maximum number of objects whose presence is remembered, about 60 MB.
 const MOST_SEEN: usize = 1 << 20;
 
-/// Threads that talk with the remote.
+/// Threads of the asynchronous runtime.
 const THREADS: usize = 2;
-/// How long a thread for blocking work stays without work: ten years.
+/// Keep-alive of the thread for blocking work: ten years, so that it never ends.
 const FOR_GOOD: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What a link needs to know.
+/// Settings of a link.
 #[derive(Debug)]
 pub struct Config {
+    /// The remote's address.
     pub address: Address,
+    /// Credentials of the store.
     pub credentials: Credentials,
-    /// Signs what is offered; none: nothing is.
+    /// The key that signs offered results. Without a key, nothing is offered.
     pub key: Option<SigningKey>,
-    /// Whose results are believed, besides those of `key`.
+    /// Keys whose results are trusted, in addition to `key`.
     pub trusted: Vec<Trusted>,
     /// Other addresses of the same remote.
     pub same_as: Vec<Address>,
-    /// Whether bundles that were downloaded are sent to the mirror.
+    /// Whether downloaded bundles are sent to the mirror.
     pub mirror: bool,
 }
 
@@ -60,31 +62,31 @@ enum Use {
     No,
 }
 
-/// A remote in use. Cheap to clone.
+/// A connection of a run to a remote. Cheap to clone.
 #[derive(Clone)]
 pub struct Link(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) remote: Arc<Remote>,
-    /// None after it was shut down.
+    /// `None` after shutdown.
     runtime: Option<Runtime>,
     say: Say,
     said: Mutex<HashSet<Topic>>,
     reads: Mutex<Use>,
     writes: Mutex<Use>,
-    /// Objects that are not there, or not right.
+    /// Objects that the remote does not have, or has damaged.
     absent: Mutex<Seen<Digest>>,
-    /// Objects whose bytes there are wrong: they are sent anew.
+    /// Objects that are damaged in the remote. They are sent again.
     wrong: Mutex<HashSet<Digest>>,
-    /// Objects that are in the area for sure in which they belong.
+    /// Objects that are known to be in the area where they belong.
     pub(crate) there: Mutex<Seen<(Area, Digest)>>,
     pub(crate) queue: Queue,
     pub(crate) mirror: bool,
-    /// Keeps the serial numbers of records that were read.
+    /// Stores the serial numbers of records that were read.
     memory: OnceLock<Store>,
 }
 
-/// Objects that were seen, as many as fit: what is forgotten is asked for again.
+/// A bounded set of objects. It is cleared when it is full; then the remote is queried again.
 pub(crate) struct Seen<T>(HashSet<T>);
 
 impl<T> Default for Seen<T> {
@@ -110,7 +112,7 @@ impl<T: Eq + Hash> Seen<T> {
     }
 }
 
-/// What is said once.
+/// The subject of a message; each is reported once.
 #[derive(PartialEq, Eq, Hash)]
 enum Topic {
     Trouble(Discriminant<RemoteError>),
@@ -125,7 +127,7 @@ enum Topic {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // It may be dropped by a thread of another runtime, which must not wait.
+            // The link may be dropped by a thread of another runtime, which must not block.
             runtime.shutdown_background();
         }
     }
@@ -138,10 +140,10 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// Asks nobody yet.
+    /// Creates a link. Makes no request.
     ///
     /// # Errors
-    /// When the address cannot be used, or no threads can be started.
+    /// If the address cannot be used, or no threads can be started.
     pub fn new(config: Config, say: Say) -> Result<Link, RemoteError> {
         let Config {
             address,
@@ -155,10 +157,10 @@ impl Link {
         Link::to(remote.same_as(&same_as), mirror, say)
     }
 
-    /// A link to a remote that is open.
+    /// Creates a link to an open remote.
     ///
     /// # Errors
-    /// When no threads can be started.
+    /// If no threads can be started.
     pub fn to(remote: Remote, mirror: bool, say: Say) -> Result<Link, RemoteError> {
         let started = prep_cache::probe(THREADS + 1).and_then(|()| {
             Builder::new_multi_thread()
@@ -172,7 +174,8 @@ impl Link {
             remote: remote.shown().to_owned(),
             cause: format!("no threads can be started: {}", error.kind()),
         })?;
-        // With one thread for blocking work, it is done whatever comes.
+        // Starts the thread for blocking work now, so that it is available even if the system runs out of threads
+        // later.
         drop(runtime.spawn_blocking(|| ()));
         let inner = Inner {
             remote: Arc::new(remote),
@@ -195,7 +198,7 @@ impl Link {
         &self.0
     }
 
-    /// The remote itself.
+    /// Returns the remote.
     pub fn remote(&self) -> &Arc<Remote> {
         &self.0.remote
     }
@@ -205,25 +208,25 @@ impl Link {
         self.0.mirror
     }
 
-    /// What the remote says of a source, if that is believed.
+    /// Returns the remote's record of a source, if it can be trusted.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
         let (inner, name) = (self.0.clone(), name.to_owned());
         self.0.wait(async move { inner.source(&name).await })
     }
 
-    /// Keeps serial numbers of records in this store: an older record than one that was read before is not believed then.
+    /// Stores the serial numbers of records in this store, so that a record older than one seen before is rejected.
     pub fn remember_in(&self, store: &Store) {
-        // The first store stays: all of a process are the same.
+        // The first store is kept, because all stores of a process are the same.
         let _ = self.0.memory.set(store.clone());
     }
 
-    /// Names of all sources that the remote knows.
+    /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// If the remote cannot be listed.
     pub fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let remote = self.0.remote.clone();
         self.0.wait(async move { remote.sources().await })
@@ -241,14 +244,14 @@ impl Inner {
         }
     }
 
-    /// Waits for work on the link's own threads; may be called from any thread.
+    /// Runs `work` on the link's own threads and waits for it. May be called from any thread.
     pub(crate) fn wait<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
     ) -> Result<T, RemoteError> {
         let (sender, receiver) = sync_channel(1);
         self.spawn(async move {
-            // Nobody waits any more: then nobody wants it.
+            // If the receiver was dropped, the result is not needed any more.
             let _ = sender.send(work.await);
         });
         receiver.recv().unwrap_or_else(|_| {
@@ -259,7 +262,8 @@ impl Inner {
         })
     }
 
-    /// The answer to a question, if the remote is asked at all, and answers.
+    /// Runs a query and waits for its result. Returns `None` if the remote is being skipped, or if the query fails,
+    /// which is reported.
     pub(crate) fn ask<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, RemoteError>> + Send + 'static,
@@ -284,7 +288,7 @@ impl Inner {
         is_used(&mut held(&self.writes))
     }
 
-    /// Says what is wrong, if it was not said yet, and leaves the remote alone.
+    /// Reports an error, unless its kind was reported before, and skips the remote from now on.
     pub(crate) fn trouble(&self, error: &RemoteError, writing: bool) {
         let next = match error.may_pass() {
             true => Use::NotUntil(Instant::now() + REST),
@@ -297,9 +301,9 @@ impl Inner {
             *held(&self.reads) = next;
         }
         let consequence = match (writing, error.may_pass()) {
-            (true, _) => "results stay on this machine, `prep push` sends them later",
-            (false, true) => "the run goes on without it, and asks again in a minute",
-            (false, false) => "the run goes on without it",
+            (true, _) => "results stay on this machine; `prep push` sends them later",
+            (false, true) => "the run continues without it and tries again in a minute",
+            (false, false) => "the run continues without it",
         };
         self.say_once(Topic::Trouble(error.kind()), || {
             let help = error
@@ -309,13 +313,13 @@ impl Inner {
         });
     }
 
-    /// Says that a record is not believed.
+    /// Reports that a record is not trusted.
     pub(crate) fn rejected(&self, what: &str, rejected: &Rejected) {
         let topic = Topic::Rejected(std::mem::discriminant(rejected));
         self.say_once(topic, || {
             let way_out = match rejected {
                 Rejected::Foreign(_) | Rejected::OutOfScope { .. } | Rejected::Expired(_) => {
-                    "; `[remote] trusted` in prep.toml says whose are believed"
+                    "; `[remote] trusted` in prep.toml lists the trusted keys"
                 }
                 Rejected::OtherRemote(_) => {
                     "; if it is the same remote, add that address to `[remote] same_as` in prep.toml"
@@ -356,7 +360,7 @@ impl Inner {
         }
     }
 
-    /// What the remote says of a source, if that is believed; what is wrong with it is reported.
+    /// Returns the remote's record of a source, if it can be trusted. Otherwise reports why it cannot.
     pub(crate) async fn source(&self, name: &str) -> Result<Option<Known>, RemoteError> {
         let found = self.remote.source(name).await?;
         let fresh = found.map(|known| self.fresh(name, known?));
@@ -369,7 +373,7 @@ impl Inner {
         }))
     }
 
-    /// Checks that a record is no older than those that were read before.
+    /// Checks that a record is not older than one that was read before.
     fn fresh(&self, name: &str, known: Known) -> Result<Known, Rejected> {
         let highest = self.highest_serial(name);
         if known.serial < highest {
@@ -391,12 +395,12 @@ impl Inner {
             return;
         };
         if serial > self.highest_serial(name) {
-            // Without it, an older record would be believed; the run does not depend on it.
+            // If this fails, an older record could be accepted later, but the run does not depend on it.
             let _ = store.set_remote_serial(self.remote.shown(), name, content, serial);
         }
     }
 
-    /// Writes what a source holds, as the successor of `before` and of all records that were read here.
+    /// Writes the record of a source as the successor of `before` and of all records that were read here.
     pub(crate) async fn put_source(
         &self,
         name: &str,
@@ -404,7 +408,8 @@ impl Inner {
         mirrored: bool,
         before: Option<&Known>,
     ) -> Result<(), RemoteError> {
-        // The clock helps a machine that has not read, or does not believe, the record that it replaces.
+        // The clock gives a higher number even if this machine has not read, or does not trust, the record that it
+        // replaces.
         let before = before.map_or(0, |known| known.serial);
         let next = before.max(self.highest_serial(name)).saturating_add(1);
         let known = Known {
@@ -418,17 +423,17 @@ impl Inner {
         Ok(())
     }
 
-    /// Whether an object may be there, as far as is known.
+    /// Whether the remote may have an object, as far as known.
     pub(crate) fn may_have(&self, object: &Digest) -> bool {
         !held(&self.absent).contains(object) && self.is_read()
     }
 
-    /// An object is not there, or not for these credentials, which is said.
+    /// Records that the remote does not have an object. If the credentials cannot read the private area, reports that.
     pub(crate) fn not_there(&self, object: Digest) {
         if self.remote.hides() {
             self.say_once(Topic::Hidden, || {
                 format!(
-                    "the credentials may not read `private/` of the remote {}; what lies there counts as not there",
+                    "the credentials do not permit reading `private/` in the remote {}; objects in it are treated as missing",
                     self.remote.shown()
                 )
             });
@@ -445,20 +450,20 @@ impl Inner {
         held(&self.absent).insert(object);
     }
 
-    /// The bytes of an object there are wrong.
+    /// Records that an object is damaged in the remote, and reports it.
     pub(crate) fn set_wrong(&self, object: Digest) {
         self.set_absent(object);
         held(&self.wrong).insert(object);
         self.say_once(Topic::Damaged, || {
             format!(
-                "the object {} in the remote {} is damaged; it is made here, and sent anew (more of this kind are not reported)",
+                "the object {} in the remote {} is damaged; it is computed here and sent again (further damaged objects are not reported)",
                 object.short(),
                 self.remote.shown()
             )
         });
     }
 
-    /// The bytes of a bundle there are wrong, which was said.
+    /// Records that a bundle is damaged in the mirror; the caller has reported it.
     pub(crate) fn mark_wrong(&self, bundle: Digest) {
         held(&self.wrong).insert(bundle);
     }
@@ -467,12 +472,12 @@ impl Inner {
         held(&self.wrong).contains(object)
     }
 
-    /// An object is there, in this area.
+    /// Records that an object is in this area.
     pub(crate) fn set_there(&self, area: Area, object: Digest) {
         held(&self.there).insert((area, object));
     }
 
-    /// An object or bundle was sent: what was wrong with it is mended.
+    /// Records that an object or bundle was sent, which repairs a damaged one.
     pub(crate) fn set_sent(&self, object: Digest) {
         held(&self.absent).remove(&object);
         held(&self.wrong).remove(&object);

@@ -1,11 +1,11 @@
-//! Bundles in the mirror, read where they lie.
+//! Bundles in the mirror, read in place.
 //!
-//! Whoever is going to read many members says so ([`Ranges::expect`]). Neighbours then move together, in requests of
-//! up to 8 MiB, several ahead of the reader; what nobody reads between them does not move, but for small gaps. What was
-//! not announced is read as it is asked for, further ahead the longer a reader goes on.
+//! A reader that will read many members announces them ([`Ranges::expect`]). Adjacent ones are then fetched together,
+//! in requests of up to 8 MiB, several of them ahead of the reader. Bytes between them are not fetched, except for
+//! small gaps. Reads that were not announced are fetched on demand, and further ahead the longer a reader continues.
 //!
-//! Each request is held against the bundle's name before anybody sees its bytes. The hashes that this takes are fetched with
-//! the first request of their region, and kept for the next ones.
+//! The bytes of each request are verified against the bundle's digest before they are returned. The hashes needed for
+//! that are fetched with the first request of their region and then kept.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -23,18 +23,18 @@ use crate::hashes::{self, REGION, Regions, STRETCH, Stretches};
 use crate::link::{Inner, Link, held};
 use crate::requests::{REQUEST, together};
 
-/// Requests ahead of the reader, and their bytes.
+/// Maximum number of requests ahead of the reader, and of their bytes.
 const AHEAD: usize = 32;
 const BYTES_AHEAD: u64 = 64 << 20;
-/// Requests whose bytes are kept, and their bytes: threads read side by side, each in its own place.
+/// Number of requests whose bytes are kept, and their bytes. Several threads may read at different positions.
 const KEPT: usize = 64;
 const BYTES_KEPT: u64 = 128 << 20;
-/// Regions whose hashes are kept.
+/// Number of regions whose hashes are kept.
 const REGIONS_KEPT: usize = 64;
-/// Bytes of the first request of what was not announced.
+/// Size in bytes of the first request that was not announced.
 const FIRST: u64 = 64 << 10;
 
-/// A bundle that is read where it lies. Cheap to make: the remote is asked when it is first read.
+/// A bundle that is read in place. Cheap to create: the first request is made when it is first read.
 pub struct MirroredBundle {
     shared: Arc<Shared>,
 }
@@ -51,33 +51,33 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Announced requests by their ends, disjoint; and how many of their bytes were announced.
+    /// Announced requests by their ends, disjoint, with the number of announced bytes in each.
     expected: BTreeMap<u64, (Range<u64>, u64)>,
-    /// In the order in which they were made.
+    /// Requests in the order in which they were made.
     requests: VecDeque<Request>,
-    /// Where the furthest request that was announced ends.
+    /// The end of the furthest announced request so far.
     front: u64,
-    /// Reads so far: when a request was last used.
+    /// Number of reads so far, used as a clock for the last use of requests.
     reads: u64,
-    /// Where the last read that was not announced ended, and how long it was.
+    /// The range of the last request that was not announced.
     last: Range<u64>,
-    /// It cannot be had.
+    /// The bundle cannot be read any more.
     broken: bool,
 }
 
 struct Request {
     range: Range<u64>,
-    /// None: on its way.
+    /// `None` while the request is on its way.
     bytes: Option<Bytes>,
-    /// 0: nobody has read of it yet.
+    /// The time of the last use; 0 if nobody has read from it yet.
     used: u64,
     /// Announced bytes that nobody has read yet.
     left: u64,
 }
 
 impl State {
-    /// Lets go of what was used longest ago. What was sent for ahead stays until all of it is read, unless nobody comes for
-    /// it.
+    /// Drops the least recently used requests. A request that was fetched ahead stays until all of its announced bytes
+    /// are read, unless there are too many requests.
     fn make_room(&mut self) {
         loop {
             let lengths = self.requests.iter();
@@ -102,7 +102,7 @@ impl State {
 }
 
 impl Link {
-    /// The bundle of this content in the mirror.
+    /// Returns the bundle with this digest and length in the mirror.
     pub fn bundle(&self, digest: Digest, bytes: u64) -> Arc<MirroredBundle> {
         let shared = Shared {
             link: self.inner().clone(),
@@ -119,7 +119,7 @@ impl Link {
     }
 }
 
-/// Why a part of a bundle cannot be had.
+/// The reason why a part of a bundle is not available.
 enum Lost {
     Absent,
     Damaged,
@@ -138,7 +138,7 @@ impl Shared {
         io::Error::other(StoreError::Missing { digest })
     }
 
-    /// Says why, if that was not said yet.
+    /// Reports the reason, unless that was done before.
     fn report(&self, lost: &Lost) {
         match lost {
             Lost::Absent => self.link.not_there(self.digest),
@@ -147,13 +147,13 @@ impl Shared {
                 self.link.mark_wrong(self.digest);
                 let (digest, remote) = (self.digest.short(), self.link.remote.shown());
                 self.link.other(format!(
-                    "the bundle {digest} in the mirror {remote} is damaged; it is got from elsewhere"
+                    "the bundle {digest} in the mirror {remote} is damaged; it is downloaded from its source instead"
                 ));
             }
         }
     }
 
-    /// From stretch to stretch.
+    /// Extends a range to whole stretches.
     fn aligned(&self, range: Range<u64>) -> Range<u64> {
         let start = range.start / STRETCH * STRETCH;
         start..range.end.next_multiple_of(STRETCH).min(self.bytes)
@@ -166,11 +166,11 @@ impl Shared {
 
     async fn regions(&self) -> Result<&Regions, Lost> {
         let open = async || {
-            // It is left alone after trouble. What is being read goes on.
+            // After an error the remote is skipped. A bundle that is being read continues.
             if !self.link.is_read() {
                 return Err(Lost::Absent);
             }
-            // Of a single region they say nothing.
+            // For a single region, the list is not needed.
             let list = match hashes::regions(self.bytes) {
                 0 | 1 => Bytes::new(),
                 _ => self.list(hashes::place_of_regions(self.bytes)).await?,
@@ -180,12 +180,12 @@ impl Shared {
         self.regions.get_or_try_init(open).await
     }
 
-    /// The hashes of a region's stretches.
+    /// Returns the hashes of a region's stretches.
     async fn stretches(&self, region: u64) -> Result<Arc<OnceCell<Stretches>>, Lost> {
         let cell = {
             let mut kept = held(&self.stretches);
             let cell = kept.entry(region).or_default().clone();
-            // Readers go on from the beginning to the end.
+            // Readers move from the beginning to the end, so the regions behind are dropped first.
             if kept.len() > REGIONS_KEPT {
                 match kept
                     .first_key_value()
@@ -206,7 +206,7 @@ impl Shared {
         Ok(cell)
     }
 
-    /// The bytes of a range, which begins and ends with stretches; they are the bundle's.
+    /// Fetches and verifies a range, which begins and ends with stretches.
     async fn fetch(&self, range: Range<u64>) -> Result<Bytes, Lost> {
         let bytes = async {
             let got = self
@@ -238,7 +238,7 @@ impl Shared {
         Ok(bytes)
     }
 
-    /// Sends for a range unless it is here or on its way.
+    /// Requests a range unless it is present or on its way.
     fn request(self: &Arc<Self>, state: &mut State, range: Range<u64>) {
         if state.requests.iter().any(|one| one.range == range) {
             return;
@@ -273,7 +273,7 @@ impl Shared {
         });
     }
 
-    /// The request that brings the byte at `offset`.
+    /// Returns the range to request for the byte at `offset`.
     fn wanted(&self, state: &mut State, offset: u64, length: u64) -> Range<u64> {
         let announced = state.expected.range(offset + 1..).next();
         if let Some((_, (range, _))) = announced.filter(|(_, (range, _))| range.contains(&offset)) {
@@ -305,12 +305,13 @@ impl Shared {
             if state.broken {
                 return Err(self.lost());
             }
-            // Another thread's requests may have put it out.
+            // Requests of other threads may have evicted the range.
             self.request(&mut state, wanted.clone());
             state.reads += 1;
             let now = state.reads;
             let here = state.requests.iter_mut().find(|one| one.range == wanted);
-            // What somebody still waits for was not used, or it would be let go of before he wakes.
+            // Only mark the request as used once its bytes have arrived; otherwise it could be evicted before this
+            // thread wakes up.
             let bytes = here.and_then(|one| {
                 let bytes = one.bytes.clone()?;
                 one.used = now;
@@ -338,7 +339,7 @@ impl Shared {
         }
     }
 
-    /// Sends for what is announced behind a request.
+    /// Requests the announced ranges that follow `from`.
     fn go_ahead(self: &Arc<Self>, state: &mut State, from: &Range<u64>) {
         let mut bytes = 0;
         let next = state.expected.range(from.end + 1..).take(AHEAD);
@@ -346,7 +347,7 @@ impl Shared {
             bytes += range.end - range.start;
             bytes <= BYTES_AHEAD
         });
-        // What was sent for once was read, or is: a slow reader does not bring it again.
+        // Ranges that were requested before have been read or are being read. A slow reader must not fetch them again.
         let next = next.filter(|range| range.end > state.front);
         let next: Vec<Range<u64>> = next.cloned().collect();
         state.front = state.front.max(from.end);

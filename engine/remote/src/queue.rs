@@ -1,8 +1,9 @@
-//! Results and bundles on their way to the remote.
+//! The queue of results and bundles to send to the remote.
 //!
-//! They go one after the other: objects first, then the entry that names them. Who offers does not wait; what does not fit
-//! into the queue stays here, which is said. The queue holds names, not objects: those stay in the store until they are sent.
-//! A result may name a million files, so its room is counted in bytes, not in results.
+//! They are sent one after the other, for each result the objects first and then the entry that names them. Callers
+//! never wait: a result that does not fit into the queue is not sent, and that is reported. The queue holds names, not
+//! objects, which stay in the store until they are sent. A result may name a million files, so the limit of the queue
+//! is in bytes and not a number of results.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -20,28 +21,28 @@ use crate::layout::Area;
 use crate::link::{Inner, Link, held};
 use crate::remote::Put;
 
-/// Bytes of memory that may wait. A single result that has more goes when nothing else waits.
+/// Maximum memory of waiting jobs in bytes. A larger single job is accepted when the queue is empty.
 const MOST: u64 = 128 << 20;
-/// Bytes of a name, a number or a short text with what memory management adds to each.
+/// Estimated memory in bytes of a name, a number or a short text, including the allocator's overhead.
 const SMALL: u64 = 64;
-/// Objects of a result on their way at once.
+/// Objects of a result that are sent concurrently.
 const SIDE_BY_SIDE: usize = 4;
-/// Between two looks whether all is sent.
+/// Pause between two checks of whether everything was sent.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Outputs of steps with these names are what everybody may see.
+/// Name prefix of steps whose outputs everybody may see.
 const PUBLIC: &str = "public/";
 
 #[derive(Default)]
 pub(crate) struct Queue {
     sender: OnceLock<UnboundedSender<(Job, u64)>>,
     pending: AtomicUsize,
-    /// Of memory, with those of what is being sent.
+    /// Memory of all jobs in bytes, including the one that is being sent.
     bytes: AtomicU64,
 }
 
 impl Queue {
-    /// Makes room for so many bytes; false if there is none.
+    /// Reserves `bytes` bytes; returns `false` if the queue is full.
     fn enter(&self, bytes: u64) -> bool {
         let fits = |held: u64| match held {
             0 => Some(bytes),
@@ -63,18 +64,18 @@ impl Queue {
     }
 }
 
-/// Something to be sent.
+/// Something to send.
 pub(crate) enum Job {
     Result {
         offer: Box<Offer>,
         store: Store,
     },
-    /// A bundle for the mirror. Open, so that it may be removed meanwhile.
+    /// A bundle for the mirror. The file is open, so it may be deleted meanwhile.
     Bundle {
         content: Content,
         file: File,
     },
-    /// What a source holds, of which results were made.
+    /// The content of a source from which results were made.
     Source {
         name: String,
         content: Content,
@@ -82,7 +83,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// Its size in memory, roughly.
+    /// Estimates the job's memory in bytes.
     fn bytes(&self) -> u64 {
         match self {
             Job::Result { offer, .. } => {
@@ -100,7 +101,7 @@ impl Job {
     }
 }
 
-/// The size of a record in memory, roughly.
+/// Estimates the memory of a record in bytes.
 fn weight(value: &Value) -> u64 {
     SMALL
         + match value {
@@ -116,16 +117,17 @@ fn weight(value: &Value) -> u64 {
         }
 }
 
-/// What became of something that was sent.
+/// The result of sending a result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sent {
+    /// It was sent; holds what happened to its record.
     Put(Put),
-    /// An object that it needs is not on this machine, and not there.
+    /// It was not sent, because this object is neither on this machine nor in the remote.
     Incomplete(Digest),
 }
 
 impl Link {
-    /// Hands over something to be sent by and by.
+    /// Queues a job, unless the remote cannot be written.
     pub(crate) fn enqueue(&self, job: Job) {
         let inner = self.inner();
         if !inner.remote.takes() {
@@ -147,19 +149,19 @@ impl Link {
         }
     }
 
-    /// Queues what a source holds, for the time when everything that was queued before is sent. Results must have been made
-    /// of it: whoever reads the record takes it for the right content.
+    /// Queues the record of a source, after everything that was queued before. Results must have been made from this
+    /// content, because readers of the record rely on it.
     pub fn offer_source(&self, name: &str, content: &Content) {
         let (name, content) = (name.to_owned(), content.clone());
         self.enqueue(Job::Source { name, content });
     }
 
-    /// How much is on its way.
+    /// Returns the number of jobs in the queue, including the current one.
     pub fn pending(&self) -> usize {
         self.inner().queue.pending.load(Ordering::Relaxed)
     }
 
-    /// Waits until everything is sent, or cannot be, or `stop` says so.
+    /// Waits until everything was sent or has failed, or until `stop` returns true.
     pub fn finish(&self, stop: impl Fn() -> bool) {
         while self.pending() > 0 && !stop() {
             std::thread::sleep(GLANCE);
@@ -169,18 +171,18 @@ impl Link {
     /// Sends a result now.
     ///
     /// # Errors
-    /// When the remote does not take it.
+    /// If the remote does not accept it.
     pub fn send(&self, offer: Offer, store: &Store) -> Result<Sent, RemoteError> {
         let (inner, store) = (self.inner().clone(), store.clone());
         self.inner()
             .wait(async move { result(&inner, &offer, &store).await })
     }
 
-    /// Sends what a source holds now, and its bytes if there is a `file`. Returns whether its bytes are in the mirror. Results
-    /// must have been made of it: whoever reads the record takes it for the right content.
+    /// Sends the record of a source now, and its bytes if there is a `file`. Returns whether the bytes are in the
+    /// mirror. Results must have been made from this content, because readers of the record rely on it.
     ///
     /// # Errors
-    /// When the remote does not take it.
+    /// If the remote does not accept it.
     pub fn send_source(
         &self,
         name: &str,
@@ -217,13 +219,13 @@ fn start(inner: &Arc<Inner>) -> UnboundedSender<(Job, u64)> {
     sender
 }
 
-/// Objects first, the entry last, with their lengths.
+/// Sends the objects of a result, then its entry with their lengths.
 async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent, RemoteError> {
     let is_public = offer.step.starts_with(PUBLIC);
     let mut objects: Vec<Digest> = offer.entry.objects().copied().collect();
     objects.sort_unstable();
     objects.dedup();
-    // What was made again with one that is damaged there may be damaged, too, without anybody having looked.
+    // If one object of the result is damaged in the remote, others may be damaged as well, so all are sent again.
     let anew = objects.iter().any(|digest| inner.is_wrong(digest));
     let sent = stream::iter(objects)
         .map(|digest| async move {
@@ -246,7 +248,7 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
         _ => None,
     };
     let mut entry = offer.entry.clone();
-    // Only what was seen here is signed. What came from a trusted entry keeps the lengths of that.
+    // Only lengths of objects seen on this machine are signed. An entry that came from a trusted one keeps its lengths.
     match offer.entry.objects().map(length).collect() {
         Some(lengths) => entry.lengths = lengths,
         None if entry.lengths.len() == entry.objects().count() => {}
@@ -274,24 +276,24 @@ async fn result(inner: &Arc<Inner>, offer: &Offer, store: &Store) -> Result<Sent
                 (ours.short(), other.unwrap_or_default())
             });
             inner.other(format!(
-                "`{competition}/{step}` is not deterministic: from the same inputs this machine made {ours}, the remote has {other}; please report it"
+                "`{competition}/{step}` is not deterministic: for the same inputs, this machine produced {ours} and the remote has {other}; please report it"
             ));
         }
     }
     Ok(Sent::Put(put))
 }
 
-/// Where an object is that a result needs.
+/// Location of an object that a result needs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// On this machine, with this length, and in the remote by now.
+    /// On this machine, with this length, and now also in the remote.
     Here(u64),
-    /// In the remote alone.
+    /// Only in the remote.
     There,
     Nowhere,
 }
 
-/// Sees to it that an object is in the remote, in this area.
+/// Ensures that an object is in this area of the remote.
 async fn object(
     inner: &Arc<Inner>,
     area: Area,
@@ -315,9 +317,9 @@ async fn object(
     });
     let (length, file) = match opened.await {
         Ok(Ok(found)) => found,
-        // What is there is known to be damaged.
+        // The copy in the remote is known to be damaged.
         _ if inner.is_wrong(&digest) => return Ok(Found::Nowhere),
-        // It may have come from there.
+        // The object may have come from the remote.
         _ => return in_remote(inner, area, digest).await,
     };
     let file = Arc::new(file);
@@ -327,8 +329,8 @@ async fn object(
     Ok(Found::Here(length))
 }
 
-/// Looks for an object in the remote that is not on this machine. Of a public one a copy in the private area is not enough:
-/// whoever may not read that would not find it.
+/// Checks whether the remote has an object that is not on this machine. For a public object, a copy in the private area
+/// is not enough, because public readers cannot read that area.
 async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Found, RemoteError> {
     let remote = &inner.remote;
     let is_in = |area| async move {
@@ -336,7 +338,7 @@ async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Fou
         Ok::<_, RemoteError>(length.is_some())
     };
     let is_there = match area {
-        // The public area is for everybody.
+        // Everybody may read the public area, so an object in it also serves as private.
         Area::Private => is_in(Area::Private).await? || is_in(Area::Open).await?,
         Area::Open if is_in(Area::Open).await? => true,
         Area::Open if is_in(Area::Private).await? => {
@@ -352,7 +354,7 @@ async fn in_remote(inner: &Arc<Inner>, area: Area, digest: Digest) -> Result<Fou
     Ok(Found::There)
 }
 
-/// Sends a bundle to the mirror, unless it is there. What was found damaged there is replaced.
+/// Sends a bundle to the mirror unless it is there. Replaces it if it was found damaged.
 async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(), RemoteError> {
     let anew = inner.is_wrong(&content.digest);
     let remote = &inner.remote;
@@ -362,7 +364,7 @@ async fn bundle(inner: &Arc<Inner>, content: &Content, file: File) -> Result<(),
     Ok(())
 }
 
-/// Writes what a source holds, unless the same is written there. Returns whether its bytes are in the mirror.
+/// Writes the record of a source, unless the remote has the same one. Returns whether the bytes are in the mirror.
 async fn source(
     inner: &Arc<Inner>,
     name: &str,
@@ -384,7 +386,7 @@ async fn source(
     };
     let mut content = content.clone();
     if let Some(known) = same {
-        // A machine that does not compare checksums does not compute them all.
+        // A machine that does not compare checksums does not compute all of them, so known ones are kept.
         content.md5 = content.md5.or_else(|| known.content.md5.clone());
         content.sha256 = content.sha256.or_else(|| known.content.sha256.clone());
         if known.content == content && known.mirrored == mirrored {

@@ -1,4 +1,4 @@
-//! A remote, one operation each. Asynchronous; every failure is a [`RemoteError`].
+//! Single, asynchronous operations on a remote. Every error is a [`RemoteError`].
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,36 +22,39 @@ use crate::layout::{self, Area};
 use crate::signed::{self, Rejected};
 use crate::trust::Trusted;
 
-/// Nobody writes a record this long.
+/// Maximum length of a record in bytes. Longer ones are never written.
 const LONGEST_RECORD: u64 = 256 << 20;
-/// Bytes per second that an answer must bring, once it was waited for this long.
+/// Minimum transfer rate of a response in bytes per second, checked after [`PATIENCE`].
 const LEAST_RATE: u64 = 4 << 10;
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What became of a record that was to be made.
+/// The result of creating an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Put {
+    /// The entry was created.
     New,
-    /// The same was there.
+    /// The same entry existed.
     Same,
-    /// Another result was there for the same step and the same inputs.
+    /// The entry of the same step and inputs has other outputs.
     Different(Box<LedgerEntry>),
-    /// What was there is not believed, and was left alone.
+    /// An entry existed that is not trusted. It was left unchanged.
     Rejected(Rejected),
 }
 
-/// What is known of a source, for all.
+/// The record of a source, shared by all machines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Known {
+    /// Digests and length of the source.
     #[serde(flatten)]
     pub content: Content,
-    /// Its bytes are in the mirror.
+    /// Whether its bytes are in the mirror.
     #[serde(default)]
     pub mirrored: bool,
-    /// Grows with each record that replaces another. Records of versions before serial numbers have 0.
+    /// Serial number. It is higher than that of the record that this one replaces. 0 in records of versions without
+    /// serial numbers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub serial: u64,
-    /// The remote that it was written for, by its address. Empty in records of versions before serial numbers.
+    /// Address of the remote that the record was written for. Empty in records of versions without serial numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remote: String,
 }
@@ -64,10 +67,10 @@ fn is_zero(serial: &u64) -> bool {
     *serial == 0
 }
 
-/// The bytes of an object on their way.
+/// The bytes of an object as they arrive.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, RemoteError>>;
 
-/// A remote.
+/// A remote cache.
 #[derive(Debug)]
 pub struct Remote {
     pub(crate) store: Arc<dyn ObjectStore>,
@@ -78,18 +81,20 @@ pub struct Remote {
     trusted: Vec<Trusted>,
     /// Other addresses of the same remote.
     same_as: Vec<String>,
-    /// Something below `private/` was not to be read.
+    /// Whether reading something in the private area was denied.
     hidden: AtomicBool,
-    /// Bytes that moved from it, and to it.
+    /// Bytes of contents received from the remote.
     received: AtomicU64,
+    /// Bytes of contents sent to the remote.
     pub(crate) sent: AtomicU64,
 }
 
 impl Remote {
-    /// The remote at an address. `key` signs what is put there; its signatures are believed, as those of `trusted`.
+    /// Opens the remote at an address. `key` signs the records that are written; its signatures are trusted, as are
+    /// those of `trusted`.
     ///
     /// # Errors
-    /// When the address cannot be used.
+    /// If the address cannot be used.
     pub fn open(
         address: &Address,
         credentials: &Credentials,
@@ -105,21 +110,21 @@ impl Remote {
         })
     }
 
-    /// The same remote; signatures of these keys are believed, too, within their limits.
+    /// Returns the same remote, which also trusts these keys within their limits.
     #[must_use]
     pub fn trusting(mut self, trusted: &[Trusted]) -> Remote {
         self.trusted.extend_from_slice(trusted);
         self
     }
 
-    /// The same remote, which is also known by these addresses: records that were written for them hold here.
+    /// Returns the same remote, which is also known by these addresses. Records that were written for them are valid.
     #[must_use]
     pub fn same_as(self, addresses: &[Address]) -> Remote {
         let same_as = addresses.iter().map(Address::shown).collect();
         Remote { same_as, ..self }
     }
 
-    /// A remote in a store that is there already; messages call it `shown`.
+    /// Creates a remote in an existing store; messages call it `shown`.
     pub fn over(
         store: Arc<dyn ObjectStore>,
         shown: &str,
@@ -143,27 +148,27 @@ impl Remote {
         }
     }
 
-    /// Its address, without secrets.
+    /// Returns the address without secrets.
     pub fn shown(&self) -> &str {
         &self.shown
     }
 
-    /// Whether anything can be put there: it can be written, and there is a key.
+    /// Whether the remote can be written: it is writable and there is a key.
     pub fn takes(&self) -> bool {
         !self.read_only && self.key.is_some()
     }
 
-    /// Bytes of contents that came from it so far.
+    /// Returns the number of bytes of contents received so far.
     pub fn received(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Bytes of contents that were sent to it so far.
+    /// Returns the number of bytes of contents sent so far.
     pub fn sent(&self) -> u64 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Whether something below `private/` was not to be read.
+    /// Whether reading something in the private area was denied.
     pub(crate) fn hides(&self) -> bool {
         self.hidden.load(Ordering::Relaxed)
     }
@@ -184,8 +189,8 @@ impl Remote {
         meaning(&self.shown, error, true)
     }
 
-    /// Turns "not found" into none; a bucket that is not there stays an error. Below `private/` what may not be read counts
-    /// as not there: agents may see the rest.
+    /// Turns "not found" into `None`; a missing bucket remains an error. In the private area, a denied read is also
+    /// `None`, because some roles may only read the rest.
     fn found<T>(
         &self,
         name: &str,
@@ -205,10 +210,11 @@ impl Remote {
         }
     }
 
-    /// What a step key of a competition led to. The inner error: there is one, which is not believed.
+    /// Returns the entry of a step key, for a step of `competition`. The inner error means that an entry exists but is
+    /// not trusted.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub async fn entry(
         &self,
         key: &Digest,
@@ -227,10 +233,10 @@ impl Remote {
         }))
     }
 
-    /// Makes the entry of a step key of a competition, if there is none.
+    /// Creates the entry of a step key, unless one exists.
     ///
     /// # Errors
-    /// When it cannot be written, or what is there cannot be read.
+    /// If the entry cannot be written, or the existing one cannot be read.
     pub async fn put_entry(
         &self,
         key: &Digest,
@@ -246,15 +252,15 @@ impl Remote {
             Some(Ok(theirs)) if theirs.outputs == entry.outputs => Put::Same,
             Some(Ok(theirs)) => Put::Different(Box::new(theirs)),
             Some(Err(rejected)) => Put::Rejected(rejected),
-            // It was removed just now: whoever needs it makes it again.
+            // The existing entry was removed just now; it will be created again when needed.
             None => Put::Same,
         })
     }
 
-    /// What a source held last.
+    /// Returns the record of a source. The inner error means that a record exists but is not trusted.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub async fn source(&self, name: &str) -> Result<Option<Result<Known, Rejected>>, RemoteError> {
         let (place, competition) = (layout::source(name), layout::competition_of(name));
         let found = self.record::<Known>(&place, competition).await?;
@@ -267,17 +273,18 @@ impl Remote {
         }))
     }
 
-    /// Whether a record that was written for this remote holds here. Those of versions that did not say hold anywhere.
+    /// Whether a record that was written for the address `remote` is valid here. Records of versions without addresses
+    /// are valid everywhere.
     fn is_here(&self, remote: &str) -> bool {
         let same = |address: &str| address.trim_end_matches('/') == remote.trim_end_matches('/');
         remote.is_empty() || same(&self.shown) || self.same_as.iter().any(|one| same(one))
     }
 
-    /// Says what a source of this remote holds. Sources may change, so this replaces the record before, which should have a
+    /// Writes the record of a source. A source may change, so this replaces the existing record, which should have a
     /// lower serial number.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If the record cannot be written.
     pub async fn put_source(&self, name: &str, known: &Known) -> Result<(), RemoteError> {
         let name = layout::source(name);
         let known = Known {
@@ -289,10 +296,10 @@ impl Remote {
         put.map(drop).map_err(|error| self.writing(&error))
     }
 
-    /// Names of all sources that it knows.
+    /// Returns the names of all sources in the remote.
     ///
     /// # Errors
-    /// When it cannot be listed (a plain web server cannot).
+    /// If the remote cannot be listed. A plain web server cannot.
     pub async fn sources(&self) -> Result<Vec<String>, RemoteError> {
         let folder = self.path(layout::SOURCES);
         let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>().await;
@@ -326,7 +333,7 @@ impl Remote {
         if got.meta.size > LONGEST_RECORD {
             return Ok(Some(Err(Rejected::Shape)));
         }
-        // What was announced is no promise.
+        // The announced length may be wrong, so the limit is checked again.
         let mut pieces = self.pieces(got);
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.try_next().await? {
@@ -338,8 +345,8 @@ impl Remote {
         Ok(Some(signed::open(&self.trusted, competition, name, &bytes)))
     }
 
-    /// What arrives of an answer. Fails if a server sends hardly anything for long: it would otherwise hold the run with a byte
-    /// now and then, which no timeout of a single read notices.
+    /// Returns the bytes of a response as they arrive. Fails if the server sends too few bytes for a long time. The
+    /// timeout of a single read does not notice a server that sends one byte now and then.
     fn pieces(&self, got: GetResult) -> Pieces {
         let shown = self.shown.clone();
         let (mut waited, mut bytes) = (Duration::ZERO, 0);
@@ -362,7 +369,7 @@ impl Remote {
         pieces.boxed()
     }
 
-    /// Makes a small file unless there is one; false if there is.
+    /// Creates a small file; returns `false` if it exists.
     async fn create(&self, name: &str, bytes: Vec<u8>) -> Result<bool, RemoteError> {
         let path = self.path(name);
         let payload = PutPayload::from(bytes);
@@ -377,7 +384,7 @@ impl Remote {
                 object_store::Error::AlreadyExists { .. }
                 | object_store::Error::Precondition { .. },
             ) => Ok(false),
-            // A store that cannot make files exclusively: equal entries are equal whoever is last.
+            // The store cannot create files exclusively. If two machines write the same entry, the result is the same.
             Err(object_store::Error::NotImplemented { .. }) => {
                 if self.length(name).await?.is_some() {
                     return Ok(false);
@@ -394,10 +401,10 @@ impl Remote {
         Ok(self.found(name, head)?.map(|meta| meta.size))
     }
 
-    /// Length of an object, if it is there.
+    /// Returns the length of an object, `None` if it does not exist.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub async fn object_length(
         &self,
         area: Area,
@@ -406,28 +413,28 @@ impl Remote {
         self.length(&layout::object(area, digest)).await
     }
 
-    /// Copies an object that is in the private area to the public one, within the remote.
+    /// Copies an object from the private area to the public one, within the remote.
     ///
     /// # Errors
-    /// When the remote does not do that.
+    /// If the remote does not support it.
     pub(crate) async fn open_up(&self, digest: &Digest) -> Result<(), RemoteError> {
         let [from, to] = [Area::Private, Area::Open].map(|area| layout::object(area, digest));
         let copied = self.store.copy(&self.path(&from), &self.path(&to)).await;
         copied.map_err(|error| self.writing(&error))
     }
 
-    /// Length of a bundle in the mirror, if it is there.
+    /// Returns the length of a bundle in the mirror, `None` if it does not exist.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub(crate) async fn bundle_length(&self, digest: &Digest) -> Result<Option<u64>, RemoteError> {
         self.length(&layout::bundle(digest)).await
     }
 
-    /// Opens an object: its length, and its bytes piece by piece, as they are there.
+    /// Opens an object. Returns its length and its bytes as they arrive, not verified.
     ///
     /// # Errors
-    /// When the remote cannot tell.
+    /// If the remote cannot be read.
     pub(crate) async fn object(
         self: &Arc<Self>,
         digest: &Digest,
@@ -447,7 +454,7 @@ impl Remote {
         Ok(None)
     }
 
-    /// A stretch of the list of a bundle's hashes, as it is there.
+    /// Reads a range of a bundle's hash list, not verified.
     pub(crate) async fn hashes(
         &self,
         digest: &Digest,
@@ -456,7 +463,7 @@ impl Remote {
         self.part(&layout::hashes(digest), range).await
     }
 
-    /// A stretch of a bundle, as it is there.
+    /// Reads a range of a bundle, not verified.
     pub(crate) async fn stretch(
         &self,
         digest: &Digest,
@@ -477,8 +484,8 @@ impl Remote {
     }
 }
 
-/// Whether a record has a number of more than 15 digits. The parser may read such a number as a neighbour of it, so the hash
-/// of the record says nothing.
+/// Whether a record contains a number of more than 15 digits. The parser may round such a number, so the hash of the
+/// parsed record is meaningless.
 fn has_long_number(record: &serde_json::Value) -> bool {
     use serde_json::Value;
 
@@ -493,7 +500,7 @@ fn has_long_number(record: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether so few bytes arrived in the time that was spent waiting for them that it makes no sense to go on.
+/// Whether `bytes` is too little for the time spent waiting.
 fn is_too_slow(waited: Duration, bytes: u64) -> bool {
     waited > PATIENCE && bytes / waited.as_secs().max(1) < LEAST_RATE
 }

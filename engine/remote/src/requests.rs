@@ -1,15 +1,15 @@
-//! Which stretches of a bundle move together.
+//! Combines ranges of a bundle into requests.
 
 use std::ops::Range;
 
-/// Bytes of one request at most.
+/// Maximum size of a request in bytes.
 pub(crate) const REQUEST: u64 = 8 << 20;
-/// A gap that is read along with its neighbours.
+/// Maximum size in bytes of a gap between two ranges that is fetched with them.
 const GAP: u64 = 128 << 10;
-/// Gaps are read along as long as they are at most one such part of what is wanted.
+/// Gaps are fetched as long as their total is at most 1/32 of the useful bytes.
 const WASTE: u64 = 32;
 
-/// Requests that bring all these ranges: neighbours together, with small gaps, none too long.
+/// Returns requests that cover all ranges. Neighbouring ranges and small gaps are combined; long requests are split.
 pub(crate) fn together(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_unstable_by_key(|range| (range.start, range.end));

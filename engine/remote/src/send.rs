@@ -1,4 +1,4 @@
-//! Files on their way to a remote: objects, and bundles with the list of their hashes.
+//! Sends files to a remote: objects, and bundles with their hash lists.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,18 +13,18 @@ use crate::hashes::{Hashing, list_bytes, regions};
 use crate::layout::{self, Area};
 use crate::remote::Remote;
 
-/// From this length on, a file is sent in parts.
+/// Files longer than this are sent in parts of at least this size, in bytes.
 const PART: u64 = 8 << 20;
-/// A store takes no more parts than this of one file.
+/// Maximum number of parts of a file; stores allow a little more.
 const MOST_PARTS: u64 = 9_000;
-/// Parts of one file on their way at once.
+/// Parts of a file that are sent concurrently.
 const PARTS_IN_FLIGHT: usize = 4;
 
 impl Remote {
-    /// Sends an object, unless it is there; `anew`: even then.
+    /// Sends an object, unless it exists. With `anew`, replaces an existing one.
     ///
     /// # Errors
-    /// When it cannot be written; when the file does not hold the object.
+    /// If the object cannot be written, or the file does not contain the object.
     pub async fn put_object(
         &self,
         area: Area,
@@ -36,7 +36,7 @@ impl Remote {
         self.put_file(&name, digest, file, anew).await
     }
 
-    /// Sends a bundle, after the list of its hashes, unless they are there; `anew`: even then.
+    /// Sends a bundle's hash list and then the bundle, unless they exist. With `anew`, replaces them.
     ///
     /// # Errors
     /// As [`put_object`](Self::put_object).
@@ -100,7 +100,8 @@ impl Remote {
         }
     }
 
-    /// Sends a file, held against its digest on the way: what was sent wrongly never gets its name.
+    /// Sends a file and computes its digest on the way. A file that does not match its digest never gets its final
+    /// name.
     async fn put_file(
         &self,
         name: &str,
@@ -173,7 +174,7 @@ impl Remote {
         }
     }
 
-    /// Gives what was sent its name, or forgets it.
+    /// Completes an upload that succeeded; aborts one that failed.
     async fn end(
         &self,
         upload: WriteMultipart,
@@ -185,7 +186,7 @@ impl Remote {
                 finished.map(drop).map_err(|error| self.writing(&error))
             }
             Err(error) => {
-                // Parts without an end are invisible; the store removes them by its own rules.
+                // Parts of an incomplete upload are not visible; the store removes them eventually.
                 let _ = upload.abort().await;
                 Err(error)
             }
@@ -220,14 +221,14 @@ impl Remote {
         RemoteError::Failed {
             remote: self.shown.clone(),
             cause: format!(
-                "the file of {} on this machine cannot be read, or changed; it was not sent",
+                "the file of {} on this machine cannot be read or has changed; it was not sent",
                 digest.short()
             ),
         }
     }
 }
 
-/// Bytes of one part of a file of so many bytes.
+/// Returns the size in bytes of the parts of a file with `bytes` bytes.
 fn part_of(bytes: u64) -> usize {
     let part = PART.max(bytes.div_ceil(MOST_PARTS).next_multiple_of(1 << 20));
     usize::try_from(part).unwrap_or(usize::MAX)

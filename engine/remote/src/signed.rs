@@ -1,7 +1,7 @@
-//! Records that say who wrote them.
+//! Signed records.
 //!
-//! A file is one line (format, key, signature) and the JSON that was signed. The name of the file is signed with it, so a
-//! record that is copied to another name does not hold there.
+//! A file consists of one line (format, key, signature) and the JSON that was signed. The signature covers the name of
+//! the file, so a record that is copied to another name is not valid there.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -13,27 +13,36 @@ use crate::trust::{self, Trusted};
 
 const MAGIC: &str = "prep-signed-v1";
 
-/// Why a record is not believed.
+/// The reason why a record is not trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
+    /// The record has no signature.
     #[error("it is not signed")]
     Unsigned,
+    /// The signer is not trusted.
     #[error("it is signed by {0}, which is not trusted")]
     Foreign(PublicKey),
-    #[error("its signature does not fit: it was changed, or copied from another place")]
+    /// The signature is not valid for these bytes and this name.
+    #[error("its signature is not valid: it was modified, or copied from another place")]
     Forged,
+    /// The signer is not trusted for this competition.
     #[error("it is signed by {key}, which is not trusted for `{competition}`")]
     OutOfScope { key: PublicKey, competition: String },
+    /// The trust in the signer has ended.
     #[error("it is signed by {0}, which is not trusted any more (`until` has passed)")]
     Expired(PublicKey),
-    #[error("it is signed, but has another shape than expected")]
+    /// The JSON does not have the expected form.
+    #[error("it is signed, but does not have the expected form")]
     Shape,
+    /// The record belongs to another step.
     #[error("it is signed, but describes another step than the one it is stored for")]
     OtherStep,
+    /// The record belongs to another remote.
     #[error("it was written for the remote {0}, and copied here")]
     OtherRemote(String),
+    /// A newer record was seen before.
     #[error(
-        "it has the serial number {found}, but a record with {highest} was here before: an old record was put back"
+        "it has serial number {found}, but a record with {highest} was seen before: an old record was restored"
     )]
     Old { found: u64, highest: u64 },
 }
@@ -44,7 +53,7 @@ fn message(name: &str, json: &[u8]) -> Vec<u8> {
     message
 }
 
-/// A record as it lies under `name`.
+/// Returns the bytes of a signed record for the file `name`.
 pub(crate) fn seal<T: Serialize>(
     key: &SigningKey,
     name: &str,
@@ -57,7 +66,7 @@ pub(crate) fn seal<T: Serialize>(
     Ok(bytes)
 }
 
-/// The record that lies under `name`, if a key has signed it that is trusted for `competition`.
+/// Parses the record of the file `name`, if it is signed by a key that is trusted for `competition`.
 pub(crate) fn open<T: DeserializeOwned>(
     trusted: &[Trusted],
     competition: &str,

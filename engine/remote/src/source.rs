@@ -1,4 +1,4 @@
-//! A bundle, or the file of a further source: where it lies, else from the mirror, else as it is got otherwise.
+//! A source that uses the mirror: it reads a bundle from the mirror if the bundle is not on this machine.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -10,12 +10,12 @@ use prep_core::{Context, FileValue, Source, SourceState, StepError, Value};
 use crate::link::Link;
 use crate::queue::Job;
 
-/// A source with a mirror before it.
+/// A source with a mirror in front of it.
 pub struct Mirrored {
     inner: Box<dyn Source>,
-    /// Under which the store remembers what it held.
+    /// The name under which the store records the source's content.
     name: String,
-    /// The published sums; a mirror's word for another content is not taken.
+    /// The published checksums. A record of the mirror with other checksums is ignored.
     md5: Option<String>,
     sha256: Option<String>,
     link: Link,
@@ -23,7 +23,7 @@ pub struct Mirrored {
 }
 
 impl Mirrored {
-    /// `inner`, whose content the store remembers as `name`.
+    /// Wraps `inner`, whose content the store records under `name`.
     pub fn new(
         inner: Box<dyn Source>,
         name: &str,
@@ -41,7 +41,7 @@ impl Mirrored {
         }
     }
 
-    /// What the remote says that it holds, if that may be.
+    /// Returns the content that the remote records for this source, if it matches the published checksums.
     fn told(&self) -> Option<&Content> {
         self.asked.get_or_init(|| self.ask()).as_ref()
     }
@@ -53,7 +53,7 @@ impl Mirrored {
         let fits = self.is_published(&known.content);
         if !fits {
             inner.other(format!(
-                "the bundle of `{}` in the mirror is not the published one; it is not used",
+                "the bundle of `{}` in the mirror does not have the published checksum; it is not used",
                 self.name
             ));
         }
@@ -70,7 +70,8 @@ impl Mirrored {
         })
     }
 
-    /// What the mirror can stand in for: nothing is here, and it was not found lost.
+    /// Returns the content that can be read from the mirror: the source is not on this machine, and the content was not
+    /// found lost.
     fn elsewhere(&self, context: &Context) -> Result<Option<Content>, StepError> {
         if self.inner.location().is_some() {
             return Ok(None);
@@ -87,14 +88,15 @@ impl Mirrored {
         context.set_ranges(content.digest, bundle);
     }
 
-    /// Sends what was brought to the mirror. Others learn of it when results were made of it ([`Link::offer_source`]).
+    /// Sends the fetched bundle to the mirror. Its record is only written once results were made from it
+    /// ([`Link::offer_source`]).
     fn offer(&self, context: &Context, value: &Value) -> Result<(), StepError> {
         if !self.link.mirrors() {
             return Ok(());
         }
         let digest = FileValue::of(value)?.digest;
         let mut records = context.store.named_sources(&self.name)?.into_iter();
-        // A part of a bundle has another name.
+        // A part of a bundle is recorded under another name.
         let record = records.find(|record| record.digest == digest);
         let file = self.inner.location().and_then(|path| File::open(path).ok());
         if let (Some(record), Some(file)) = (record, file) {
@@ -126,7 +128,7 @@ impl Source for Mirrored {
             }
             (SourceState::Missing, Some(content)) => {
                 self.read_there(context, &content);
-                // From now on it is known without the remote, too.
+                // From now on, the content is known without the remote.
                 if !context.store.is_read_only() {
                     context.store.name_content(&self.name, &content)?;
                 }

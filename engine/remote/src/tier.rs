@@ -1,4 +1,4 @@
-//! What the local store asks the remote, and hands to it.
+//! The remote as the second level of the local store.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,18 +14,19 @@ use crate::link::{Link, held};
 use crate::queue::Job;
 use crate::remote::Remote;
 
-/// Pieces of an object between the network and the disk.
+/// Chunks of an object that are buffered between network and disk.
 const PIECES: usize = 8;
 
-/// Lengths that are remembered: some 60 MB. Forgotten objects are treated as those of entries without lengths.
+/// Maximum number of remembered lengths, about 60 MB. Objects whose length was dropped are treated like those of
+/// entries without lengths.
 const MAX_LENGTHS: usize = 1 << 20;
 
-/// A link as a tier of a store.
+/// A link as the tier of a store.
 struct Below {
     link: Link,
-    /// Without the tier.
+    /// The store without the tier.
     store: Store,
-    /// Lengths of objects that are not here, from trusted entries.
+    /// Lengths of objects that are not on this machine, from trusted entries.
     expected: Mutex<HashMap<Digest, u64>>,
 }
 
@@ -45,7 +46,8 @@ impl fmt::Debug for Below {
 }
 
 impl Link {
-    /// The store, which looks into the remote for what it does not have, and offers what is made.
+    /// Returns the store with the remote as its second level: it fetches results that it does not have, and offers new
+    /// ones.
     pub fn below(&self, store: &Store) -> Store {
         self.remember_in(store);
         store.with_tier(Arc::new(Below {
@@ -93,13 +95,13 @@ impl Tier for Below {
         let (remote, digest) = (inner.remote.clone(), *object);
         let limit = self.limit(object);
         inner.spawn(async move {
-            // A receiver that is gone wants no more.
+            // A dropped receiver does not need the rest.
             let _ = sender
                 .send(receive(&remote, &digest, limit, &sender).await)
                 .await;
         });
         loop {
-            // Works on threads of any runtime, as the channel's own blocking call does not.
+            // Works on threads of any runtime, unlike the channel's own blocking call.
             match futures::executor::block_on(receiver.recv()) {
                 Some(Piece::Bytes(bytes)) => to.write_all(&bytes)?,
                 Some(Piece::End) => return Ok(true),
@@ -115,7 +117,7 @@ impl Tier for Below {
                 Some(Piece::NoRoom(length)) => {
                     inner.set_absent(*object);
                     inner.other(format!(
-                        "the object {} in the remote {} has {}, for which there is no room; it is not fetched",
+                        "the object {} in the remote {} is too large ({}) for the free disk space; it is not fetched",
                         object.short(),
                         inner.remote.shown(),
                         prep_core::units::bytes(length)
@@ -141,28 +143,28 @@ impl Tier for Below {
     }
 }
 
-/// What arrives of an object.
+/// Messages while an object is being fetched.
 enum Piece {
     Bytes(bytes::Bytes),
     End,
     Absent,
-    /// It has another length than its entry says.
+    /// Its length differs from that in its entry.
     OtherLength,
-    /// It is longer than there is room for.
+    /// It is longer than the free disk space.
     NoRoom(u64),
     Failed(RemoteError),
 }
 
-/// How many bytes are fetched of an object.
+/// Limit on the bytes that are fetched of an object.
 #[derive(Clone, Copy)]
 enum Limit {
-    /// A trusted entry says so: it has as many.
+    /// The exact length, from a trusted entry.
     Exactly(u64),
-    /// The entry is of a version that did not say. The length that the server announces must fit on the disk.
+    /// The entry has no lengths. The announced length must fit into the free space, if known.
     Room(Option<u64>),
 }
 
-/// Receives an object, no more of it than `limit`. Returns how it ended.
+/// Fetches an object, at most `limit` bytes. Returns how that ended.
 async fn receive(
     remote: &Arc<Remote>,
     digest: &Digest,
@@ -185,7 +187,7 @@ async fn receive(
             Ok(bytes) => bytes,
             Err(error) => return Piece::Failed(error),
         };
-        // What was announced is no promise.
+        // The server may send more than it announced.
         let Some(rest) = left.checked_sub(bytes.len() as u64) else {
             return Piece::OtherLength;
         };

@@ -1,4 +1,4 @@
-//! Whose signatures are believed, for which competitions, and until when.
+//! The keys whose signatures are trusted, for which competitions, and until when.
 
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,19 +6,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::key::PublicKey;
 use crate::signed::Rejected;
 
-/// A key whose signatures are believed.
+/// A key whose signatures are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trusted {
+    /// The key.
     pub key: PublicKey,
-    /// The competitions for which it is believed; `None` for all.
+    /// The competitions for which it is trusted; `None` for all.
     pub competitions: Option<BTreeSet<String>>,
-    /// When that ends, in seconds since 1970; `None` for never. The reader's clock counts, because a leaked key could sign any
-    /// date.
+    /// End of the trust in seconds since 1970; `None` for never. It is compared with the reader's clock, because a
+    /// leaked key could sign any date.
     pub until: Option<u64>,
 }
 
 impl From<PublicKey> for Trusted {
-    /// Believed for all competitions, without end.
+    /// Trusts the key for all competitions, without end.
     fn from(key: PublicKey) -> Trusted {
         Trusted {
             key,
@@ -28,8 +29,8 @@ impl From<PublicKey> for Trusted {
     }
 }
 
-/// Checks whether a signature by `key` on something of `competition` is believed now. If a key is listed several times, one
-/// entry that allows it is enough.
+/// Checks whether a signature by `key` on a record of `competition` is trusted now. If a key is listed several times,
+/// one entry that allows it is enough.
 pub(crate) fn check(
     trusted: &[Trusted],
     key: PublicKey,
@@ -62,7 +63,7 @@ fn check_at(
     Err(rejected)
 }
 
-/// The clock, in seconds since 1970.
+/// Returns the current time in seconds since 1970.
 pub(crate) fn unix_seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

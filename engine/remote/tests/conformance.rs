@@ -257,7 +257,7 @@ fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
         (Fault::Away, "cannot be reached"),
         (Fault::Slow, "does not answer in time"),
         (Fault::Fails, "HTTP status 500"),
-        (Fault::Refuses, "refuses the credentials"),
+        (Fault::Refuses, "rejects the credentials"),
         (Fault::Clock, "set the clock"),
     ] {
         let (faulty, two, id, object) = beside(fault);
