@@ -255,7 +255,7 @@ fn beside(fault: Fault) -> (Arc<Faulty>, Machine, Digest, Digest) {
 fn trouble_while_reading_means_that_nothing_is_there_and_is_said_once() {
     for (fault, says) in [
         (Fault::Away, "cannot be reached"),
-        (Fault::Slow, "does not answer in time"),
+        (Fault::Slow, "does not respond in time"),
         (Fault::Fails, "HTTP status 500"),
         (Fault::Refuses, "rejects the credentials"),
         (Fault::Clock, "set the clock"),
