@@ -105,20 +105,27 @@ def _is_prepared_by_others(competition: Competition) -> bool:
 def _run(data_dir: Path, ids: list[str], check: bool) -> dict[str, Exception]:
     """Lets the program prepare. Returns what went wrong, by id."""
     data_dir.mkdir(parents=True, exist_ok=True)
-    named = [argument for one in ids for argument in ("--competition", one)]
-    more = [] if check else ["--skip-verification"]
-    anything = tuple(range(256))
-    text = _program.call("run", *named, "--data-dir", data_dir, "--json", *more, fine=anything, shown=True)
-    try:
-        found = {one["id"]: one for one in json.loads(text)["competitions"]}
-    except (ValueError, KeyError):
-        found = {}
+    # Without credentials the program refuses a selection with missing bundles before anything starts. Here one competition
+    # does not keep another from being prepared, so those whose bundles exist follow by themselves.
+    found = _results(data_dir, ids, check) or _results(data_dir, ids, check, "--available")
     failures: dict[str, Exception] = {}
     for one in ids:
         error = _failure(one, found.get(one))
         if error is not None:
             failures[one] = error
     return failures
+
+
+def _results(data_dir: Path, ids: list[str], check: bool, *options: str) -> dict[str, Any]:
+    """The program's result of each competition, by id; empty if it did not start."""
+    named = [argument for one in ids for argument in ("--competition", one)]
+    more = [*options] if check else [*options, "--skip-verification"]
+    anything = tuple(range(256))
+    text = _program.call("run", *named, "--data-dir", data_dir, "--json", *more, fine=anything, shown=True)
+    try:
+        return {one["id"]: one for one in json.loads(text)["competitions"]}
+    except (ValueError, KeyError):
+        return {}
 
 
 def _failure(competition_id: str, found: dict[str, Any] | None) -> Exception | None:
